@@ -1,0 +1,105 @@
+import { bearer } from '@elysiajs/bearer'
+import { Elysia } from 'elysia'
+import type { Log } from '../db/contract/log.ts'
+import { identifyAccount } from './accounts.ts'
+import { identifyContact, purgeContact } from './contacts.ts'
+import { submitConversation } from './conversations.ts'
+import { createFeedback } from './feedbacks.ts'
+import { operatorOnly } from './operator-only.ts'
+import { refusalResponse, unforeseenResponse } from './refusal.ts'
+import { requestIdOf } from './request-id.ts'
+import type { Handler } from './serve.ts'
+import { type Ingress, submit } from './submit.ts'
+
+export const BASE_PATH = '/api/v1'
+export const BOARD_PATH = '/admin/queues'
+
+export type AppDependencies = {
+  ingress: Ingress
+  /** Whether Redis and Postgres answer and the process takes requests. */
+  isReady: () => Promise<boolean>
+  board: Handler
+  metrics: () => Promise<string>
+  log: Log
+}
+
+// A token in an address would end up in logs, so the name under which the plugin looks for one there cannot be guessed.
+const NO_QUERY_TOKEN = crypto.randomUUID()
+
+const SECURITY_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-store',
+}
+
+/** The routes. Opens nothing: every store, clock and page is handed in. */
+const createRoutes = ({ ingress, isReady, board, metrics, log }: AppDependencies) => {
+  const readyAnswer = async (): Promise<Response> => {
+    const ready = await isReady()
+    return Response.json({ ready }, { status: ready ? 200 : 503 })
+  }
+  const metricsAnswer = async (): Promise<Response> =>
+    new Response(await metrics(), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
+  const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
+
+  return (
+    new Elysia({ name: 'feedback-insights', normalize: false })
+      .onError(({ code, error, request }) => {
+        if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
+        log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
+        return unforeseenResponse(requestIdOf(request))
+      })
+      // The scheme is case-insensitive (RFC 9110), the plugin is not.
+      .derive({ as: 'global' }, ({ headers }) => {
+        const given = headers['authorization']
+        if (given) headers['authorization'] = given.replace(/^bearer +/i, 'Bearer ')
+      })
+      .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
+      .post(`${BASE_PATH}/feedbacks`, (context) => submit(ingress, createFeedback, incoming(context)), UNPARSED)
+      .post(`${BASE_PATH}/contacts/identify`, (context) => submit(ingress, identifyContact, incoming(context)), UNPARSED)
+      .post(`${BASE_PATH}/contacts/purge`, (context) => submit(ingress, purgeContact, incoming(context)), UNPARSED)
+      .post(`${BASE_PATH}/accounts/identify`, (context) => submit(ingress, identifyAccount, incoming(context)), UNPARSED)
+      .post(`${BASE_PATH}/conversations`, (context) => submit(ingress, submitConversation, incoming(context)), UNPARSED)
+      .get('/healthz', () => Response.json({ alive: true }))
+      .get('/readyz', readyAnswer)
+      .get('/metrics', ({ request }) => operatorOnly(ingress.authenticate, request, metricsAnswer))
+      .all(BOARD_PATH, ({ request }) => operatorOnly(ingress.authenticate, request, board), UNPARSED)
+      .all(`${BOARD_PATH}/*`, ({ request }) => operatorOnly(ingress.authenticate, request, board), UNPARSED)
+      .all(`${BASE_PATH}/feedbacks`, wrongMethod('POST'), UNPARSED)
+      .all(`${BASE_PATH}/contacts/identify`, wrongMethod('POST'), UNPARSED)
+      .all(`${BASE_PATH}/contacts/purge`, wrongMethod('POST'), UNPARSED)
+      .all(`${BASE_PATH}/accounts/identify`, wrongMethod('POST'), UNPARSED)
+      .all(`${BASE_PATH}/conversations`, wrongMethod('POST'), UNPARSED)
+      .all('/healthz', wrongMethod('GET'), UNPARSED)
+      .all('/readyz', wrongMethod('GET'), UNPARSED)
+      .all('/metrics', wrongMethod('GET'), UNPARSED)
+  )
+}
+
+// Bodies are read by `readBody`: it bounds time, bytes and depth, and its answers are the interface's.
+const UNPARSED = { parse: 'none' } as const
+
+const incoming = ({ request, bearer: token }: { request: Request; bearer: string | undefined }) => ({ request, token })
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
+
+/** The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's id. */
+export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
+  const routes = createRoutes(dependencies)
+  return {
+    handle: async (request) => {
+      let response: Response
+      try {
+        response = await routes.handle(request)
+      } catch (error) {
+        dependencies.log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
+        response = unforeseenResponse(requestIdOf(request))
+      }
+      response.headers.set('X-Request-Id', requestIdOf(request))
+      for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+        if (!response.headers.has(name)) response.headers.set(name, value)
+      }
+      return response
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { readSettings, type Settings } from '../db/contract/settings.ts'
+
+const NAMES = [
+  'PORT',
+  'HOST',
+  'DATABASE_URL',
+  'DATABASE_SCHEMA',
+  'DATABASE_CONNECTIONS',
+  'REDIS_URL',
+  'REDIS_PREFIX',
+  'HASH_KEY',
+  'BOOTSTRAP_ACCESS_TOKEN',
+  'BOOTSTRAP_ADMIN_TOKEN',
+  'LOG_LEVEL',
+  'SHUTDOWN_SECONDS',
+  'MAX_BODY_BYTES',
+  'MAX_CONVERSATION_BYTES',
+  'MAX_BACKLOG',
+  'CONVERSATIONS_PER_MINUTE',
+  'SUBMISSIONS_PER_MINUTE',
+] as const
+
+/** What the API process is told by its environment. */
+export type ApiConfig = Settings<(typeof NAMES)[number]>
+
+/** @throws BadSettings */
+export const readApiConfig = (environment: Readonly<Record<string, string | undefined>>): ApiConfig =>
+  readSettings(NAMES, environment)

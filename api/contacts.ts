@@ -1,0 +1,27 @@
+import { contactRecord } from '../db/contract/contact-record.ts'
+import { purgeRequest } from '../db/contract/purge-request.ts'
+import type { SubmissionKind } from './submit.ts'
+
+/** POST /contacts/identify */
+export const identifyContact: SubmissionKind<'identify_contact', typeof contactRecord> = {
+  operation: 'identify_contact',
+  needs: 'submit',
+  schema: contactRecord,
+  respond: () => ({ status: 201, body: { success: true } }),
+}
+
+/** POST /contacts/purge: 404 when nobody matches; 200 means that the purge was accepted and will finish. */
+export const purgeContact: SubmissionKind<'purge_contact', typeof purgeRequest> = {
+  operation: 'purge_contact',
+  needs: 'admin',
+  schema: purgeRequest,
+  check: async ({ findContacts }, { workspaceId }, body) => {
+    try {
+      const found = await findContacts(workspaceId, body)
+      return found.matches ? undefined : { refused: 'no-such-contact' }
+    } catch {
+      return { refused: 'unavailable', why: 'postgres' }
+    }
+  },
+  respond: () => ({ status: 200, body: { success: true } }),
+}

@@ -1,0 +1,26 @@
+import { type ConversationRecord, conversationRecord } from '../db/contract/conversation-record.ts'
+import { MAX_PROPAGATED_BYTES } from '../db/contract/limits.ts'
+import { propagatedSizeBytes } from '../db/contract/propagation-size.ts'
+import { unflatten } from '../db/contract/unflatten.ts'
+import type { SubmissionKind } from './submit.ts'
+
+/** POST /conversations */
+export const submitConversation: SubmissionKind<'submit_conversation', typeof conversationRecord> = {
+  operation: 'submit_conversation',
+  needs: 'submit',
+  schema: conversationRecord,
+  check: (_ingress, _caller, body) =>
+    body.propagatePropertiesToMessages === true && propagatedBytes(body) > MAX_PROPAGATED_BYTES
+      ? { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES }
+      : undefined,
+  respond: () => ({ status: 200, body: { success: true } }),
+}
+
+const propagatedBytes = (body: ConversationRecord): number =>
+  propagatedSizeBytes({
+    conversationBytes: jsonBytes(body),
+    propertiesBytes: jsonBytes(body.shouldUnflattenProperties === true ? unflatten(body.properties) : body.properties),
+    messageCount: body.messages.length,
+  })
+
+const jsonBytes = (value: object): number => Buffer.byteLength(JSON.stringify(value))

@@ -1,0 +1,82 @@
+/** A problem of the body: where, and what was expected there. */
+export type Problem = { message: string; path: string }
+
+/** Every way in which a request is turned away. What a client sees of each is decided in `refusalResponse` alone. */
+export type Refusal =
+  | { refused: 'unauthenticated' }
+  | { refused: 'forbidden'; needs: 'submit' | 'admin' | 'operator' }
+  | { refused: 'not-json' }
+  | { refused: 'too-large'; maxBytes: number }
+  | { refused: 'too-large-propagated'; maxBytes: number }
+  | { refused: 'too-slow' }
+  | { refused: 'invalid'; problems: readonly Problem[] }
+  | { refused: 'rate-limited'; tokens: number; windowSeconds: number; retryAfterSeconds: number }
+  | { refused: 'no-such-contact' }
+  | { refused: 'not-found' }
+  | { refused: 'wrong-method'; allow: string }
+  | { refused: 'unavailable'; why: 'redis' | 'redis-memory' | 'backlog' | 'postgres' | 'draining' }
+
+export const isRefusal = (value: object): value is Refusal => 'refused' in value
+
+const RETRY_UNAVAILABLE_SECONDS = 5
+
+/** The answer to a refused request: JSON with `error`, the status and headers of the interface. */
+export const refusalResponse = (refusal: Refusal): Response => {
+  switch (refusal.refused) {
+    case 'unauthenticated':
+      return answer(401, 'A valid bearer token is required: send Authorization: Bearer <ACCESS_TOKEN>.', {
+        'WWW-Authenticate': 'Bearer',
+      })
+    case 'forbidden':
+      return answer(403, `This token does not permit it: a token with the scope ${refusal.needs} is required.`)
+    case 'not-json':
+      return answer(415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.')
+    case 'too-large':
+      return answer(413, `The body is too large: at most ${refusal.maxBytes} bytes, counted after decompression.`)
+    case 'too-large-propagated':
+      return answer(
+        413,
+        `With its properties propagated to every message the conversation would exceed ${refusal.maxBytes} bytes. ` +
+          'Send fewer messages at once or smaller properties.',
+      )
+    case 'too-slow':
+      return answer(408, 'The body took too long to arrive. Send it again.', { Connection: 'close' })
+    case 'invalid':
+      return answer(400, refusal.problems)
+    case 'rate-limited':
+      return answer(
+        429,
+        `Rate limit exceeded: submissions are limited to ${refusal.tokens} per ${span(refusal.windowSeconds)}. ` +
+          `Retry later, in ${refusal.retryAfterSeconds} s.`,
+        { 'Retry-After': String(refusal.retryAfterSeconds) },
+      )
+    case 'no-such-contact':
+      return answer(404, 'No contact matches the given id or email.')
+    case 'not-found':
+      return answer(404, 'There is nothing at this path.')
+    case 'wrong-method':
+      return answer(405, `This path takes ${refusal.allow} only.`, { Allow: refusal.allow })
+    case 'unavailable':
+      return answer(503, UNAVAILABLE[refusal.why], { 'Retry-After': String(RETRY_UNAVAILABLE_SECONDS) })
+  }
+}
+
+const UNAVAILABLE: Readonly<Record<Extract<Refusal, { refused: 'unavailable' }>['why'], string>> = {
+  redis: 'The queue cannot be reached. Nothing was confirmed; retry later with the same ids.',
+  'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
+  backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',
+  postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
+  draining: 'This process is shutting down. Nothing was accepted; retry.',
+}
+
+const span = (seconds: number): string => (seconds === 60 ? 'minute' : `${seconds} s`)
+
+const answer = (
+  status: number,
+  error: string | readonly Problem[],
+  headers: Readonly<Record<string, string>> = {},
+): Response => Response.json({ error }, { status, headers: { ...headers } })
+
+/** Something nobody foresaw: the request id is all that a client gets to quote. */
+export const unforeseenResponse = (requestId: string): Response =>
+  answer(500, `Something went wrong on our side. Quote request ${requestId} when you report it.`)

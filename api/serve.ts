@@ -1,0 +1,56 @@
+import process from 'node:process'
+
+export type Handler = (request: Request) => Promise<Response>
+export type Listening = { port: number; stop(): Promise<void> }
+
+/** Connections without traffic for this long are closed; a body has its own, longer bound (`readBody`). */
+const IDLE_SECONDS = 60
+
+type BunServer = { port: number; stop(closeActive?: boolean): Promise<void> }
+type BunGlobal = {
+  serve(options: {
+    port: number
+    hostname: string
+    fetch: Handler
+    idleTimeout: number
+    maxRequestBodySize: number
+    reusePort: boolean
+    error(error: unknown): Response
+  }): BunServer
+}
+type DenoServer = { addr: { port: number }; shutdown(): Promise<void> }
+type DenoGlobal = {
+  serve(
+    options: { port: number; hostname: string; onListen(): void; onError(error: unknown): Response },
+    handler: Handler,
+  ): DenoServer
+}
+
+/**
+ * Listens with whichever runtime this is. The only file that knows which. `stop` takes no new connections and resolves when
+ * the requests in flight are answered.
+ *
+ * @throws when the address is taken (on Bun, ports are shared unless it is asked not to).
+ */
+export const serve = ({ port, hostname, fetch }: { port: number; hostname: string; fetch: Handler }): Listening => {
+  const globals = globalThis as { Bun?: BunGlobal; Deno?: DenoGlobal }
+  const failed = () => new Response('{"error":"Something went wrong on our side."}', { status: 500 })
+  if (globals.Bun) {
+    const server = globals.Bun.serve({
+      port,
+      hostname,
+      fetch,
+      idleTimeout: IDLE_SECONDS,
+      // Sizes are judged while reading, with an answer that says so; the runtime's own 413 has no body.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      reusePort: false,
+      error: failed,
+    })
+    return { port: server.port, stop: () => server.stop() }
+  }
+  if (globals.Deno) {
+    const server = globals.Deno.serve({ port, hostname, onListen: () => {}, onError: failed }, fetch)
+    return { port: server.addr.port, stop: () => server.shutdown() }
+  }
+  throw new Error(`This runs on Bun and Deno, not on ${process.title}.`)
+}

@@ -1,0 +1,166 @@
+import { v7 as submissionIdNow } from 'uuid'
+import type { GenericSchema, InferOutput } from 'valibot'
+import type { Admit, RateLimit } from '../db/admission.ts'
+import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
+import { MAX_DEPTH_LEVELS } from '../db/contract/limits.ts'
+import type { HashKey } from '../db/contract/own-id.ts'
+import type { FindContacts, ResolveReferences } from '../db/identity.ts'
+import { type Authenticate, type Caller, permitted } from './authenticate.ts'
+import { readBody } from './read-body.ts'
+import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
+import { validate } from './validate.ts'
+
+/** What the ingress needs to take submissions in. Everything that has a clock, a store or randomness is handed in. */
+export type Ingress = {
+  authenticate: Authenticate
+  admit: Admit
+  enqueue: (job: SubmissionJob) => Promise<void>
+  resolveReferences: ResolveReferences
+  findContacts: FindContacts
+  /** Why nothing may be taken in at this moment, if so. */
+  pressure: () => 'redis-memory' | 'backlog' | undefined
+  limitOf: (operation: Operation) => RateLimit | undefined
+  maxBytes: { body: number; conversation: number }
+  hashKey: HashKey
+  /** Hears of faults that a client sees as 503 only. */
+  onFault: (event: string, error: unknown) => void
+  count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused'] }) => void
+}
+
+/** One operation of the interface, as a submission. */
+export type SubmissionKind<O extends Operation, S extends GenericSchema> = {
+  operation: O
+  needs: 'submit' | 'admin'
+  schema: S
+  /** What validation cannot see: refuses what is well-formed and yet cannot be taken in. */
+  check?: (ingress: Ingress, caller: Caller, body: InferOutput<S>) => Promise<Refusal | undefined> | Refusal | undefined
+  respond: (ingress: Ingress, job: JobOf<O>) => Promise<{ status: number; body: object }> | { status: number; body: object }
+}
+
+export type Incoming = { request: Request; token: string | undefined }
+
+const BODY_TIMEOUT_MS = 30_000
+
+/** Token → permission → size and content type → validation → rate limit → backlog → queue → answer. */
+export const submit = async <O extends Operation, S extends GenericSchema>(
+  ingress: Ingress,
+  kind: SubmissionKind<O, S>,
+  incoming: Incoming,
+): Promise<Response> => {
+  const outcome = await takeIn(ingress, kind, incoming)
+  if (isRefusal(outcome)) {
+    ingress.count({ operation: kind.operation, result: outcome.refused })
+    const response = refusalResponse(outcome)
+    const limit = ingress.limitOf(kind.operation)
+    if (outcome.refused === 'rate-limited' && limit) {
+      describeLimit(response.headers, kind.operation, limit, { remaining: 0, seconds: outcome.retryAfterSeconds })
+    }
+    return response
+  }
+  ingress.count({ operation: kind.operation, result: 'accepted' })
+  return outcome
+}
+
+const takeIn = async <O extends Operation, S extends GenericSchema>(
+  ingress: Ingress,
+  kind: SubmissionKind<O, S>,
+  { request, token }: Incoming,
+): Promise<Response | Refusal> => {
+  const holder = await ingress.authenticate(token)
+  if (isRefusal(holder)) return holder
+  const caller = permitted(holder, kind.needs)
+  if (isRefusal(caller)) return caller
+
+  const read = await readBody(request, {
+    maxBytes: kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body,
+    maxDepth: MAX_DEPTH_LEVELS,
+    timeoutMs: BODY_TIMEOUT_MS,
+  })
+  if (!read.ok) return unreadable(read, ingress, kind.operation)
+  const validated = validate(kind.schema, read.value)
+  if (isRefusal(validated)) return validated
+  const refusal = await kind.check?.(ingress, caller, validated.valid)
+  if (refusal) return refusal
+
+  const limit = ingress.limitOf(kind.operation)
+  const pressure = ingress.pressure()
+  let admission: Awaited<ReturnType<Admit>>
+  const submissionId = submissionIdNow()
+  try {
+    admission = await ingress.admit({
+      workspaceId: caller.workspaceId,
+      operation: kind.operation,
+      limit,
+      full: pressure !== undefined,
+    })
+  } catch (error) {
+    ingress.onFault('admission_failed', error)
+    return { refused: 'unavailable', why: 'redis' }
+  }
+  if (!admission.admitted) {
+    if ('full' in admission) return { refused: 'unavailable', why: pressure ?? 'backlog' }
+    return {
+      refused: 'rate-limited',
+      tokens: limit?.tokens ?? 0,
+      windowSeconds: (limit?.windowMs ?? 0) / 1_000,
+      retryAfterSeconds: wholeSeconds(admission.retryAfterMs),
+    }
+  }
+  const job = {
+    version: JOB_VERSION,
+    operation: kind.operation,
+    workspaceId: caller.workspaceId,
+    submissionId,
+    number: admission.number,
+    body: validated.valid,
+  } as JobOf<O>
+  try {
+    await ingress.enqueue(job as SubmissionJob)
+  } catch (error) {
+    ingress.onFault('enqueue_failed', error)
+    return { refused: 'unavailable', why: 'redis' }
+  }
+
+  const { status, body } = await kind.respond(ingress, job)
+  const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
+  if (limit) {
+    describeLimit(response.headers, kind.operation, limit, {
+      remaining: admission.remaining,
+      seconds: wholeSeconds(admission.resetMs),
+    })
+  }
+  return response
+}
+
+const unreadable = (
+  read: Exclude<Awaited<ReturnType<typeof readBody>>, { ok: true }>,
+  ingress: Ingress,
+  operation: Operation,
+): Refusal => {
+  switch (read.reason) {
+    case 'not-json-type':
+      return { refused: 'not-json' }
+    case 'too-large':
+      return {
+        refused: 'too-large',
+        maxBytes: operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body,
+      }
+    case 'too-slow':
+      return { refused: 'too-slow' }
+    case 'malformed':
+      return { refused: 'invalid', problems: [{ message: read.message, path: read.path }] }
+  }
+}
+
+const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
+
+/** RateLimit-Policy and RateLimit as the IETF draft has them: quota and window, what remains and when the next token is back. */
+const describeLimit = (
+  headers: Headers,
+  operation: Operation,
+  { tokens, windowMs }: RateLimit,
+  { remaining, seconds }: { remaining: number; seconds: number },
+): void => {
+  headers.set('RateLimit-Policy', `"${operation}";q=${tokens};w=${windowMs / 1_000}`)
+  headers.set('RateLimit', `"${operation}";r=${remaining};t=${seconds}`)
+}

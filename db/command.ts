@@ -1,0 +1,59 @@
+import process from 'node:process'
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { BadSettings, readSettings } from './contract/settings.ts'
+import { describeFault } from './fault.ts'
+import { connectPostgres, type Sql } from './postgres.ts'
+import { serviceEnvironment } from './service-file.ts'
+
+type Options = NonNullable<ParseArgsConfig['options']>
+type Arguments = { sql: Sql; words: string[]; values: Readonly<Record<string, string | undefined>> }
+
+/** Something that is wrong with how a command was called or with what it was asked for; the message says what to do. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
+const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
+
+/**
+ * Runs a command of an operator: parses its words, connects to Postgres at DATABASE_URL (or that of a running `npm start`),
+ * and exits with 0, or with 1 and one line on what went wrong. `--help` prints the usage.
+ */
+export const runCommand = async ({
+  usage,
+  options,
+  run,
+}: {
+  usage: string
+  options: Options
+  run: (parsed: Arguments) => Promise<void>
+}): Promise<never> => {
+  const say = (message: string): void => void process.stderr.write(`${message}\n`)
+  try {
+    const { values, positionals } = parseArgs({
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    })
+    if (values['help'] === true) {
+      process.stdout.write(`${usage}\n`)
+      return process.exit(0)
+    }
+    const settings = readSettings(['DATABASE_URL', 'DATABASE_SCHEMA'], await serviceEnvironment(process.env))
+    const sql = connectPostgres(settings.DATABASE_URL, {
+      connections: 1,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      applicationName: 'feedback-insights-command',
+      ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
+    })
+    await run({ sql, words: positionals, values: values as Record<string, string | undefined> })
+    await sql.end({ timeout: 5 })
+    return process.exit(0)
+  } catch (error) {
+    if (error instanceof CommandError) say(error.message)
+    else if (error instanceof BadSettings) say(error.message)
+    else if (error instanceof TypeError && 'code' in error) say(`${error.message}\n\n${usage}`)
+    else if (error instanceof Error && error.message.startsWith('The database is at migration')) say(error.message)
+    else say(`Postgres failed with ${describeFault(error)}. Is DATABASE_URL right, and has \`bun run migrate\` been run?`)
+    return process.exit(1)
+  }
+}

@@ -1,0 +1,30 @@
+const DATE_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,100}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
+
+/**
+ * A date-time of RFC 3339 with an offset that exists on the calendar and lies in the years 1 to 9999 in UTC.
+ * A leap second is refused: neither JavaScript nor Postgres can keep it.
+ */
+export const isDateTime = (value: string): boolean => {
+  const parts = DATE_TIME.exec(value)
+  if (!parts) return false
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  if (hour > 23 || minute > 59 || second > 59) return false
+  // Two-digit years mean 19xx to Date.UTC, so a date is built with the full year set on its own.
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, day)
+  if (date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return false
+  const offsetHours = Number(parts[9] ?? 0)
+  const offsetMinutes = Number(parts[10] ?? 0)
+  if (offsetHours > 23 || offsetMinutes > 59) return false
+  const sign = parts[8] === '-' ? -1 : 1
+  date.setUTCHours(hour - sign * offsetHours, minute - sign * offsetMinutes, second)
+  return date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999
+}

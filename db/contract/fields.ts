@@ -1,0 +1,52 @@
+import * as v from 'valibot'
+import { isDateTime } from './date-time.ts'
+import type { JsonObject } from './json.ts'
+import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
+
+/**
+ * The kinds of field that the interface knows. Every message says what was expected, as the rest of a sentence that begins
+ * with the path and "must be"; none quotes the value.
+ */
+export const text = v.string('a string')
+export const flag = v.boolean('true or false')
+export const number = v.pipe(v.number('a number'), v.finite('a finite number'))
+export const dateTime = v.pipe(
+  text,
+  v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),
+)
+
+const isShort = (value: string): boolean =>
+  value.length <= MAX_IDENTIFIER_CHARACTERS || [...value].length <= MAX_IDENTIFIER_CHARACTERS
+
+/** Names, emails, domains, sources: may be empty. */
+export const shortText = v.pipe(text, v.check(isShort, `at most ${MAX_IDENTIFIER_CHARACTERS} characters long`))
+export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Free key-value pairs, kept as they are, whatever the keys are called. */
+export const freeObject = v.custom<JsonObject>(isObject, 'an object')
+
+/** An object of known members; others are ignored. Arrays are no objects, though `v.object` takes them. */
+export const object = <const Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.pipe(v.unknown(), v.check(isObject, 'an object'), v.object(entries))
+
+/** An object whose known members are checked while all of it is kept. */
+export const openObject = <const Entries extends v.ObjectEntries>(known: Entries) => {
+  const schema = v.object(known)
+  return v.pipe(
+    freeObject,
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return
+      for (const issue of v.safeParse(schema, dataset.value).issues ?? []) {
+        addIssue({
+          message: issue.message,
+          expected: issue.expected ?? '',
+          received: issue.received,
+          input: issue.input,
+          ...(issue.path && { path: issue.path as [v.IssuePathItem, ...v.IssuePathItem[]] }),
+        })
+      }
+    }),
+  )
+}

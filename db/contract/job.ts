@@ -1,0 +1,47 @@
+import * as v from 'valibot'
+import { accountRecord, contactRecord } from './contact-record.ts'
+import { conversationRecord } from './conversation-record.ts'
+import { feedbackRecord } from './feedback-record.ts'
+import { purgeRequest } from './purge-request.ts'
+import type { QueueName } from './queues.ts'
+
+/** Version of every job's payload. */
+export const JOB_VERSION = 1
+
+const admitted = {
+  version: v.literal(JOB_VERSION),
+  workspaceId: v.pipe(v.string(), v.uuid()),
+  submissionId: v.pipe(v.string(), v.uuid()),
+  /** Acceptance number: microseconds since 1970 on Redis's clock, strictly increasing in the workspace. */
+  number: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+}
+
+export const submissionJob = v.variant('operation', [
+  v.object({ ...admitted, operation: v.literal('create_feedback'), body: feedbackRecord }),
+  v.object({ ...admitted, operation: v.literal('identify_contact'), body: contactRecord }),
+  v.object({ ...admitted, operation: v.literal('identify_account'), body: accountRecord }),
+  v.object({ ...admitted, operation: v.literal('submit_conversation'), body: conversationRecord }),
+  v.object({ ...admitted, operation: v.literal('purge_contact'), body: purgeRequest }),
+])
+/** An accepted submission on its way to Postgres. */
+export type SubmissionJob = v.InferOutput<typeof submissionJob>
+export type Operation = SubmissionJob['operation']
+export type JobOf<O extends Operation> = Extract<SubmissionJob, { operation: O }>
+
+/** Stored records of one workspace that want tags; their texts are read from Postgres. */
+export const taggingJob = v.object({
+  version: v.literal(JOB_VERSION),
+  workspaceId: v.pipe(v.string(), v.uuid()),
+  feedbackIds: v.array(v.pipe(v.string(), v.uuid())),
+  conversationIds: v.array(v.pipe(v.string(), v.uuid())),
+})
+export type TaggingJob = v.InferOutput<typeof taggingJob>
+
+/** The queue that carries an operation. */
+export const QUEUE_OF: Readonly<Record<Operation, QueueName>> = {
+  create_feedback: 'feedback',
+  identify_contact: 'contacts',
+  identify_account: 'accounts',
+  submit_conversation: 'conversations',
+  purge_contact: 'purges',
+}

@@ -1,0 +1,18 @@
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
+
+export interface JsonObject {
+  [key: string]: JsonValue
+}
+
+/** An array is not an object. */
+export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Sets a member whatever it is called. An assignment to `__proto__` would change what the object is instead. */
+export const setMember = (object: JsonObject, key: string, value: JsonValue): void => {
+  if (key === '__proto__') {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  } else {
+    object[key] = value
+  }
+}

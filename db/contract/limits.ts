@@ -1,0 +1,9 @@
+/** Bounds of what is accepted; the configurable ones are defaults. */
+export const MAX_IDENTIFIER_CHARACTERS = 512
+export const MAX_BODY_BYTES = 512 * 1024
+export const MAX_CONVERSATION_BODY_BYTES = 5 * 1024 * 1024
+export const MAX_DEPTH_LEVELS = 64
+export const MAX_CONVERSATION_MESSAGES = 10_000
+export const MAX_CONVERSATION_CONTACTS = 10_000
+export const MAX_PROPAGATED_BYTES = 32 * 1024 * 1024
+export const MAX_REPORTED_PROBLEMS = 100

@@ -1,0 +1,18 @@
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** One event with fields: ids, counts, durations, kinds of fault. Never a payload, never an error's own message. */
+export type Log = (level: Exclude<LogLevel, 'silent'>, event: string, fields?: Readonly<Record<string, unknown>>) => void
+
+/** Writes one JSON line per event. */
+export const logTo = (
+  write: (line: string) => void,
+  least: LogLevel,
+  constant: Readonly<Record<string, unknown>>,
+): Log => {
+  const threshold = LOG_LEVELS.indexOf(least)
+  return (level, event, fields) => {
+    if (LOG_LEVELS.indexOf(level) < threshold) return
+    write(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...constant, ...fields })}\n`)
+  }
+}

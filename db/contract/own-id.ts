@@ -1,0 +1,52 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+
+/** Secret of the installation under which identity keys are hashed: 64 hexadecimal digits (`HASH_KEY`). */
+export type HashKey = KeyObject
+
+export const hashKeyFrom = (hexadecimal: string): HashKey => createSecretKey(hexadecimal, 'hex')
+
+/** What an own id can stand for. Contacts, accounts and projects are meant by keys; records are found again by theirs. */
+export type KeyKind =
+  | 'contact_external'
+  | 'contact_bare'
+  | 'contact_email'
+  | 'contact_record'
+  | 'account_external'
+  | 'account_name'
+  | 'account_domain'
+  | 'project'
+  | 'feedback'
+  | 'conversation'
+  | 'message'
+
+/**
+ * The id that belongs to a key in a workspace, the same in every process and before anything is stored: a keyed SHA-256 as
+ * a UUID of version 8. It tells nothing about the key to anybody without the hash key.
+ */
+export const ownId = (hashKey: HashKey, workspaceId: string, kind: KeyKind, ...parts: readonly string[]): string => {
+  const bytes = createHmac('sha256', hashKey)
+    .update(JSON.stringify([workspaceId, kind, ...parts]))
+    .digest()
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  const hex = bytes.toString('hex', 0, 16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** The canonical form of something that can be an own id, else undefined: such an id belongs to nobody. */
+export const asOwnId = (value: string): string | undefined => (UUID.test(value) ? value.toLowerCase() : undefined)
+
+/** How emails and domains compare: trimmed, and in lower case when they look like one. Undefined when blank. */
+export const comparableEmail = (given: string): string | undefined => comparable(given, '@')
+export const comparableDomain = (given: string): string | undefined => comparable(given, '.')
+
+const comparable = (given: string, mark: string): string | undefined => {
+  const trimmed = given.trim()
+  if (trimmed === '') return undefined
+  return trimmed.includes(mark) ? trimmed.toLowerCase() : trimmed
+}
+
+/** Names compare exactly as given; a blank one counts as absent. */
+export const comparableName = (given: string): string | undefined => (given.trim() === '' ? undefined : given)

@@ -1,0 +1,22 @@
+/** One queue for each kind of work, so that each is seen, paused and scaled on its own. */
+export const QUEUE_NAMES = ['feedback', 'contacts', 'accounts', 'conversations', 'tagging', 'purges'] as const
+export type QueueName = (typeof QUEUE_NAMES)[number]
+
+/** The hash tag keeps all keys of one queue in one slot of a Redis Cluster, and spreads the queues over the slots. */
+export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:${queue}}`
+
+/** All keys of one workspace's admission in one slot. */
+export const admissionPrefix = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}`
+
+export const FINISHED_JOBS_KEPT = 1_000
+export const FINISHED_JOBS_KEPT_SECONDS = 3_600
+const ATTEMPTS = 8
+const FIRST_RETRY_MS = 500
+
+/** How every job is queued. A failed one stays: it is an accepted submission. */
+export const JOB_OPTIONS = {
+  attempts: ATTEMPTS,
+  backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
+  removeOnComplete: { count: FINISHED_JOBS_KEPT, age: FINISHED_JOBS_KEPT_SECONDS },
+  removeOnFail: false,
+} as const

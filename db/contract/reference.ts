@@ -1,0 +1,107 @@
+import { type Facts, givenFacts } from './facts.ts'
+import type { FeedbackRecord } from './feedback-record.ts'
+import type { JsonValue } from './json.ts'
+import {
+  asOwnId,
+  comparableDomain,
+  comparableEmail,
+  comparableName,
+  type HashKey,
+  type KeyKind,
+  ownId,
+} from './own-id.ts'
+
+/**
+ * Whom a record names, as keys. `ids` are tried first, in order: own ids, or groups (one external id in all sources). Then
+ * `weak`, with what find-or-create gave about it. `nameKey` is an account name that came with a domain. `preferred` is the
+ * key that a message's conversation identified itself.
+ */
+export type Reference = {
+  ids?: string[]
+  own?: boolean
+  weak?: string
+  weakKind?: KeyKind
+  nameKey?: string
+  given?: Facts | { name: JsonValue }
+  preferred?: string
+}
+
+export type References = { contact: Reference | null; account: Reference | null; project: Reference | null }
+
+/** Where a reference stands: hashes are made for this workspace, `number` ranks what is given, `recordId` owns the nameless. */
+export type ReferenceContext = { hashKey: HashKey; workspaceId: string; number: number; recordId: string }
+
+/** The external id X of a contact in whatever source. The key of X in one source is `contactKey`. */
+export const contactGroup = (hashKey: HashKey, workspaceId: string, externalId: string): string =>
+  ownId(hashKey, workspaceId, 'contact_bare', externalId)
+export const contactKey = (hashKey: HashKey, workspaceId: string, source: string, externalId: string): string =>
+  ownId(hashKey, workspaceId, 'contact_external', source, externalId)
+/** Accounts have no source of their own: one key for each external id. */
+export const accountKey = (hashKey: HashKey, workspaceId: string, externalId: string): string =>
+  ownId(hashKey, workspaceId, 'account_external', externalId)
+
+/** Contact, account and project of a feedback. */
+export const feedbackReferences = (context: ReferenceContext, record: FeedbackRecord): References => ({
+  contact: contactReference(context, record),
+  account: accountReference(context, record),
+  project: projectReference(context, record),
+})
+
+const contactReference = (context: ReferenceContext, record: FeedbackRecord): Reference | null => {
+  const { hashKey, workspaceId, number, recordId } = context
+  const { contact } = record
+  const ids = idsOf([record.contactId, contact?.id], record.isExternalContactId, (id) =>
+    contactGroup(hashKey, workspaceId, id),
+  )
+  const email = comparableEmail(contact?.email ?? '')
+  const name = comparableName(contact?.name ?? '')
+  if (email === undefined && name === undefined) return onlyIds(ids)
+  const given = givenFacts({ name, email: email && contact?.email }, contact?.sourceData, number)
+  return email === undefined
+    ? { ...ids, weak: ownId(hashKey, workspaceId, 'contact_record', recordId), weakKind: 'contact_record', given }
+    : { ...ids, weak: ownId(hashKey, workspaceId, 'contact_email', email), weakKind: 'contact_email', given }
+}
+
+const accountReference = (context: ReferenceContext, record: FeedbackRecord): Reference | null => {
+  const { hashKey, workspaceId, number } = context
+  const { account } = record
+  const ids = idsOf([record.accountId, account?.id], record.isExternalAccountId, (id) =>
+    accountKey(hashKey, workspaceId, id),
+  )
+  const name = comparableName(account?.name ?? '')
+  const domain = comparableDomain(account?.domain ?? '')
+  if (name === undefined && domain === undefined) return onlyIds(ids)
+  const given = givenFacts(
+    { name, domain: domain && account?.domain, contractValue: account?.contractValue },
+    account?.sourceData,
+    number,
+  )
+  const nameKey = name === undefined ? undefined : ownId(hashKey, workspaceId, 'account_name', name)
+  if (domain === undefined) return { ...ids, weak: nameKey!, weakKind: 'account_name', given }
+  const weak = ownId(hashKey, workspaceId, 'account_domain', domain)
+  return { ...ids, weak, weakKind: 'account_domain', given, ...(nameKey !== undefined && { nameKey }) }
+}
+
+const projectReference = ({ hashKey, workspaceId }: ReferenceContext, record: FeedbackRecord): Reference | null => {
+  // Projects have no external ids.
+  const ids = idsOf([record.projectId, record.project?.id], false, (id) => id)
+  const name = comparableName(record.project?.name ?? '')
+  if (name === undefined) return onlyIds(ids)
+  return { ...ids, weak: ownId(hashKey, workspaceId, 'project', name), weakKind: 'project', given: { name } }
+}
+
+type Ids = { ids?: string[]; own?: boolean }
+
+const idsOf = (
+  named: readonly (string | null | undefined)[],
+  external: boolean,
+  group: (externalId: string) => string,
+): Ids => {
+  const ids = named
+    .filter((id) => id != null)
+    .map((id) => (external ? group(id) : asOwnId(id)))
+    .filter((id) => id !== undefined)
+  return ids.length === 0 ? {} : { ids: [...new Set(ids)], own: !external }
+}
+
+const onlyIds = (ids: Ids): Reference | null => (ids.ids ? ids : null)

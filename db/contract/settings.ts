@@ -1,0 +1,95 @@
+import * as v from 'valibot'
+
+/**
+ * Every environment variable that the service knows: its form, its default, and the expected form in words, which a start
+ * with a bad value prints. Each process picks those that it needs.
+ */
+const port = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,5}$/),
+  v.transform(Number),
+  v.check((value) => value >= 1 && value <= 65_535),
+)
+const wholeNumber = (from: number, to: number) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,15}$/),
+    v.transform(Number),
+    v.check((value) => value >= from && value <= to),
+  )
+const bootstrapToken = v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,200}$/))
+const serverUrl = (...protocols: readonly string[]) =>
+  v.pipe(
+    v.string(),
+    v.check((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol)),
+  )
+
+const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({ schema, expected })
+
+export const SETTINGS = {
+  PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535'),
+  HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
+  DATABASE_URL: setting(serverUrl('postgres:', 'postgresql:'), 'a URL such as postgres://user:password@host:5432/database'),
+  REDIS_URL: setting(serverUrl('redis:', 'rediss:'), 'a URL such as redis://user:password@host:6379'),
+  REDIS_PREFIX: setting(
+    v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,40}$/)), 'fbi'),
+    'up to 40 letters, digits, hyphens and underscores',
+  ),
+  DATABASE_SCHEMA: setting(
+    v.optional(v.pipe(v.string(), v.regex(/^[a-z_][a-z0-9_]{0,62}$/))),
+    'the name of a schema in lower case',
+  ),
+  DATABASE_CONNECTIONS: setting(v.optional(wholeNumber(1, 1000), '8'), 'a whole number from 1 to 1000'),
+  HASH_KEY: setting(v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{64}$/)), '64 hexadecimal digits'),
+  BOOTSTRAP_ACCESS_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
+  BOOTSTRAP_ADMIN_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
+  WORKER_PORT: setting(v.optional(port, '3001'), 'a port from 1 to 65535'),
+  WORKER_HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
+  WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '500'), 'a whole number from 1 to 10000'),
+  SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
+  LOG_LEVEL: setting(
+    v.optional(v.picklist(['debug', 'info', 'warn', 'error', 'silent']), 'info'),
+    'one of debug, info, warn, error, silent',
+  ),
+  MAX_BODY_BYTES: setting(v.optional(wholeNumber(1, 64 * 1024 * 1024), String(512 * 1024)), 'bytes from 1 to 67108864'),
+  MAX_CONVERSATION_BYTES: setting(
+    v.optional(wholeNumber(1, 64 * 1024 * 1024), String(5 * 1024 * 1024)),
+    'bytes from 1 to 67108864',
+  ),
+  MAX_BACKLOG: setting(v.optional(wholeNumber(1, 1_000_000_000), '1000000'), 'a whole number of waiting submissions'),
+  CONVERSATIONS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '10'), 'a whole number from 1 to 1000000'),
+  SUBMISSIONS_PER_MINUTE: setting(
+    v.optional(wholeNumber(1, 1_000_000)),
+    'a whole number from 1 to 1000000, for each of the other operations',
+  ),
+} as const
+
+export type SettingName = keyof typeof SETTINGS
+export type Settings<Names extends SettingName> = { readonly [N in Names]: v.InferOutput<(typeof SETTINGS)[N]['schema']> }
+
+/** A setting that is missing or has a bad form. The message has a line for each, with the expected form and no value. */
+export class BadSettings extends Error {
+  override readonly name = 'BadSettings'
+}
+
+/**
+ * Reads the named variables of an environment into a readonly object.
+ *
+ * @throws BadSettings with every problem at once.
+ */
+export const readSettings = <const Names extends readonly SettingName[]>(
+  names: Names,
+  environment: Readonly<Record<string, string | undefined>>,
+): Settings<Names[number]> => {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const name of names) {
+    const { schema, expected } = SETTINGS[name]
+    const given = environment[name]
+    const result = v.safeParse(schema as v.GenericSchema<unknown, unknown>, given === '' ? undefined : given)
+    if (result.success) values[name] = result.output
+    else problems.push(`${name} ${given ? 'is not valid' : 'is missing'}: expected ${expected}.`)
+  }
+  if (problems.length > 0) throw new BadSettings(problems.join('\n'))
+  return Object.freeze(values) as Settings<Names[number]>
+}

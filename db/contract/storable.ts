@@ -1,0 +1,71 @@
+import { isJsonObject, setMember, type JsonObject, type JsonValue } from './json.ts'
+
+const REPLACEMENT = '\u{FFFD}'
+
+/**
+ * The value with every U+0000 and every lone surrogate, in strings and in keys, replaced by U+FFFD: Postgres stores neither.
+ * A key that becomes like another one gets U+FFFD and a number appended, so that both stay.
+ *
+ * Returns `value` itself if nothing has to be replaced, and never changes it. Recursive: made for what the body reader lets
+ * through, whose depth is bounded.
+ */
+export function storable<T extends JsonValue>(value: T): T
+export function storable(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return storableText(value)
+  if (Array.isArray(value)) return storableArray(value)
+  return isJsonObject(value) ? storableObject(value) : value
+}
+
+function storableText(text: string): string {
+  if (text.isWellFormed() && !text.includes('\0')) return text
+  return text.toWellFormed().replaceAll('\0', REPLACEMENT)
+}
+
+function storableArray(array: JsonValue[]): JsonValue[] {
+  let result = array
+  // Not by entries(), which is ten times slower: this runs over every element of every body.
+  for (let index = 0; index < array.length; index++) {
+    const element = array[index] as JsonValue
+    const stored = storable(element)
+    if (stored === element) continue
+    if (result === array) result = array.slice()
+    result[index] = stored
+  }
+  return result
+}
+
+function storableObject(object: JsonObject): JsonObject {
+  let result = object
+  const renamed: string[] = []
+  for (const key of Object.keys(object)) {
+    const value = object[key] as JsonValue
+    const stored = storable(value)
+    if (storableText(key) !== key) renamed.push(key)
+    if (stored === value) continue
+    if (result === object) result = { ...object }
+    setMember(result, key, stored)
+  }
+  return renamed.length === 0 ? result : rename(result, renamed)
+}
+
+/** Keys that are fine keep their names, wherever they stand; the others take the names that are left. */
+function rename(object: JsonObject, renamed: readonly string[]): JsonObject {
+  const result: JsonObject = {}
+  const unfit = new Set(renamed)
+  for (const key of Object.keys(object)) {
+    if (!unfit.has(key)) setMember(result, key, object[key] as JsonValue)
+  }
+  // Counted per name: a body can hold 100,000 keys that all become the same, and none may try all numbers again.
+  const taken = new Map<string, number>()
+  for (const key of renamed) {
+    const name = storableText(key)
+    let free = name
+    while (Object.hasOwn(result, free)) {
+      const count = (taken.get(name) ?? 1) + 1
+      taken.set(name, count)
+      free = `${name}${REPLACEMENT}${count}`
+    }
+    setMember(result, free, object[key] as JsonValue)
+  }
+  return result
+}

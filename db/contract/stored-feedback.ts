@@ -1,0 +1,25 @@
+import type { FeedbackRecord } from './feedback-record.ts'
+import type { JsonObject } from './json.ts'
+import { type HashKey, ownId } from './own-id.ts'
+import { unflatten } from './unflatten.ts'
+
+/** Where contacts and accounts are created when nobody names a source; also the source of a feedback without one. */
+export const DEFAULT_SOURCE = 'API'
+
+/** Source of a feedback as it is stored. */
+export const feedbackSource = (record: FeedbackRecord): string => record.source ?? DEFAULT_SOURCE
+
+/** Source data as it is stored; null when there is none. */
+export const feedbackSourceData = (record: FeedbackRecord): JsonObject | null => {
+  if (record.sourceData == null) return null
+  return record.shouldUnflattenSourceData === true ? unflatten(record.sourceData) : record.sourceData
+}
+
+/** The id of a feedback: the same for every submission of one record; a record of its own without `sourceId`. */
+export const feedbackId = (
+  { hashKey, workspaceId, submissionId }: { hashKey: HashKey; workspaceId: string; submissionId: string },
+  record: FeedbackRecord,
+): string =>
+  record.sourceId == null
+    ? submissionId
+    : ownId(hashKey, workspaceId, 'feedback', feedbackSource(record), record.sourceId)

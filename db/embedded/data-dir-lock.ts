@@ -1,0 +1,66 @@
+import { linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { readPidFile, writePidFile } from './pid-file.ts'
+import { processIdentity } from './process-identity.ts'
+
+/** Another live process works in this directory. */
+export class DataDirInUse extends Error {
+  readonly pid: number
+
+  constructor(dir: string, pid: number) {
+    super(`${dir} is in use by process ${pid}: stop that one, or set DATA_DIR to another directory`)
+    this.name = 'DataDirInUse'
+    this.pid = pid
+  }
+}
+
+/**
+ * Makes the directory this process's own until `release` or its death; a lock that a dead process left is taken over.
+ * Throws DataDirInUse when a live one holds it.
+ */
+export function lockDataDir(dir: string): { readonly release: () => void } {
+  // Not to be listed by others, but to be passed: as root, PostgreSQL may have to run as another user.
+  mkdirSync(dir, { recursive: true, mode: 0o711 })
+  const file = join(dir, 'lock')
+  const draft = `${file}.${process.pid}`
+  rmSync(draft, { force: true })
+  writePidFile(draft, process.pid)
+  try {
+    while (!linked(draft, file)) removeStale(file, dir)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  return {
+    release: () => {
+      if (readPidFile(file)?.pid === process.pid) rmSync(file, { force: true })
+    },
+  }
+}
+
+/** A link either appears whole or is refused, so the lock is never seen without its owner in it. */
+function linked(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function removeStale(file: string, dir: string): void {
+  const owner = readPidFile(file)
+  if (owner !== undefined && processIdentity(owner.pid) === owner.identity) throw new DataDirInUse(dir, owner.pid)
+  const aside = `${file}.stale.${process.pid}`
+  try {
+    renameSync(file, aside)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  // Between the look and the rename another start may have taken over: what was moved is then its live lock, and goes back.
+  const moved = readPidFile(aside)
+  if (moved !== undefined && processIdentity(moved.pid) === moved.identity) linked(aside, file)
+  rmSync(aside, { force: true })
+}

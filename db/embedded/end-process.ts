@@ -1,0 +1,31 @@
+import process from 'node:process'
+
+/** One attempt to end a process: the signal, and how long it has before the next attempt. */
+export type StopStep = { readonly signal: NodeJS.Signals; readonly waitMs: number }
+
+/** Sends one signal after the other until the process is gone. */
+export async function endProcess(pid: number, gone: Promise<unknown>, steps: readonly StopStep[]): Promise<void> {
+  for (const { signal, waitMs } of steps) {
+    sendSignal(pid, signal)
+    if (await settlesWithin(gone, waitMs)) return
+  }
+  throw new Error(`process ${pid} does not end, not even by ${steps.at(-1)?.signal}`)
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), milliseconds)
+    void promise.then(() => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
+}

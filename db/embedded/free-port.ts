@@ -1,0 +1,81 @@
+import { connect, createServer, type Server } from 'node:net'
+
+const LOOPBACK = '127.0.0.1'
+
+/** A port that nobody listens on: the preferred one if it is free, else any. */
+export async function findFreePort(preferred?: number, host = LOOPBACK): Promise<number> {
+  if (preferred !== undefined && (await isPortFree(preferred, host))) return preferred
+  const any = await bind(0, host)
+  if (any === undefined) throw new Error(`no free port on ${host}`)
+  await any.release()
+  return any.port
+}
+
+/** A port that this program holds until it lets go of it for whom it is meant. */
+export type ReservedPort = { readonly port: number; readonly release: () => Promise<void> }
+
+/**
+ * Holds a port, so that two starts at once do not choose the same one long before anybody listens there.
+ * Undefined when it is taken.
+ */
+export async function reservePort(port: number, host: string): Promise<ReservedPort | undefined> {
+  if (await answers(port, reachable(host))) return undefined
+  return bind(port, host)
+}
+
+/** Holds the first free port from `first` on. */
+export async function reserveNextPort(first: number, host: string): Promise<ReservedPort> {
+  const tries = 100
+  for (let port = first; port < first + tries; port += 1) {
+    const reserved = await reservePort(port, host)
+    if (reserved !== undefined) return reserved
+  }
+  throw new Error(`the ports ${first} to ${first + tries - 1} on ${host} are all taken`)
+}
+
+/** Connecting is tried as well: two listeners may share one port where both ask for it (SO_REUSEPORT). */
+export async function isPortFree(port: number, host = LOOPBACK): Promise<boolean> {
+  const reserved = await reservePort(port, host)
+  await reserved?.release()
+  return reserved !== undefined
+}
+
+/** The address under which a listener on all addresses is found on this machine. */
+export function reachable(host: string): string {
+  if (host === '0.0.0.0') return LOOPBACK
+  return host === '::' ? '::1' : host
+}
+
+function bind(port: number, host: string): Promise<ReservedPort | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(undefined)
+      else reject(new Error(`cannot listen on ${host}:${port} (${error.code})`, { cause: error }))
+    })
+    server.listen({ port, host, exclusive: true }, () => {
+      const address = server.address()
+      const bound = typeof address === 'object' && address !== null ? address.port : port
+      resolve({ port: bound, release: () => close(server) })
+    })
+  })
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    if (server.listening) server.close(() => resolve())
+    else resolve()
+  })
+}
+
+function answers(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host })
+    const finish = (listening: boolean) => {
+      socket.destroy()
+      resolve(listening)
+    }
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
+  })
+}

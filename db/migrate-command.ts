@@ -1,0 +1,12 @@
+import process from 'node:process'
+import { runCommand } from './command.ts'
+import { migrate, readMigrations } from './migrate.ts'
+
+await runCommand({
+  usage: 'usage: bun run migrate\nBrings the database at DATABASE_URL up to this version. Harmless to repeat.',
+  options: {},
+  run: async ({ sql }) => {
+    const applied = await migrate(sql, await readMigrations())
+    process.stdout.write(applied.length === 0 ? 'The database is up to date.\n' : applied.map((name) => `applied ${name}\n`).join(''))
+  },
+})

@@ -1,0 +1,35 @@
+import postgres from 'postgres'
+
+export type Sql = postgres.Sql
+
+export type PostgresOptions = {
+  /** Connections at most. */
+  connections: number
+  /** A statement that takes longer is cancelled by the server. */
+  statementTimeoutMs: number
+  applicationName: string
+  /** The schema to work in; tests have their own. */
+  schema?: string
+}
+
+const CONNECT_TIMEOUT_SECONDS = 5
+const LOCK_TIMEOUT_MS = 20_000
+
+/**
+ * A pool of connections. The driver has no query time-out of its own, so the server is told to give up; times are UTC.
+ * Errors of this driver carry `query` and `parameters`: log `describeFault(error)`, never the error itself.
+ */
+export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
+  postgres(url, {
+    max: options.connections,
+    connect_timeout: CONNECT_TIMEOUT_SECONDS,
+    onnotice: () => {},
+    connection: {
+      application_name: options.applicationName,
+      TimeZone: 'UTC',
+      statement_timeout: options.statementTimeoutMs,
+      lock_timeout: LOCK_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: options.statementTimeoutMs,
+      ...(options.schema !== undefined && { search_path: options.schema }),
+    },
+  })

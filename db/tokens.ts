@@ -1,0 +1,75 @@
+import { tokenHash } from './contract/token-format.ts'
+import type { Sql } from './postgres.ts'
+import { DEFAULT_WORKSPACE } from './workspaces.ts'
+
+/** submit: submissions of its workspace. admin: these and purges. operator: dashboard, metrics and /admin, no submissions. */
+export const SCOPES = ['submit', 'admin', 'operator'] as const
+export type Scope = (typeof SCOPES)[number]
+
+export type StoredToken = {
+  id: string
+  workspaceId: string | null
+  workspace: string | null
+  scopes: Scope[]
+  createdAt: Date
+  expiresAt: Date | null
+  revokedAt: Date | null
+}
+
+/** Keeps the hash of a new token. Undefined when there is no such workspace. */
+export const addToken = async (
+  sql: Sql,
+  token: { token: string; workspace: string | null; scopes: readonly Scope[]; expiresAt: Date | null },
+): Promise<string | undefined> => {
+  const [row] = await sql<{ id: string }[]>`
+    insert into token (id, workspace_id, hash, scopes, expires_at)
+    select gen_random_uuid(), w.id, ${tokenHash(token.token)}, ${sql.array([...token.scopes])}::text[], ${token.expiresAt}
+    from (select 1) as one left join workspace as w on w.name = ${token.workspace}
+    where w.id is not null or ${token.workspace}::text is null
+    returning id`
+  return row?.id
+}
+
+export const listTokens = (sql: Sql): Promise<StoredToken[]> =>
+  sql<StoredToken[]>`
+    select t.id, t.workspace_id as "workspaceId", w.name as workspace, t.scopes, t.created_at as "createdAt",
+      t.expires_at as "expiresAt", t.revoked_at as "revokedAt"
+    from token as t left join workspace as w on w.id = t.workspace_id
+    order by w.name nulls first, t.created_at`.execute()
+
+/** False when there is no such token, or it was revoked before. */
+export const revokeToken = async (sql: Sql, id: string): Promise<boolean> =>
+  (await sql`update token set revoked_at = now() where id::text = ${id} and revoked_at is null`).count === 1
+
+export type TokenHolder = { workspaceId: string | null; scopes: Scope[]; expiresAt: Date | null }
+
+/** Who holds the token with this hash; nobody when it is unknown, expired or revoked. */
+export const findTokenHolder = async (sql: Sql, hash: Buffer): Promise<TokenHolder | undefined> => {
+  const [row] = await sql<TokenHolder[]>`
+    select workspace_id as "workspaceId", scopes, expires_at as "expiresAt" from token
+    where hash = ${hash} and revoked_at is null and (expires_at is null or expires_at > now())`
+  return row
+}
+
+/**
+ * Makes the bootstrap tokens of the environment valid for the default workspace, and those of former starts invalid. A token
+ * that was revoked by hand comes back when it is still in the environment: whoever sets it there wants it.
+ */
+export const setBootstrapTokens = async (sql: Sql, tokens: { access?: string; admin?: string }): Promise<void> => {
+  const wanted = [
+    ...(tokens.access === undefined ? [] : [{ hash: tokenHash(tokens.access).toString('hex'), scopes: ['submit'] }]),
+    ...(tokens.admin === undefined
+      ? []
+      : [{ hash: tokenHash(tokens.admin).toString('hex'), scopes: ['admin', 'operator'] }]),
+  ]
+  await sql`
+    with wanted as (
+      select decode(w.hash, 'hex') as hash, w.scopes
+      from jsonb_to_recordset(${sql.json(wanted)}) as w (hash text, scopes text[])
+    ),
+    former as (delete from token where bootstrap and hash not in (select hash from wanted))
+    insert into token (id, workspace_id, hash, scopes, bootstrap)
+    select gen_random_uuid(), w.id, wanted.hash, wanted.scopes, true
+    from wanted, workspace as w where w.name = ${DEFAULT_WORKSPACE}
+    on conflict (hash) do update set scopes = excluded.scopes, revoked_at = null`
+}

@@ -1,0 +1,42 @@
+export type Audit =
+  | { readonly state: 'clean' }
+  | { readonly state: 'findings'; readonly names: readonly string[] }
+  | { readonly state: 'unavailable'; readonly reason: string }
+
+const SEVERE = new Set(['high', 'critical'])
+
+interface Report {
+  readonly vulnerabilities: Readonly<Record<string, { readonly severity?: unknown }>>
+}
+
+/**
+ * What `npm audit --json` printed. Without a network, or with a registry that has no such service, there is no report
+ * and nothing is known: that is no finding.
+ */
+export function readAudit(printed: string): Audit {
+  const answer = parse(printed)
+  if (!isReport(answer)) return { state: 'unavailable', reason: reasonOf(answer) }
+  const names = Object.entries(answer.vulnerabilities)
+    .filter(([, { severity }]) => typeof severity === 'string' && SEVERE.has(severity))
+    .map(([name, { severity }]) => `${name} (${String(severity)})`)
+  return names.length === 0 ? { state: 'clean' } : { state: 'findings', names }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isReport(answer: unknown): answer is Report {
+  if (typeof answer !== 'object' || answer === null || !('vulnerabilities' in answer)) return false
+  return typeof answer.vulnerabilities === 'object' && answer.vulnerabilities !== null
+}
+
+function reasonOf(answer: unknown): string {
+  if (typeof answer !== 'object' || answer === null) return 'npm printed no report'
+  if ('statusCode' in answer) return `the registry answered ${String(answer.statusCode)}`
+  return 'npm could not reach the registry'
+}

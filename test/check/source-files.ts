@@ -1,0 +1,25 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
+
+export interface SourceFile {
+  /** From the top of the project, with slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+/** Where our own code is. */
+export const SOURCES = ['start.ts', 'api', 'worker', 'db', 'test'] as const
+
+/** Every TypeScript file of ours, found without git so that tests run from an unpacked archive too. */
+export function readSourceFiles(root: string): SourceFile[] {
+  return SOURCES.filter((name) => existsSync(join(root, name)))
+    .flatMap((name) => (statSync(join(root, name)).isDirectory() ? listFolder(root, name) : [name]))
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}
+
+function listFolder(root: string, folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+    (path) => `${folder}/${path.split(sep).join('/')}`,
+  )
+}

@@ -1,0 +1,16 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SourceFile } from './source-files.ts'
+
+/** Every text file that is committed or would be by the next `git add`. */
+export function readTrackedFiles(root: string): SourceFile[] {
+  // Root may look at a clone that belongs to someone else, which git refuses unless told.
+  const command = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  const { status, stdout, stderr, error } = spawnSync('git', command, { cwd: root, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`git could not list the files: ${error?.message ?? stderr}`)
+  return [...new Set(stdout.split('\0'))]
+    .filter((path) => path !== '' && existsSync(join(root, path)))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+    .filter(({ text }) => !text.includes('\0'))
+}

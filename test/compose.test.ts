@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import { readSourceFiles } from './check/source-files.ts'
+
+interface Service {
+  readonly image: string
+  readonly build?: string
+  readonly user?: string
+  readonly read_only?: boolean
+  readonly tmpfs?: readonly string[]
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly restart?: string
+  readonly stop_grace_period?: string
+  readonly command?: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  readonly ports?: readonly string[]
+  readonly volumes?: readonly string[]
+  readonly networks: readonly string[]
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly healthcheck?: { readonly test: readonly string[] }
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+const text = read('compose.yaml')
+const { services, networks }: Compose = parse(text, { merge: true })
+const { version, devDependencies } = JSON.parse(read('package.json'))
+const dockerfile = read('Dockerfile')
+
+const service = (name: string): Service => {
+  const found = services[name]
+  assert.ok(found, `there is no service ${name}`)
+  return found
+}
+
+const PINNED = /^[\w./-]+:\d+\.\d+(?:\.\d+)?(?:-[\w.-]+)?$/
+
+describe('the Compose file', () => {
+  it('has the two servers and our three programs', () => {
+    assert.deepEqual(Object.keys(services).toSorted(), ['api', 'migrate', 'postgres', 'redis', 'worker'])
+  })
+
+  for (const [name, each] of Object.entries(services)) {
+    it(`gives ${name} no more rights than it needs`, () => {
+      assert.ok(each.user !== undefined && !/^(?:0|root)(?::|$)/.test(each.user))
+      assert.equal(each.read_only, true)
+      assert.ok(each.tmpfs?.includes('/tmp'))
+      assert.deepEqual(each.cap_drop, ['ALL'])
+      assert.deepEqual(each.security_opt, ['no-new-privileges:true'])
+      for (const key of ['privileged', 'cap_add', 'network_mode', 'pid', 'devices', 'group_add']) {
+        assert.ok(!(key in each), `${name} has ${key}`)
+      }
+    })
+
+    it(`lets ${name} end in peace and start again`, () => {
+      assert.match(each.stop_grace_period ?? '', /^\d{2,}s$/)
+      assert.equal(each.restart, name === 'migrate' ? 'no' : 'unless-stopped')
+    })
+
+    it(`pins the image of ${name}`, () => {
+      assert.match(each.image, PINNED)
+    })
+
+    it(`asks ${name} whether it is well, unless it ends by itself`, () => {
+      assert.equal(each.healthcheck !== undefined, name !== 'migrate')
+    })
+
+    it(`can run ${name} more than once where that makes sense`, () => {
+      assert.ok(!('container_name' in each))
+      assert.equal(each.ports !== undefined, name === 'api')
+    })
+
+    it(`takes the secrets of ${name} from outside and says which is missing`, () => {
+      for (const [variable, value] of Object.entries(each.environment)) {
+        const secret = /PASSWORD|TOKEN|KEY|_URL$/.test(variable)
+        if (!secret) continue
+        const outside = variable.endsWith('_URL') ? (/:\/\/\w*:(.+)@/.exec(value)?.[1] ?? '') : value
+        assert.match(outside, /^\$\{\w+:\?set \w+ in \.env[^}]*\}$/, variable)
+      }
+    })
+  }
+
+  it('starts each program of ours from a file that exists', () => {
+    for (const each of Object.values(services).filter(({ build }) => build !== undefined)) {
+      const [program, file = '', ...rest] = each.command ?? []
+      assert.equal(program, 'bun')
+      assert.ok(existsSync(join(root, file)), `${file} is missing`)
+      assert.deepEqual(rest, [])
+      assert.equal(each.image, `feedback-insights:${version}`)
+    }
+  })
+
+  it('sets no variable that the programs do not know', () => {
+    const known = readSourceFiles(root)
+      .filter(({ path }) => /^(?:api|worker|db)\//.test(path))
+      .map((file) => file.text)
+      .concat(existsSync(join(root, 'README.md')) ? read('README.md') : '')
+      .join('\n')
+    const ours = Object.values(services).filter(({ build }) => build !== undefined)
+    const variables = new Set(ours.flatMap(({ environment }) => Object.keys(environment)))
+    // Read by the packages, not by us.
+    variables.delete('NODE_ENV')
+    const unknown = [...variables].filter((variable) => !new RegExp(`\\b${variable}\\b`).test(known))
+    assert.deepEqual(unknown, [])
+  })
+
+  it('describes at its top each variable that it takes from outside', () => {
+    const described = [...text.matchAll(/^#   ([A-Z_]+) {2,}\S/gm)].map(([, variable = '']) => variable)
+    const body = text.replaceAll(/^\s*#.*$/gm, '')
+    const taken = new Set([...body.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, variable = '']) => variable))
+    assert.deepEqual(described.toSorted(), [...taken].toSorted())
+  })
+
+  it('runs in production mode', () => {
+    for (const name of ['api', 'worker', 'migrate']) assert.equal(service(name).environment['NODE_ENV'], 'production')
+  })
+
+  it('opens the servers to the programs alone, and the API to this machine alone', () => {
+    for (const name of ['postgres', 'redis', 'worker', 'migrate']) assert.deepEqual(service(name).networks, ['data'])
+    assert.equal(networks['data']?.internal, true)
+    assert.deepEqual(service('api').ports, ['${API_ADDRESS:-127.0.0.1:3000}:3000'])
+  })
+
+  it('starts what serves only when what it needs is ready', () => {
+    assert.deepEqual(service('migrate').depends_on, { postgres: { condition: 'service_healthy' } })
+    for (const name of ['api', 'worker']) {
+      assert.deepEqual(service(name).depends_on, {
+        postgres: { condition: 'service_healthy' },
+        redis: { condition: 'service_healthy' },
+        migrate: { condition: 'service_completed_successfully' },
+      })
+    }
+  })
+
+  it('keeps what the servers store', () => {
+    assert.deepEqual(service('postgres').volumes, ['postgres:/var/lib/postgresql'])
+    assert.deepEqual(service('redis').volumes, ['redis:/data'])
+    assert.match(service('postgres').image, /^postgres:18\./)
+  })
+
+  it('lets Redis neither evict nor forget, and hides its password from the list of processes', () => {
+    const settings = runWithStub('redis-server', service('redis').command ?? [], {
+      REDIS_MAXMEMORY: '64mb',
+      REDIS_PASSWORD: 'p4ss',
+    })
+    assert.deepEqual(settings.split('\n').filter(Boolean).toSorted(), [
+      '$1 is -',
+      'appendfsync everysec',
+      'appendonly yes',
+      'dir /data',
+      'maxmemory 64mb',
+      'maxmemory-policy noeviction',
+      'requirepass p4ss',
+    ])
+  })
+
+  const probes: [name: string, variable: string, path: string][] = [
+    ['api', 'PORT', '/readyz'],
+    ['worker', 'WORKER_PORT', '/healthz'],
+  ]
+  for (const [name, variable, path] of probes) {
+    it(`takes ${name} for well just as long as ${path} says so`, async () => {
+      const { environment, healthcheck } = service(name)
+      const [kind, program, option, script = ''] = healthcheck?.test ?? []
+      assert.deepEqual([kind, program, option], ['CMD', 'bun', '-e'])
+      const address = `http://127.0.0.1:${environment[variable]}${path}`
+      assert.ok(script.includes(`'${address}'`), script)
+      assert.equal(environment[variable.replace('PORT', 'HOST')], '0.0.0.0')
+
+      const answer = { status: 200 }
+      const server = createServer((request, response) => {
+        response.writeHead(request.url === path ? answer.status : 404).end()
+      })
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+      const { port } = server.address() as AddressInfo
+      const probe = (): Promise<number> => runBun(script.replace(address, `http://127.0.0.1:${port}${path}`))
+
+      assert.equal(await probe(), 0)
+      answer.status = 503
+      assert.equal(await probe(), 1)
+      server.closeAllConnections()
+      await new Promise((closed) => server.close(closed))
+      assert.equal(await probe(), 1)
+    })
+  }
+})
+
+describe('the image', () => {
+  const stages = [...dockerfile.matchAll(/^FROM (\S+)(?: AS \w+)?$/gm)].map(([, image = '']) => image)
+  const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '))
+
+  it('is built from pinned images, with the Bun that everything is tested on', () => {
+    assert.equal(stages.length, 2)
+    for (const image of stages) assert.match(image, PINNED)
+    assert.equal(stages.at(-1), `oven/bun:${devDependencies.bun}-slim`)
+  })
+
+  it('installs what the lock says and nothing for development', () => {
+    assert.match(
+      dockerfile,
+      /^COPY package\.json package-lock\.json \.\/\n(?:#.*\n)*RUN npm install --no-save --omit=dev --omit=optional /m,
+    )
+  })
+
+  it('runs as another user than root, in production mode', () => {
+    assert.match(last, /^USER bun$/m)
+    assert.match(last, /^ENV NODE_ENV=production$/m)
+  })
+
+  it('copies what exists and nothing that could hold a secret', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '))
+    for (const name of copied) assert.ok(existsSync(join(root, name)), name)
+    const [first, ...sent] = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+    assert.equal(first, '*')
+    assert.deepEqual(sent.toSorted(), [...new Set(copied)].map((name) => `!${name}`).toSorted())
+  })
+})
+
+/** What a program of that name gets on its standard input when the command runs, after its first argument. */
+function runWithStub(name: string, command: readonly string[], environment: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'compose-'))
+  try {
+    writeFileSync(join(folder, name), '#!/bin/sh\necho "\\$1 is $1"\ncat\n')
+    chmodSync(join(folder, name), 0o755)
+    const [program = '', ...options] = command.map((part) => part.replaceAll('$$', '$'))
+    const env = { ...environment, PATH: `${folder}:/usr/bin:/bin` }
+    const { stdout, stderr, status } = spawnSync(program, options, { env, encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    return stdout
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** The exit code of a script under Bun, asynchronously since the script asks a server of this process. */
+function runBun(script: string): Promise<number> {
+  return new Promise((resolve) => {
+    const child = execFile(join(root, 'node_modules', '.bin', 'bun'), ['-e', script], () => {
+      resolve(child.exitCode ?? -1)
+    })
+  })
+}

@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs'
+
+/** Everything that the demo submits carries this source. */
+export const DEMO_SOURCE = 'demo'
+
+export type Review = { readonly id: string; readonly text: string }
+
+/** A request to the service: the path below /api/v1 and the body. */
+export type Submission = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
+
+export type DemoData = {
+  readonly accounts: readonly Submission[]
+  readonly contacts: readonly Submission[]
+  readonly feedback: readonly Submission[]
+  readonly conversations: readonly Submission[]
+}
+
+type Company = { readonly id: string; readonly name: string; readonly domain: string }
+type Person = { readonly id: string; readonly name: string; readonly email: string; readonly company: Company }
+
+const PEOPLE = 60
+const CONVERSATIONS = 8
+const PIECES_PER_REVIEW = 2
+const MIN_WORDS_PER_PIECE = 45
+
+const COMPANY_NAMES = [
+  'Harbour Lights Hotels',
+  'Juniper Logistics',
+  'Blue Kettle Coffee',
+  'Northfield Clinics',
+  'Paper Lantern Books',
+  'Granite Peak Outdoor',
+  'Quiet Orchard Foods',
+  'Copper Lane Design',
+  'Silverbirch Schools',
+  'Tidewater Insurance',
+  'Redwood Rail',
+  'Little Comet Toys',
+  'Maple & Stone Builders',
+  'Open Meadow Farms',
+  'Cedar Bridge Bank',
+]
+const GIVEN_NAMES = [
+  'Amara',
+  'Bruno',
+  'Chen',
+  'Dalia',
+  'Emil',
+  'Farah',
+  'Goran',
+  'Hana',
+  'Ines',
+  'Jonas',
+  'Keiko',
+  'Luca',
+]
+const FAMILY_NAMES = [
+  'Abara',
+  'Bergstrom',
+  'Castell',
+  'Dufour',
+  'Eriksen',
+  'Fontana',
+  'Grabowski',
+  'Haddad',
+  'Ivanko',
+  'Jansen',
+]
+const CITIES = ['Lisbon', 'Leeds', 'Lyon', 'Leipzig', 'Lund']
+const PLANS = ['free', 'team', 'enterprise']
+const DEVICES = ['desktop', 'mobile', 'tablet']
+const PRODUCTS: Record<string, string> = {
+  'apex-dvd': 'DVD player',
+  'canon-g3': 'Digital camera G',
+  'creative-mp3': 'MP3 player',
+  'nikon-4300': 'Digital camera N',
+  'nokia-6610': 'Mobile phone',
+}
+
+export function readReviews(): Review[] {
+  const lines = readFileSync(new URL('./reviews.jsonl', import.meta.url), 'utf8').split('\n')
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Review)
+}
+
+/** The same submissions each time, so that a second run gives the same records. */
+export function createDemoData(reviews: readonly Review[]): DemoData {
+  const companies = COMPANY_NAMES.map(toCompany)
+  const people = Array.from({ length: PEOPLE }, (_, at) => toPerson(at, pick(companies, at)))
+  const texts = reviews.flatMap(({ id, text }) => [
+    { id: `review:${id}`, text },
+    ...cutIntoPieces(text).map((piece, at) => ({ id: `piece:${id}/${at + 1}`, text: piece })),
+  ])
+  return {
+    accounts: companies.map(identifyAccount),
+    contacts: people.map(identifyContact),
+    feedback: texts.map((text, at) => submitFeedback(text, at, pick(people, at * 7))),
+    conversations: reviews
+      .slice(0, CONVERSATIONS)
+      .map((review, at) => submitConversation(review, at, pick(people, at * 5))),
+  }
+}
+
+function toCompany(name: string, at: number): Company {
+  const host = name.toLowerCase().replace(/[^a-z]+/g, '-')
+  return { id: `acct-${twoDigits(at + 1)}`, name, domain: `${host}.example.com` }
+}
+
+/** 12 and 10 names: the pairs begin to repeat only after 60. */
+function toPerson(at: number, company: Company): Person {
+  const given = pick(GIVEN_NAMES, at)
+  const family = pick(FAMILY_NAMES, at)
+  const email = `${given}.${family}@${company.domain}`.toLowerCase()
+  return { id: `user-${twoDigits(at + 1)}`, name: `${given} ${family}`, email, company }
+}
+
+function identifyAccount(company: Company, at: number): Submission {
+  const properties = {
+    $name: company.name,
+    $domain: company.domain,
+    $contractValue: 1_200 * (at + 1),
+    plan: pick(PLANS, at),
+    'address.city': pick(CITIES, at),
+  }
+  return { path: 'accounts/identify', body: { id: company.id, shouldUnflattenProperties: true, properties } }
+}
+
+function identifyContact(person: Person, at: number): Submission {
+  const properties = {
+    $name: person.name,
+    $email: person.email,
+    $createdAt: isoTime(at * 24),
+    'preferences.newsletter': at % 3 === 0,
+  }
+  const body = {
+    id: person.id,
+    source: DEMO_SOURCE,
+    shouldUnflattenProperties: true,
+    properties,
+    account: { id: person.company.id },
+  }
+  return { path: 'contacts/identify', body }
+}
+
+/** Contacts and accounts are named in turn by external id and by what identifies them otherwise. */
+function submitFeedback({ id, text }: Review, at: number, person: Person): Submission {
+  const contact =
+    at % 2 === 0
+      ? { contactId: person.id, isExternalContactId: true }
+      : { contact: { name: person.name, email: person.email } }
+  const account =
+    at % 3 === 0
+      ? { account: { name: person.company.name } }
+      : { accountId: person.company.id, isExternalAccountId: true }
+  const body = {
+    description: text,
+    source: DEMO_SOURCE,
+    sourceId: id,
+    rating: 1 + ((at * 3) % 5),
+    project: { name: productOf(id) },
+    shouldUnflattenSourceData: true,
+    sourceData: { url: `https://shop.example.com/reviews/${at + 1}`, 'device.type': pick(DEVICES, at) },
+    ...contact,
+    ...account,
+  }
+  return { path: 'feedbacks', body }
+}
+
+function submitConversation({ id, text }: Review, at: number, person: Person): Submission {
+  const pieces = cutIntoPieces(text)
+  const start = at * 24
+  const asked = (pieces.length > 0 ? pieces : [text]).map((content, turn) => [
+    { id: `m${2 * turn + 1}`, incoming: true, contactId: person.id, content, createdAt: isoTime(start + 2 * turn) },
+    {
+      id: `m${2 * turn + 2}`,
+      incoming: false,
+      contactId: 'agent-1',
+      content: 'Thank you for telling us. We have passed this on.',
+      createdAt: isoTime(start + 2 * turn + 1),
+      properties: { 'handled.by': 'support' },
+      shouldUnflattenProperties: true,
+    },
+  ])
+  const body = {
+    id: `chat-${at + 1}`,
+    title: `About the ${productOf(id)}`,
+    source: DEMO_SOURCE,
+    createdAt: isoTime(start),
+    contacts: [{ id: person.id, properties: { $email: person.email } }],
+    messages: asked.flat().map((message) => ({ properties: {}, ...message })),
+    properties: { channel: 'chat' },
+    propagatePropertiesToMessages: true,
+  }
+  return { path: 'conversations', body }
+}
+
+/** The first pieces of whole sentences, of the size of a usual feedback; none when the text is no longer than one. */
+function cutIntoPieces(text: string): string[] {
+  const pieces: string[] = []
+  let piece: string[] = []
+  for (const sentence of text.split('\n')) {
+    piece.push(sentence)
+    if (countWords(piece) < MIN_WORDS_PER_PIECE) continue
+    pieces.push(piece.join('\n'))
+    piece = []
+  }
+  return pieces.length === 1 && piece.length === 0 ? [] : pieces.slice(0, PIECES_PER_REVIEW)
+}
+
+function countWords(sentences: readonly string[]): number {
+  return sentences.join(' ').split(/\s+/).length
+}
+
+function productOf(id: string): string {
+  const key = id.replace(/^.*:/, '').replace(/\/.*$/, '')
+  return PRODUCTS[key] ?? key
+}
+
+function isoTime(hours: number): string {
+  return new Date(Date.UTC(2024, 0, 8, 9) + hours * 3_600_000).toISOString()
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, '0')
+}
+
+function pick<Value>(values: readonly Value[], at: number): Value {
+  const value = values[at % values.length]
+  if (value === undefined) throw new RangeError('nothing to pick from')
+  return value
+}

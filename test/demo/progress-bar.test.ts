@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startProgressBar } from './progress-bar.ts'
+
+function captured(isTTY: boolean) {
+  const written: string[] = []
+  return { written, output: { isTTY, write: (text: string) => void written.push(text) } }
+}
+
+test('on a terminal it is one line that fills up', () => {
+  const { written, output } = captured(true)
+  const bar = startProgressBar('Feedback', 4, output)
+  bar.set(2)
+  bar.note('waiting 3 s')
+  bar.set(4)
+  bar.end()
+  const lines = written.map((text) => text.replace('\r', '').replace('\u001b[K', ''))
+  assert.deepEqual(lines, [
+    `Feedback         ${'░'.repeat(30)} 0/4`,
+    `Feedback         ${'█'.repeat(15)}${'░'.repeat(15)} 2/4`,
+    `Feedback         ${'█'.repeat(15)}${'░'.repeat(15)} 2/4  waiting 3 s`,
+    `Feedback         ${'█'.repeat(30)} 4/4`,
+    `Feedback         ${'█'.repeat(30)} 4/4\n`,
+  ])
+})
+
+test('elsewhere it writes plain lines, each note once', () => {
+  const { written, output } = captured(false)
+  const bar = startProgressBar('Feedback', 2, output)
+  bar.set(1)
+  bar.note('waiting 3 s')
+  bar.note('waiting 3 s')
+  bar.set(2)
+  bar.end()
+  assert.deepEqual(written, ['Feedback: waiting 3 s\n', 'Feedback: 2/2\n'])
+})

@@ -1,0 +1,66 @@
+import type { Submission } from './demo-data.ts'
+import type { Service } from './find-service.ts'
+
+export type SubmitDeps = {
+  readonly service: Pick<Service, 'url' | 'accessToken'>
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly wait: (seconds: number) => Promise<void>
+  /** Told before each wait. */
+  readonly onWait: (seconds: number, reason: string) => void
+  readonly onDone: () => void
+}
+
+const AT_ONCE = 16
+/** Without Retry-After. */
+const DEFAULT_WAIT_SECONDS = 5
+/** Of one request; the conversation limit alone never needs more than a few. */
+const MAX_WAITS = 20
+
+/** The service cannot be reached: nothing listens, or it went away. */
+export class Unreachable extends Error {}
+/** The service answered, and will not take this however often it is sent. */
+export class Refused extends Error {}
+
+/** Sends all, some at a time, in their order; whoever finishes first takes the next. After a failure nothing more is sent. */
+export async function submitAll(submissions: readonly Submission[], deps: SubmitDeps): Promise<void> {
+  const waiting = [...submissions]
+  const send = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      await submit(next, deps)
+      deps.onDone()
+    }
+  }
+  const stop = (error: unknown) => {
+    waiting.length = 0
+    throw error
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, () => send().catch(stop)))
+}
+
+/** Repeating is harmless, since every record has its own id; so 429 and 503 are only a matter of time. */
+async function submit(submission: Submission, deps: SubmitDeps): Promise<void> {
+  for (let waits = 0; waits <= MAX_WAITS; waits++) {
+    const response = await post(submission, deps)
+    const text = await response.text()
+    if (response.ok) return
+    if (response.status !== 429 && response.status !== 503) {
+      throw new Refused(`POST /api/v1/${submission.path} was answered ${response.status}: ${text.slice(0, 300)}`)
+    }
+    const seconds = Number(response.headers.get('retry-after')) || DEFAULT_WAIT_SECONDS
+    deps.onWait(seconds, response.status === 429 ? 'rate limit' : 'service is busy')
+    await deps.wait(seconds)
+  }
+  throw new Refused(`POST /api/v1/${submission.path} was put off ${MAX_WAITS} times`)
+}
+
+async function post({ path, body }: Submission, { service, fetch }: SubmitDeps): Promise<Response> {
+  try {
+    return await fetch(`${service.url}/api/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.accessToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  } catch (cause) {
+    throw new Unreachable(`no answer from ${service.url}`, { cause })
+  }
+}

@@ -1,0 +1,14 @@
+import process from 'node:process'
+import type { Parameters } from 'fast-check'
+
+/**
+ * Parameters for `fc.assert`. A failure prints its seed; `FC_SEED` set to it makes the same cases again.
+ * Only the tests' own environment is read here.
+ */
+export function seeded<T>(parameters: Parameters<T> = {}): Parameters<T> {
+  const given = process.env['FC_SEED']
+  if (given === undefined || given === '') return parameters
+  const seed = Number(given)
+  if (!Number.isInteger(seed)) throw new Error('FC_SEED must be an integer, as a failed property prints it')
+  return { ...parameters, seed }
+}

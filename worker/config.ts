@@ -1,0 +1,22 @@
+import { readSettings, type Settings } from '../db/contract/settings.ts'
+
+const NAMES = [
+  'DATABASE_URL',
+  'DATABASE_SCHEMA',
+  'DATABASE_CONNECTIONS',
+  'REDIS_URL',
+  'REDIS_PREFIX',
+  'HASH_KEY',
+  'WORKER_PORT',
+  'WORKER_HOST',
+  'WORKER_CONCURRENCY',
+  'SHUTDOWN_SECONDS',
+  'LOG_LEVEL',
+] as const
+
+/** What a worker process is told by its environment. */
+export type WorkerConfig = Settings<(typeof NAMES)[number]>
+
+/** @throws BadSettings */
+export const readWorkerConfig = (environment: Readonly<Record<string, string | undefined>>): WorkerConfig =>
+  readSettings(NAMES, environment)

@@ -1,0 +1,86 @@
+import type { JobOf } from '../db/contract/job.ts'
+import type { ConversationRecord, MessageRecord } from '../db/contract/conversation-record.ts'
+import type { JsonObject } from '../db/contract/json.ts'
+import { type HashKey, ownId } from '../db/contract/own-id.ts'
+import { contactGroup, type Reference } from '../db/contract/reference.ts'
+import { unflatten } from '../db/contract/unflatten.ts'
+import type { ClaimRow, ConversationRow, KeyRow, MessageRow } from '../db/store.ts'
+import { type Identified, identifiedContact } from './identified.ts'
+import { propagate } from './propagate.ts'
+
+export type ConversationRows = {
+  keys: KeyRow[]
+  claims: ClaimRow[]
+  conversation: ConversationRow
+  messages: MessageRow[]
+}
+
+/** A conversation submission as rows: its contacts identified, then itself, then its messages. */
+export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversation'>): ConversationRows => {
+  const { body, workspaceId, number } = job
+  const saying = { hashKey, workspaceId, number, homeSource: body.source }
+  // Of doubles the later counts: its place is the last one, so that its claims are the latest too.
+  const contacts = lastOfEach(body.contacts, (contact) => JSON.stringify([contact.source ?? null, contact.id]))
+  const identified = contacts.map((contact) => identifiedContact(saying, contact))
+  const id = ownId(hashKey, workspaceId, 'conversation', body.source, body.id)
+  const properties = unflattened(body.properties, body.shouldUnflattenProperties)
+  const preferred = new Map(contacts.map((contact, index) => [contact.id, identified[index]!.key.id]))
+  return {
+    keys: identified.flatMap(({ keys }) => keys),
+    claims: identified.flatMap(({ claims }) => claims),
+    conversation: {
+      id,
+      external_id: body.id,
+      source: body.source,
+      title: body.title ?? null,
+      rating: body.rating ?? null,
+      properties,
+      created_at: body.createdAt,
+      updated_at: body.updatedAt ?? null,
+      number,
+      contact_keys: identified.map(({ key }: Identified) => key.id),
+    },
+    messages: lastOfEach(body.messages, (message) => message.id).map((message) => ({
+      id: ownId(hashKey, workspaceId, 'message', id, message.id),
+      conversation_id: id,
+      external_id: message.id,
+      incoming: message.incoming,
+      content: message.content,
+      source_url: message.sourceUrl ?? null,
+      raw_data: rawData(body, properties, message),
+      created_at: message.createdAt,
+      number,
+      source: body.source,
+      contact_ref: senderReference(preferred, message, (externalId) => contactGroup(hashKey, workspaceId, externalId)),
+    })),
+  }
+}
+
+const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => {
+  const last = new Map<string, T>()
+  for (const item of items) {
+    const key = keyOf(item)
+    last.delete(key)
+    last.set(key, item)
+  }
+  return [...last.values()]
+}
+
+const unflattened = (properties: JsonObject, wanted: boolean | null | undefined): JsonObject =>
+  wanted === true ? unflatten(properties) : properties
+
+const rawData = (conversation: ConversationRecord, properties: JsonObject, message: MessageRecord): JsonObject => {
+  const own = unflattened(message.properties, message.shouldUnflattenProperties)
+  return conversation.propagatePropertiesToMessages === true ? propagate(properties, own) : own
+}
+
+/** The sender: among the submission's own contacts, else any contact of that external id, its conversation's source first. */
+const senderReference = (
+  preferred: ReadonlyMap<string, string>,
+  { contactId }: MessageRecord,
+  group: (externalId: string) => string,
+): Reference | null => {
+  if (contactId === undefined) return null
+  const key = preferred.get(contactId)
+  return { ids: [group(contactId)], own: false, ...(key !== undefined && { preferred: key }) }
+}

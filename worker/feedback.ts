@@ -1,0 +1,32 @@
+import type { JobOf } from '../db/contract/job.ts'
+import type { HashKey } from '../db/contract/own-id.ts'
+import { feedbackReferences } from '../db/contract/reference.ts'
+import { feedbackId, feedbackSource, feedbackSourceData } from '../db/contract/stored-feedback.ts'
+import type { FeedbackRow } from '../db/store.ts'
+
+/** A feedback submission as the row that it comes to; who is meant by its references is decided where they are stored. */
+export const feedbackRow = (hashKey: HashKey, job: JobOf<'create_feedback'>): FeedbackRow => {
+  const { body, workspaceId, number } = job
+  const id = feedbackId({ hashKey, workspaceId, submissionId: job.submissionId }, body)
+  const references = feedbackReferences({ hashKey, workspaceId, number, recordId: id }, body)
+  return {
+    id,
+    description: body.description,
+    title: body.title ?? null,
+    is_transcript: body.isTranscript ?? null,
+    tags: body.tags ? givenTags(body.tags) : null,
+    rating: body.rating ?? null,
+    source: feedbackSource(body),
+    source_id: body.sourceId ?? null,
+    source_data: feedbackSourceData(body),
+    number,
+    contact_ref: references.contact,
+    account_ref: references.account,
+    project_ref: references.project,
+  }
+}
+
+/** Tags that people gave: trimmed, without doubles and blanks, kept as written. */
+const givenTags = (tags: readonly string[]): string[] => [
+  ...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== '')),
+]

@@ -1,0 +1,81 @@
+import type { AccountRecord, ContactRecord } from '../db/contract/contact-record.ts'
+import { identifiedFacts } from '../db/contract/facts.ts'
+import type { JsonObject, JsonValue } from '../db/contract/json.ts'
+import { comparableDomain, comparableEmail, comparableName, type HashKey, ownId } from '../db/contract/own-id.ts'
+import { accountKey, contactGroup, contactKey } from '../db/contract/reference.ts'
+import { unflatten } from '../db/contract/unflatten.ts'
+import type { ClaimRow, KeyRow } from '../db/store.ts'
+
+/** Who says it: the submission's workspace and acceptance number, and where a contact or account is created. */
+export type Saying = { hashKey: HashKey; workspaceId: string; number: number; homeSource: string }
+
+
+export type Identified = { key: KeyRow; keys: KeyRow[]; claims: ClaimRow[] }
+
+/** A contact record as facts: its own key first, then its account's. */
+export const identifiedContact = (saying: Saying, record: ContactRecord): Identified => {
+  const { hashKey, workspaceId, number } = saying
+  const source = record.source ?? undefined
+  const account = record.account && identifiedAccount({ ...saying, homeSource: source ?? saying.homeSource }, record.account)
+  const properties = unflattened(record.properties ?? {}, record.shouldUnflattenProperties)
+  const group = contactGroup(hashKey, workspaceId, record.id)
+  const home = contactKey(hashKey, workspaceId, source ?? saying.homeSource, record.id)
+  const key: KeyRow = {
+    id: source === undefined ? group : home,
+    kind: source === undefined ? 'contact_bare' : 'contact_external',
+    group_id: group,
+    home_id: source === undefined ? home : null,
+    source: source ?? saying.homeSource,
+    external_id: record.id,
+    said_from: number,
+    last_number: number,
+    facts: identifiedFacts('contact', properties, number),
+    account_id: account?.key.id ?? null,
+    account_number: account ? number : null,
+  }
+  const email = comparableEmail(textOf(properties['$email']))
+  const claims = claimsOf(saying, key.id, { contact_email: email })
+  return { key, keys: [key, ...(account?.keys ?? [])], claims: [...claims, ...(account?.claims ?? [])] }
+}
+
+/** An account record as facts. */
+export const identifiedAccount = (saying: Saying, record: AccountRecord): Identified => {
+  const { hashKey, workspaceId, number } = saying
+  const properties = unflattened(record.properties ?? {}, record.shouldUnflattenProperties)
+  const id = accountKey(hashKey, workspaceId, record.id)
+  const key: KeyRow = {
+    id,
+    kind: 'account_external',
+    group_id: id,
+    home_id: null,
+    source: saying.homeSource,
+    external_id: record.id,
+    said_from: number,
+    last_number: number,
+    facts: identifiedFacts('account', properties, number),
+    account_id: null,
+    account_number: null,
+  }
+  const claims = claimsOf(saying, id, {
+    account_name: comparableName(textOf(properties['$name'])),
+    account_domain: comparableDomain(textOf(properties['$domain'])),
+  })
+  return { key, keys: [key], claims }
+}
+
+const unflattened = (properties: JsonObject, wanted: boolean | null | undefined): JsonObject =>
+  wanted === true ? unflatten(properties) : properties
+
+const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
+
+const claimsOf = (
+  { hashKey, workspaceId, number }: Saying,
+  target: string,
+  weak: Partial<Record<'contact_email' | 'account_name' | 'account_domain', string | undefined>>,
+): ClaimRow[] =>
+  (['contact_email', 'account_name', 'account_domain'] as const).flatMap((kind) => {
+    const value = weak[kind]
+    return value === undefined
+      ? []
+      : [{ key_id: ownId(hashKey, workspaceId, kind, value), kind, number, target_id: target }]
+  })

@@ -1,0 +1,170 @@
+import { createServer } from 'node:http'
+import process from 'node:process'
+import { type Job, UnrecoverableError, Worker } from 'bullmq'
+import * as v from 'valibot'
+import { submissionJob, taggingJob } from '../db/contract/job.ts'
+import { logTo } from '../db/contract/log.ts'
+import { hashKeyFrom } from '../db/contract/own-id.ts'
+import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
+import { BadSettings } from '../db/contract/settings.ts'
+import { describeFault, isPermanentFault } from '../db/fault.ts'
+import { contactFinder } from '../db/identity.ts'
+import { belongsToHashKey } from '../db/installation.ts'
+import { closeQueues, enqueueTagging, openQueues } from '../db/job-queues.ts'
+import { isMigrated, readMigrations } from '../db/migrate.ts'
+import { connectPostgres } from '../db/postgres.ts'
+import { connectToWork, redisCondition, unfitness } from '../db/redis.ts'
+import { type Rows, store } from '../db/store.ts'
+import { inBatches } from './batch.ts'
+import { readWorkerConfig, type WorkerConfig } from './config.ts'
+import { purge } from './purge.ts'
+import { rowsOf } from './rows.ts'
+import { tag, taggingFor } from './tagging.ts'
+
+const STATEMENT_TIMEOUT_MS = 60_000
+const LOOK_UP_TIMEOUT_MS = 30_000
+const BATCH = { items: 500, waitMs: 5 }
+/** A crashed worker's job is delivered again; one that crashes its worker this often is given up. */
+const MAX_DELIVERIES = 5
+
+const fail = (message: string): never => {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}
+
+const configOrExit = (): WorkerConfig => {
+  try {
+    return readWorkerConfig(process.env)
+  } catch (error) {
+    return fail(error instanceof BadSettings ? error.message : 'The environment cannot be read.')
+  }
+}
+
+const config = configOrExit()
+const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: 'worker' })
+const hashKey = hashKeyFrom(config.HASH_KEY)
+const sql = connectPostgres(config.DATABASE_URL, {
+  connections: config.DATABASE_CONNECTIONS,
+  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  applicationName: 'feedback-insights-worker',
+  ...(config.DATABASE_SCHEMA !== undefined && { schema: config.DATABASE_SCHEMA }),
+})
+const redis = connectToWork(config.REDIS_URL)
+let redisReachable: boolean | undefined
+redis.on('error', (error: unknown) => {
+  if (redisReachable !== false) log('warn', 'redis_unreachable', { fault: describeFault(error) })
+  redisReachable = false
+})
+redis.on('ready', () => {
+  if (redisReachable === false) log('info', 'redis_reachable')
+  redisReachable = true
+})
+
+const checkInstallation = async (): Promise<void> => {
+  const reason = unfitness(await redisCondition(redis))
+  if (reason !== undefined) fail(reason)
+  if (!(await isMigrated(sql, await readMigrations()))) {
+    fail('The database has not been migrated to this version. Run: bun run migrate')
+  }
+  if (!(await belongsToHashKey(sql, hashKey))) {
+    fail('HASH_KEY is not the one that this database was made with. Start with the former one.')
+  }
+}
+await checkInstallation().catch((error: unknown) =>
+  fail(`The worker cannot start: Redis or Postgres failed with ${describeFault(error)}.`),
+)
+
+const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
+const findContacts = contactFinder(sql, hashKey, LOOK_UP_TIMEOUT_MS)
+
+const storeBatch = async (batch: readonly Rows[]): Promise<readonly string[]> => {
+  const settled = new Map((await store(sql, batch)).map(({ id, state }) => [id, state]))
+  // Before the jobs are answered: a crash in between delivers them again, and tags are asked for again.
+  const tagging = taggingFor(batch)
+  if (tagging.length > 0) await enqueueTagging(queues, tagging)
+  return batch.map(({ submission }) => settled.get(submission.id) ?? 'applied')
+}
+
+/** Runs a job's work; what cannot be mended by trying again is not tried again. Reasons carry no data. */
+const answering =
+  <T>(work: (job: Job) => Promise<T>) =>
+  async (job: Job): Promise<T> => {
+    try {
+      return await work(job)
+    } catch (error) {
+      const fault = describeFault(error)
+      log('error', 'job_failed', { queue: job.queueName, submissionId: job.id, attempt: job.attemptsMade + 1, fault })
+      if (isPermanentFault(error) || error instanceof v.ValiError) throw new UnrecoverableError(fault)
+      throw new Error(fault)
+    }
+  }
+
+const storing = (): ((job: Job) => Promise<string>) => {
+  const storeInBatches = inBatches(storeBatch, BATCH, isPermanentFault)
+  return answering(async (job) => {
+    const submission = v.parse(submissionJob, job.data)
+    if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
+    return storeInBatches(rowsOf(hashKey, submission, job.attemptsMade + 1))
+  })
+}
+
+const PROCESSORS: Readonly<Record<QueueName, (job: Job) => Promise<unknown>>> = {
+  feedback: storing(),
+  contacts: storing(),
+  accounts: storing(),
+  conversations: storing(),
+  tagging: answering((job) => tag(sql, v.parse(taggingJob, job.data))),
+  purges: answering(async (job) => {
+    const submission = v.parse(submissionJob, job.data)
+    if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
+    return purge({ sql, findContacts }, submission, job.attemptsMade + 1, (removed) => job.updateProgress({ removed }))
+  }),
+}
+/** Conversations can be large and tagging computes, so few of them are held at once. */
+const CONCURRENCY: Readonly<Record<QueueName, number>> = {
+  feedback: config.WORKER_CONCURRENCY,
+  contacts: config.WORKER_CONCURRENCY,
+  accounts: config.WORKER_CONCURRENCY,
+  conversations: 10,
+  tagging: 2,
+  purges: 2,
+}
+
+const workers = QUEUE_NAMES.map((name) => {
+  const worker = new Worker(name, PROCESSORS[name], {
+    connection: redis,
+    prefix: queuePrefix(config.REDIS_PREFIX, name),
+    concurrency: CONCURRENCY[name],
+    maxStalledCount: MAX_DELIVERIES,
+  })
+  worker.on('error', (error) => {
+    if (redisReachable !== false) log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
+  })
+  return worker
+})
+
+const health = createServer((request, response) => {
+  const path = new URL(request.url ?? '/', 'http://worker').pathname
+  const alive = request.method === 'GET' && path === '/healthz'
+  response.writeHead(alive ? 200 : 404, { 'Content-Type': 'application/json' })
+  response.end(JSON.stringify(alive ? { alive: true } : { error: 'There is nothing at this path.' }))
+})
+health.on('error', () => fail(`Port ${config.WORKER_PORT} on ${config.WORKER_HOST} is taken. Set WORKER_PORT to a free one.`))
+health.listen(config.WORKER_PORT, config.WORKER_HOST, () => log('info', 'working', { port: config.WORKER_PORT }))
+
+let draining = false
+const drain = async (): Promise<void> => {
+  if (draining) return
+  draining = true
+  log('info', 'draining')
+  const late = setTimeout(() => fail('Active jobs did not finish within SHUTDOWN_SECONDS.'), config.SHUTDOWN_SECONDS * 1_000)
+  await Promise.all(workers.map((worker) => worker.close()))
+  health.close()
+  await closeQueues(queues)
+  redis.disconnect()
+  await sql.end({ timeout: 5 })
+  clearTimeout(late)
+  process.exit(0)
+}
+process.on('SIGTERM', () => void drain())
+process.on('SIGINT', () => void drain())

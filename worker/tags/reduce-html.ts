@@ -1,0 +1,49 @@
+import { Parser } from 'htmlparser2'
+
+/** More markup than this is not read: tags come from the beginning of a text. */
+export const MAX_HTML_CHARACTERS = 64_000
+
+/** Elements whose content nobody reads as text. */
+const SILENT = new Set(['script', 'style', 'head', 'template', 'noscript', 'svg', 'math', 'iframe', 'object'])
+
+/** Elements that do not end a phrase; all others do, unknown ones too. */
+const INLINE = new Set(
+  'a abbr acronym b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup tt u wbr'.split(
+    ' ',
+  ),
+)
+
+/** Reduces plain text or HTML to plain text: entities decoded, one line per block, silent elements dropped. */
+export function reduceHtml(text: string): string {
+  const parts: string[] = []
+  let isHtml = false
+  let silentDepth = 0
+  const parser = new Parser({
+    onopentagname(name) {
+      isHtml = true
+      if (SILENT.has(name)) silentDepth++
+      if (!INLINE.has(name)) parts.push('\u2028')
+    },
+    onclosetag(name) {
+      if (SILENT.has(name)) silentDepth--
+      if (!INLINE.has(name)) parts.push('\u2028')
+    },
+    ontext(data) {
+      if (silentDepth === 0) parts.push(data)
+    },
+  })
+  parser.write(withoutOpenEnd(text))
+  parser.end()
+  const reduced = parts.join('')
+  // Between elements a line break is only white space; in plain text it ends a phrase.
+  return (isHtml ? reduced.replace(/[\r\n]/g, ' ') : reduced).replaceAll('\u2028', '\n')
+}
+
+/** A `<` that no `>` follows begins no tag: the parser would drop what comes after it. */
+function withoutOpenEnd(text: string): string {
+  const read = text.slice(0, MAX_HTML_CHARACTERS)
+  const end = read.lastIndexOf('>') + 1
+  if (read.indexOf('<', end) < 0) return read
+  const wasCut = read.length < text.length
+  return wasCut ? read.slice(0, read.indexOf('<', end)) : read.slice(0, end) + read.slice(end).replaceAll('<', '&lt;')
+}
