@@ -59,6 +59,7 @@ async function start(config: LauncherConfig): Promise<void> {
   await endLeftoverPrograms(config)
   const apiPort = await reserveApiPort(config)
   running.defer(() => apiPort.release())
+  const workerPort = await chooseWorkerPort(config)
 
   const urls = await startServers(config)
   const tokens = tokensOf(config)
@@ -72,7 +73,7 @@ async function start(config: LauncherConfig): Promise<void> {
     ...tokens,
     HOST: config.HOST,
     PORT: String(apiPort.port),
-    WORKER_PORT: String(await workerPort(config)),
+    WORKER_PORT: String(workerPort),
   }
   await migrate(env)
   await startPrograms({ config, env, apiPort })
@@ -91,7 +92,7 @@ async function reserveApiPort({ PORT, HOST }: LauncherConfig): Promise<ReservedP
   return reserved
 }
 
-async function workerPort({ WORKER_PORT }: LauncherConfig): Promise<number> {
+async function chooseWorkerPort({ WORKER_PORT }: LauncherConfig): Promise<number> {
   if (WORKER_PORT === undefined) return findFreePort()
   if ((await findFreePort(WORKER_PORT)) === WORKER_PORT) return WORKER_PORT
   throw new Error(`WORKER_PORT ${WORKER_PORT} is taken: stop what listens there, or set another`)

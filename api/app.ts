@@ -56,9 +56,17 @@ const createRoutes = ({ ingress, isReady, board, metrics, log }: AppDependencies
       })
       .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
       .post(`${BASE_PATH}/feedbacks`, (context) => submit(ingress, createFeedback, incoming(context)), UNPARSED)
-      .post(`${BASE_PATH}/contacts/identify`, (context) => submit(ingress, identifyContact, incoming(context)), UNPARSED)
+      .post(
+        `${BASE_PATH}/contacts/identify`,
+        (context) => submit(ingress, identifyContact, incoming(context)),
+        UNPARSED,
+      )
       .post(`${BASE_PATH}/contacts/purge`, (context) => submit(ingress, purgeContact, incoming(context)), UNPARSED)
-      .post(`${BASE_PATH}/accounts/identify`, (context) => submit(ingress, identifyAccount, incoming(context)), UNPARSED)
+      .post(
+        `${BASE_PATH}/accounts/identify`,
+        (context) => submit(ingress, identifyAccount, incoming(context)),
+        UNPARSED,
+      )
       .post(`${BASE_PATH}/conversations`, (context) => submit(ingress, submitConversation, incoming(context)), UNPARSED)
       .get('/healthz', () => Response.json({ alive: true }))
       .get('/readyz', readyAnswer)

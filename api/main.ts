@@ -133,7 +133,10 @@ const drain = async (): Promise<void> => {
   if (draining) return
   draining = true
   log('info', 'draining')
-  const late = setTimeout(() => fail('Requests in flight were not answered within SHUTDOWN_SECONDS.'), config.SHUTDOWN_SECONDS * 1_000)
+  const late = setTimeout(
+    () => fail('Requests in flight were not answered within SHUTDOWN_SECONDS.'),
+    config.SHUTDOWN_SECONDS * 1_000,
+  )
   await listening.stop()
   pressure.stop()
   await closeQueues(queues)

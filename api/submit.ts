@@ -4,6 +4,7 @@ import type { Admit, RateLimit } from '../db/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
 import { MAX_DEPTH_LEVELS } from '../db/contract/limits.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
+import { storable } from '../db/contract/storable.ts'
 import type { FindContacts, ResolveReferences } from '../db/identity.ts'
 import { type Authenticate, type Caller, permitted } from './authenticate.ts'
 import { readBody } from './read-body.ts'
@@ -34,7 +35,10 @@ export type SubmissionKind<O extends Operation, S extends GenericSchema> = {
   schema: S
   /** What validation cannot see: refuses what is well-formed and yet cannot be taken in. */
   check?: (ingress: Ingress, caller: Caller, body: InferOutput<S>) => Promise<Refusal | undefined> | Refusal | undefined
-  respond: (ingress: Ingress, job: JobOf<O>) => Promise<{ status: number; body: object }> | { status: number; body: object }
+  respond: (
+    ingress: Ingress,
+    job: JobOf<O>,
+  ) => Promise<{ status: number; body: object }> | { status: number; body: object }
 }
 
 export type Incoming = { request: Request; token: string | undefined }
@@ -53,7 +57,11 @@ export const submit = async <O extends Operation, S extends GenericSchema>(
     const response = refusalResponse(outcome)
     const limit = ingress.limitOf(kind.operation)
     if (outcome.refused === 'rate-limited' && limit) {
-      describeLimit(response.headers, kind.operation, limit, { remaining: 0, seconds: outcome.retryAfterSeconds })
+      describeLimit(response.headers, limit, {
+        operation: kind.operation,
+        remaining: 0,
+        seconds: outcome.retryAfterSeconds,
+      })
     }
     return response
   }
@@ -77,7 +85,7 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
     timeoutMs: BODY_TIMEOUT_MS,
   })
   if (!read.ok) return unreadable(read, ingress, kind.operation)
-  const validated = validate(kind.schema, read.value)
+  const validated = validate(kind.schema, storable(read.value))
   if (isRefusal(validated)) return validated
   const refusal = await kind.check?.(ingress, caller, validated.valid)
   if (refusal) return refusal
@@ -115,7 +123,7 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
     body: validated.valid,
   } as JobOf<O>
   try {
-    await ingress.enqueue(job as SubmissionJob)
+    await ingress.enqueue(job)
   } catch (error) {
     ingress.onFault('enqueue_failed', error)
     return { refused: 'unavailable', why: 'redis' }
@@ -124,7 +132,8 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
   const { status, body } = await kind.respond(ingress, job)
   const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
   if (limit) {
-    describeLimit(response.headers, kind.operation, limit, {
+    describeLimit(response.headers, limit, {
+      operation: kind.operation,
       remaining: admission.remaining,
       seconds: wholeSeconds(admission.resetMs),
     })
@@ -157,9 +166,8 @@ const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
 /** RateLimit-Policy and RateLimit as the IETF draft has them: quota and window, what remains and when the next token is back. */
 const describeLimit = (
   headers: Headers,
-  operation: Operation,
   { tokens, windowMs }: RateLimit,
-  { remaining, seconds }: { remaining: number; seconds: number },
+  { operation, remaining, seconds }: { operation: Operation; remaining: number; seconds: number },
 ): void => {
   headers.set('RateLimit-Policy', `"${operation}";q=${tokens};w=${windowMs / 1_000}`)
   headers.set('RateLimit', `"${operation}";r=${remaining};t=${seconds}`)

@@ -58,7 +58,14 @@ return {1, string.format('%.0f', number), remaining, string.format('%.0f', reset
 `
 
 type RedisWithAdmit = Redis & {
-  admit(number: string, bucket: string, tokens: number, windowMs: number, floor: number, full: 0 | 1): Promise<[number, string, number, string]>
+  admit(
+    number: string,
+    bucket: string,
+    tokens: number,
+    windowMs: number,
+    floor: number,
+    full: 0 | 1,
+  ): Promise<[number, string, number, string]>
 }
 
 const MICROSECONDS_PER_MS = 1_000

@@ -53,7 +53,8 @@ export const runCommand = async ({
     else if (error instanceof BadSettings) say(error.message)
     else if (error instanceof TypeError && 'code' in error) say(`${error.message}\n\n${usage}`)
     else if (error instanceof Error && error.message.startsWith('The database is at migration')) say(error.message)
-    else say(`Postgres failed with ${describeFault(error)}. Is DATABASE_URL right, and has \`bun run migrate\` been run?`)
+    else
+      say(`Postgres failed with ${describeFault(error)}. Is DATABASE_URL right, and has \`bun run migrate\` been run?`)
     return process.exit(1)
   }
 }

@@ -10,7 +10,10 @@ const codeOf = (error: unknown): string | undefined => {
 /** True when trying again cannot help: the data or the statement is wrong, not the server. */
 export const isPermanentFault = (error: unknown): boolean => {
   const code = codeOf(error)
-  return code !== undefined && (PERMANENT_CODES.includes(code) || (code.length === 5 && PERMANENT_CLASSES.includes(code.slice(0, 2))))
+  return (
+    code !== undefined &&
+    (PERMANENT_CODES.includes(code) || (code.length === 5 && PERMANENT_CLASSES.includes(code.slice(0, 2))))
+  )
 }
 
 /** What may be logged or kept of a fault: its kind and code. A message can quote a customer's data. */

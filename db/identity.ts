@@ -66,9 +66,9 @@ export type FindContacts = (workspaceId: string, wanted: PurgeRequest) => Promis
 export const contactFinder =
   (sql: Sql, hashKey: HashKey, timeoutMs: number): FindContacts =>
   async (workspaceId, { id, email, source }) => {
-    const group = id == null ? null : contactGroup(hashKey, workspaceId, id)
+    const group = id == null ? null : contactGroup({ hashKey, workspaceId }, id)
     const comparable = comparableEmail(email ?? '')
-    const emailKey = comparable === undefined ? null : ownId(hashKey, workspaceId, 'contact_email', comparable)
+    const emailKey = comparable === undefined ? null : ownId({ hashKey, workspaceId }, 'contact_email', comparable)
     const candidates = await withinTime(
       sql<{ id: string; email: string | null; by: 'id' | 'email' | 'claim'; sources: string[]; remembered: boolean }[]>`
         with found as (

@@ -38,8 +38,6 @@ export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJo
 
 /** Submissions that wait in all queues together. */
 export const countWaiting = async (queues: JobQueues): Promise<number> => {
-  const counts = await Promise.all(
-    Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'delayed')),
-  )
+  const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'delayed')))
   return counts.reduce((sum, count) => sum + count, 0)
 }

@@ -7,6 +7,8 @@ await runCommand({
   options: {},
   run: async ({ sql }) => {
     const applied = await migrate(sql, await readMigrations())
-    process.stdout.write(applied.length === 0 ? 'The database is up to date.\n' : applied.map((name) => `applied ${name}\n`).join(''))
+    process.stdout.write(
+      applied.length === 0 ? 'The database is up to date.\n' : applied.map((name) => `applied ${name}\n`).join(''),
+    )
   },
 })

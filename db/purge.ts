@@ -31,13 +31,15 @@ export const purgeContacts = async (
       ${workspaceId}, ${ids}::uuid[], ${externalGroup}::uuid, ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
   )
   await inSteps(
-    () => sql`select purge_superseded(${workspaceId}, ${ids}::uuid[], ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
+    () =>
+      sql`select purge_superseded(${workspaceId}, ${ids}::uuid[], ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
   )
   const messages = await inSteps(
     () => sql`select purge_messages(${workspaceId}, ${ids}::uuid[], ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
   )
   const conversations = await inSteps(
-    () => sql`select purge_conversations(${workspaceId}, ${ids}::uuid[], ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
+    () =>
+      sql`select purge_conversations(${workspaceId}, ${ids}::uuid[], ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
   )
   const [contacts] = await sql<{ removed: number }[]>`select purge_identity(${workspaceId}, ${ids}::uuid[]) as removed`
   return { feedback, messages, conversations, contacts: contacts!.removed }
@@ -45,7 +47,12 @@ export const purgeContacts = async (
 
 export const settlePurge = async (
   sql: Sql,
-  { workspaceId, submissionId, number, attempts }: { workspaceId: string; submissionId: string; number: number; attempts: number },
+  {
+    workspaceId,
+    submissionId,
+    number,
+    attempts,
+  }: { workspaceId: string; submissionId: string; number: number; attempts: number },
 ): Promise<void> => {
   await sql`select settle_purge(${workspaceId}, ${submissionId}, ${number}::bigint, ${attempts})`
 }

@@ -6,7 +6,10 @@ export type Untagged = { record: 'feedback' | 'conversation'; id: string; number
 export type Tagged = { record: 'feedback' | 'conversation'; id: string; number: number; tags: string[] }
 
 /** The texts of those records of a job that still want tags: feedback without any, conversations by their incoming messages. */
-export const readUntagged = async (sql: Sql, { workspaceId, feedbackIds, conversationIds }: TaggingJob): Promise<Untagged[]> => {
+export const readUntagged = async (
+  sql: Sql,
+  { workspaceId, feedbackIds, conversationIds }: TaggingJob,
+): Promise<Untagged[]> => {
   const rows = await sql<(Omit<Untagged, 'number'> & { number: string })[]>`
     select 'feedback' as record, id, number, concat_ws(E'\n', title, description) as text
     from feedback

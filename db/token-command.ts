@@ -31,7 +31,8 @@ await runCommand({
           scopes: [scope],
           expiresAt: expiry(values['days']),
         })
-        if (added === undefined) throw new CommandError('There is no workspace of this name. See: bun run workspace list')
+        if (added === undefined)
+          throw new CommandError('There is no workspace of this name. See: bun run workspace list')
         process.stderr.write(`token ${added}, shown this once:\n`)
         return print(token)
       }
@@ -44,9 +45,11 @@ await runCommand({
       }
       case 'revoke': {
         if (id === undefined) throw new CommandError(USAGE)
-        if (!(await revokeToken(sql, id))) throw new CommandError('There is no live token with this id. See: bun run token list')
+        if (!(await revokeToken(sql, id)))
+          throw new CommandError('There is no live token with this id. See: bun run token list')
         return print('revoked; every API process refuses it within 5 seconds')
       }
+      case undefined:
       default:
         throw new CommandError(USAGE)
     }
@@ -55,7 +58,8 @@ await runCommand({
 
 function workspaceFor(scope: Scope, workspace: string | undefined): string | null {
   if (scope === 'operator') {
-    if (workspace !== undefined) throw new CommandError('An operator token is for the whole installation: leave --workspace out.')
+    if (workspace !== undefined)
+      throw new CommandError('An operator token is for the whole installation: leave --workspace out.')
     return null
   }
   if (workspace === undefined) throw new CommandError('--workspace NAME is required for this scope.')

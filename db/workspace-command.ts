@@ -18,7 +18,8 @@ await runCommand({
     const print = (line: string): void => void process.stdout.write(`${line}\n`)
     const named = (): string => {
       if (name === undefined || rest.length > 0) throw new CommandError(USAGE)
-      if (!NAME.test(name)) throw new CommandError('A name has 1 to 100 letters, digits, spaces, dots, hyphens and underscores.')
+      if (!NAME.test(name))
+        throw new CommandError('A name has 1 to 100 letters, digits, spaces, dots, hyphens and underscores.')
       return name
     }
     switch (action) {
@@ -34,11 +35,13 @@ await runCommand({
         return
       }
       case 'delete': {
-        if (!values['yes']) throw new CommandError('This removes the workspace with everything in it. Add --yes to confirm.')
+        if (!values['yes'])
+          throw new CommandError('This removes the workspace with everything in it. Add --yes to confirm.')
         const deleted = await deleteWorkspace(sql, named())
         if (deleted === undefined) throw new CommandError('There is no workspace of this name.')
         return print(`deleted, with ${deleted} rows`)
       }
+      case undefined:
       default:
         throw new CommandError(USAGE)
     }

@@ -1,4 +1,5 @@
 import type { JobOf } from '../db/contract/job.ts'
+import type { ContactRecord } from '../db/contract/contact-record.ts'
 import type { ConversationRecord, MessageRecord } from '../db/contract/conversation-record.ts'
 import type { JsonObject } from '../db/contract/json.ts'
 import { type HashKey, ownId } from '../db/contract/own-id.ts'
@@ -18,11 +19,12 @@ export type ConversationRows = {
 /** A conversation submission as rows: its contacts identified, then itself, then its messages. */
 export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversation'>): ConversationRows => {
   const { body, workspaceId, number } = job
-  const saying = { hashKey, workspaceId, number, homeSource: body.source }
+  const realm = { hashKey, workspaceId }
+  const saying = { ...realm, number, homeSource: body.source }
   // Of doubles the later counts: its place is the last one, so that its claims are the latest too.
-  const contacts = lastOfEach(body.contacts, (contact) => JSON.stringify([contact.source ?? null, contact.id]))
+  const contacts = lastOfEach(withSources(body.contacts), ({ source, id }) => JSON.stringify([source ?? null, id]))
   const identified = contacts.map((contact) => identifiedContact(saying, contact))
-  const id = ownId(hashKey, workspaceId, 'conversation', body.source, body.id)
+  const id = ownId(realm, 'conversation', body.source, body.id)
   const properties = unflattened(body.properties, body.shouldUnflattenProperties)
   const preferred = new Map(contacts.map((contact, index) => [contact.id, identified[index]!.key.id]))
   return {
@@ -41,7 +43,7 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
       contact_keys: identified.map(({ key }: Identified) => key.id),
     },
     messages: lastOfEach(body.messages, (message) => message.id).map((message) => ({
-      id: ownId(hashKey, workspaceId, 'message', id, message.id),
+      id: ownId(realm, 'message', id, message.id),
       conversation_id: id,
       external_id: message.id,
       incoming: message.incoming,
@@ -51,9 +53,21 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
       created_at: message.createdAt,
       number,
       source: body.source,
-      contact_ref: senderReference(preferred, message, (externalId) => contactGroup(hashKey, workspaceId, externalId)),
+      contact_ref: senderReference(preferred, message, (externalId) => contactGroup(realm, externalId)),
     })),
   }
+}
+
+/**
+ * A contact without a source is the one of the same id that the conversation names with a source, if it does: otherwise two
+ * elements of one acceptance number could mean the same contact, and neither would be the later.
+ */
+const withSources = (contacts: readonly ContactRecord[]): ContactRecord[] => {
+  const sources = new Map(contacts.flatMap(({ id, source }) => (source == null ? [] : [[id, source] as const])))
+  return contacts.map((contact) => {
+    const source = contact.source ?? sources.get(contact.id)
+    return source === undefined ? contact : { ...contact, source }
+  })
 }
 
 const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => {

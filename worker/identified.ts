@@ -1,25 +1,25 @@
 import type { AccountRecord, ContactRecord } from '../db/contract/contact-record.ts'
 import { identifiedFacts } from '../db/contract/facts.ts'
 import type { JsonObject, JsonValue } from '../db/contract/json.ts'
-import { comparableDomain, comparableEmail, comparableName, type HashKey, ownId } from '../db/contract/own-id.ts'
+import { comparableDomain, comparableEmail, comparableName, ownId, type Realm } from '../db/contract/own-id.ts'
 import { accountKey, contactGroup, contactKey } from '../db/contract/reference.ts'
 import { unflatten } from '../db/contract/unflatten.ts'
 import type { ClaimRow, KeyRow } from '../db/store.ts'
 
 /** Who says it: the submission's workspace and acceptance number, and where a contact or account is created. */
-export type Saying = { hashKey: HashKey; workspaceId: string; number: number; homeSource: string }
-
+export type Saying = Realm & { number: number; homeSource: string }
 
 export type Identified = { key: KeyRow; keys: KeyRow[]; claims: ClaimRow[] }
 
 /** A contact record as facts: its own key first, then its account's. */
 export const identifiedContact = (saying: Saying, record: ContactRecord): Identified => {
-  const { hashKey, workspaceId, number } = saying
+  const { number } = saying
   const source = record.source ?? undefined
-  const account = record.account && identifiedAccount({ ...saying, homeSource: source ?? saying.homeSource }, record.account)
+  const account =
+    record.account && identifiedAccount({ ...saying, homeSource: source ?? saying.homeSource }, record.account)
   const properties = unflattened(record.properties ?? {}, record.shouldUnflattenProperties)
-  const group = contactGroup(hashKey, workspaceId, record.id)
-  const home = contactKey(hashKey, workspaceId, source ?? saying.homeSource, record.id)
+  const group = contactGroup(saying, record.id)
+  const home = contactKey(saying, source ?? saying.homeSource, record.id)
   const key: KeyRow = {
     id: source === undefined ? group : home,
     kind: source === undefined ? 'contact_bare' : 'contact_external',
@@ -40,9 +40,9 @@ export const identifiedContact = (saying: Saying, record: ContactRecord): Identi
 
 /** An account record as facts. */
 export const identifiedAccount = (saying: Saying, record: AccountRecord): Identified => {
-  const { hashKey, workspaceId, number } = saying
+  const { number } = saying
   const properties = unflattened(record.properties ?? {}, record.shouldUnflattenProperties)
-  const id = accountKey(hashKey, workspaceId, record.id)
+  const id = accountKey(saying, record.id)
   const key: KeyRow = {
     id,
     kind: 'account_external',
@@ -69,7 +69,7 @@ const unflattened = (properties: JsonObject, wanted: boolean | null | undefined)
 const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 
 const claimsOf = (
-  { hashKey, workspaceId, number }: Saying,
+  saying: Saying,
   target: string,
   weak: Partial<Record<'contact_email' | 'account_name' | 'account_domain', string | undefined>>,
 ): ClaimRow[] =>
@@ -77,5 +77,5 @@ const claimsOf = (
     const value = weak[kind]
     return value === undefined
       ? []
-      : [{ key_id: ownId(hashKey, workspaceId, kind, value), kind, number, target_id: target }]
+      : [{ key_id: ownId(saying, kind, value), kind, number: saying.number, target_id: target }]
   })

@@ -85,6 +85,10 @@ const storeBatch = async (batch: readonly Rows[]): Promise<readonly string[]> =>
   return batch.map(({ submission }) => settled.get(submission.id) ?? 'applied')
 }
 
+/** What Redis keeps of a failure: without its cause, which can quote a customer's data. */
+const asKept = (error: unknown, fault: string): Error =>
+  isPermanentFault(error) || error instanceof v.ValiError ? new UnrecoverableError(fault) : new Error(fault)
+
 /** Runs a job's work; what cannot be mended by trying again is not tried again. Reasons carry no data. */
 const answering =
   <T>(work: (job: Job) => Promise<T>) =>
@@ -94,8 +98,7 @@ const answering =
     } catch (error) {
       const fault = describeFault(error)
       log('error', 'job_failed', { queue: job.queueName, submissionId: job.id, attempt: job.attemptsMade + 1, fault })
-      if (isPermanentFault(error) || error instanceof v.ValiError) throw new UnrecoverableError(fault)
-      throw new Error(fault)
+      throw asKept(error, fault)
     }
   }
 
@@ -117,7 +120,10 @@ const PROCESSORS: Readonly<Record<QueueName, (job: Job) => Promise<unknown>>> = 
   purges: answering(async (job) => {
     const submission = v.parse(submissionJob, job.data)
     if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
-    return purge({ sql, findContacts }, submission, job.attemptsMade + 1, (removed) => job.updateProgress({ removed }))
+    return purge({ sql, findContacts }, submission, {
+      attempts: job.attemptsMade + 1,
+      onProgress: (removed) => job.updateProgress({ removed }),
+    })
   }),
 }
 /** Conversations can be large and tagging computes, so few of them are held at once. */
@@ -149,15 +155,23 @@ const health = createServer((request, response) => {
   response.writeHead(alive ? 200 : 404, { 'Content-Type': 'application/json' })
   response.end(JSON.stringify(alive ? { alive: true } : { error: 'There is nothing at this path.' }))
 })
-health.on('error', () => fail(`Port ${config.WORKER_PORT} on ${config.WORKER_HOST} is taken. Set WORKER_PORT to a free one.`))
-health.listen(config.WORKER_PORT, config.WORKER_HOST, () => log('info', 'working', { port: config.WORKER_PORT }))
+health.on('error', () =>
+  fail(`Port ${config.WORKER_PORT} on ${config.WORKER_HOST} is taken. Set WORKER_PORT to a free one.`),
+)
+health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
+  const address = health.address()
+  log('info', 'working', { port: typeof address === 'object' ? address?.port : undefined })
+})
 
 let draining = false
 const drain = async (): Promise<void> => {
   if (draining) return
   draining = true
   log('info', 'draining')
-  const late = setTimeout(() => fail('Active jobs did not finish within SHUTDOWN_SECONDS.'), config.SHUTDOWN_SECONDS * 1_000)
+  const late = setTimeout(
+    () => fail('Active jobs did not finish within SHUTDOWN_SECONDS.'),
+    config.SHUTDOWN_SECONDS * 1_000,
+  )
   await Promise.all(workers.map((worker) => worker.close()))
   health.close()
   await closeQueues(queues)

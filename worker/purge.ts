@@ -7,8 +7,7 @@ import { purgeContacts, type PurgeCounts, settlePurge } from '../db/purge.ts'
 export const purge = async (
   { sql, findContacts }: { sql: Sql; findContacts: FindContacts },
   job: JobOf<'purge_contact'>,
-  attempts: number,
-  onProgress: (removed: number) => Promise<void>,
+  { attempts, onProgress }: { attempts: number; onProgress: (removed: number) => Promise<void> },
 ): Promise<PurgeCounts> => {
   const { workspaceId, submissionId, number, body } = job
   const found = await findContacts(workspaceId, body)

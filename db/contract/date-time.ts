@@ -1,5 +1,4 @@
-const DATE_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,100}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,100}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 
 /**
  * A date-time of RFC 3339 with an offset that exists on the calendar and lies in the years 1 to 9999 in UTC.

@@ -32,7 +32,7 @@ export const object = <const Entries extends v.ObjectEntries>(entries: Entries) 
   v.pipe(v.unknown(), v.check(isObject, 'an object'), v.object(entries))
 
 /** An object whose known members are checked while all of it is kept. */
-export const openObject = <const Entries extends v.ObjectEntries>(known: Entries) => {
+export const openObject = (known: v.ObjectEntries) => {
   const schema = v.object(known)
   return v.pipe(
     freeObject,
@@ -44,7 +44,7 @@ export const openObject = <const Entries extends v.ObjectEntries>(known: Entries
           expected: issue.expected ?? '',
           received: issue.received,
           input: issue.input,
-          ...(issue.path && { path: issue.path as [v.IssuePathItem, ...v.IssuePathItem[]] }),
+          ...(issue.path && { path: issue.path }),
         })
       }
     }),

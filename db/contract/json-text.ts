@@ -92,10 +92,11 @@ interface Cursor {
 function findProblem(text: string, maxDepth: number): JsonProblem | undefined {
   const cursor: Cursor = { text, maxDepth, at: 0, path: [], problem: undefined }
   skipSpace(cursor)
-  const isValue = scanValue(cursor)
-  if (cursor.problem) return cursor.problem
-  skipSpace(cursor)
-  return isValue && cursor.at === text.length ? undefined : { message: describeSyntaxError(cursor), path: '' }
+  if (scanValue(cursor)) {
+    skipSpace(cursor)
+    if (cursor.at === text.length) return undefined
+  }
+  return cursor.problem ?? { message: describeSyntaxError(cursor), path: '' }
 }
 
 /** Each scan moves the cursor past what it found and returns true, or leaves it at what is wrong and returns false. */

@@ -2,7 +2,11 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** One event with fields: ids, counts, durations, kinds of fault. Never a payload, never an error's own message. */
-export type Log = (level: Exclude<LogLevel, 'silent'>, event: string, fields?: Readonly<Record<string, unknown>>) => void
+export type Log = (
+  level: Exclude<LogLevel, 'silent'>,
+  event: string,
+  fields?: Readonly<Record<string, unknown>>,
+) => void
 
 /** Writes one JSON line per event. */
 export const logTo = (

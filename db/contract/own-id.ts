@@ -5,6 +5,9 @@ export type HashKey = KeyObject
 
 export const hashKeyFrom = (hexadecimal: string): HashKey => createSecretKey(hexadecimal, 'hex')
 
+/** Where ids are made: the installation's key and the workspace, so that workspaces share no id. */
+export type Realm = { hashKey: HashKey; workspaceId: string }
+
 /** What an own id can stand for. Contacts, accounts and projects are meant by keys; records are found again by theirs. */
 export type KeyKind =
   | 'contact_external'
@@ -23,7 +26,7 @@ export type KeyKind =
  * The id that belongs to a key in a workspace, the same in every process and before anything is stored: a keyed SHA-256 as
  * a UUID of version 8. It tells nothing about the key to anybody without the hash key.
  */
-export const ownId = (hashKey: HashKey, workspaceId: string, kind: KeyKind, ...parts: readonly string[]): string => {
+export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: readonly string[]): string => {
   const bytes = createHmac('sha256', hashKey)
     .update(JSON.stringify([workspaceId, kind, ...parts]))
     .digest()

@@ -6,9 +6,9 @@ import {
   comparableDomain,
   comparableEmail,
   comparableName,
-  type HashKey,
   type KeyKind,
   ownId,
+  type Realm,
 } from './own-id.ts'
 
 /**
@@ -29,16 +29,14 @@ export type Reference = {
 export type References = { contact: Reference | null; account: Reference | null; project: Reference | null }
 
 /** Where a reference stands: hashes are made for this workspace, `number` ranks what is given, `recordId` owns the nameless. */
-export type ReferenceContext = { hashKey: HashKey; workspaceId: string; number: number; recordId: string }
+export type ReferenceContext = Realm & { number: number; recordId: string }
 
 /** The external id X of a contact in whatever source. The key of X in one source is `contactKey`. */
-export const contactGroup = (hashKey: HashKey, workspaceId: string, externalId: string): string =>
-  ownId(hashKey, workspaceId, 'contact_bare', externalId)
-export const contactKey = (hashKey: HashKey, workspaceId: string, source: string, externalId: string): string =>
-  ownId(hashKey, workspaceId, 'contact_external', source, externalId)
+export const contactGroup = (realm: Realm, externalId: string): string => ownId(realm, 'contact_bare', externalId)
+export const contactKey = (realm: Realm, source: string, externalId: string): string =>
+  ownId(realm, 'contact_external', source, externalId)
 /** Accounts have no source of their own: one key for each external id. */
-export const accountKey = (hashKey: HashKey, workspaceId: string, externalId: string): string =>
-  ownId(hashKey, workspaceId, 'account_external', externalId)
+export const accountKey = (realm: Realm, externalId: string): string => ownId(realm, 'account_external', externalId)
 
 /** Contact, account and project of a feedback. */
 export const feedbackReferences = (context: ReferenceContext, record: FeedbackRecord): References => ({
@@ -48,26 +46,22 @@ export const feedbackReferences = (context: ReferenceContext, record: FeedbackRe
 })
 
 const contactReference = (context: ReferenceContext, record: FeedbackRecord): Reference | null => {
-  const { hashKey, workspaceId, number, recordId } = context
+  const { number, recordId } = context
   const { contact } = record
-  const ids = idsOf([record.contactId, contact?.id], record.isExternalContactId, (id) =>
-    contactGroup(hashKey, workspaceId, id),
-  )
+  const ids = idsOf([record.contactId, contact?.id], record.isExternalContactId, (id) => contactGroup(context, id))
   const email = comparableEmail(contact?.email ?? '')
   const name = comparableName(contact?.name ?? '')
   if (email === undefined && name === undefined) return onlyIds(ids)
   const given = givenFacts({ name, email: email && contact?.email }, contact?.sourceData, number)
   return email === undefined
-    ? { ...ids, weak: ownId(hashKey, workspaceId, 'contact_record', recordId), weakKind: 'contact_record', given }
-    : { ...ids, weak: ownId(hashKey, workspaceId, 'contact_email', email), weakKind: 'contact_email', given }
+    ? { ...ids, weak: ownId(context, 'contact_record', recordId), weakKind: 'contact_record', given }
+    : { ...ids, weak: ownId(context, 'contact_email', email), weakKind: 'contact_email', given }
 }
 
 const accountReference = (context: ReferenceContext, record: FeedbackRecord): Reference | null => {
-  const { hashKey, workspaceId, number } = context
+  const { number } = context
   const { account } = record
-  const ids = idsOf([record.accountId, account?.id], record.isExternalAccountId, (id) =>
-    accountKey(hashKey, workspaceId, id),
-  )
+  const ids = idsOf([record.accountId, account?.id], record.isExternalAccountId, (id) => accountKey(context, id))
   const name = comparableName(account?.name ?? '')
   const domain = comparableDomain(account?.domain ?? '')
   if (name === undefined && domain === undefined) return onlyIds(ids)
@@ -76,18 +70,18 @@ const accountReference = (context: ReferenceContext, record: FeedbackRecord): Re
     account?.sourceData,
     number,
   )
-  const nameKey = name === undefined ? undefined : ownId(hashKey, workspaceId, 'account_name', name)
+  const nameKey = name === undefined ? undefined : ownId(context, 'account_name', name)
   if (domain === undefined) return { ...ids, weak: nameKey!, weakKind: 'account_name', given }
-  const weak = ownId(hashKey, workspaceId, 'account_domain', domain)
+  const weak = ownId(context, 'account_domain', domain)
   return { ...ids, weak, weakKind: 'account_domain', given, ...(nameKey !== undefined && { nameKey }) }
 }
 
-const projectReference = ({ hashKey, workspaceId }: ReferenceContext, record: FeedbackRecord): Reference | null => {
+const projectReference = (context: ReferenceContext, record: FeedbackRecord): Reference | null => {
   // Projects have no external ids.
   const ids = idsOf([record.projectId, record.project?.id], false, (id) => id)
   const name = comparableName(record.project?.name ?? '')
   if (name === undefined) return onlyIds(ids)
-  return { ...ids, weak: ownId(hashKey, workspaceId, 'project', name), weakKind: 'project', given: { name } }
+  return { ...ids, weak: ownId(context, 'project', name), weakKind: 'project', given: { name } }
 }
 
 type Ids = { ids?: string[]; own?: boolean }

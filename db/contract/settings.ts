@@ -8,7 +8,7 @@ const port = v.pipe(
   v.string(),
   v.regex(/^\d{1,5}$/),
   v.transform(Number),
-  v.check((value) => value >= 1 && value <= 65_535),
+  v.check((value) => value <= 65_535),
 )
 const wholeNumber = (from: number, to: number) =>
   v.pipe(
@@ -24,12 +24,18 @@ const serverUrl = (...protocols: readonly string[]) =>
     v.check((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol)),
   )
 
-const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({ schema, expected })
+const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({
+  schema,
+  expected,
+})
 
 export const SETTINGS = {
-  PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535'),
+  PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
   HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
-  DATABASE_URL: setting(serverUrl('postgres:', 'postgresql:'), 'a URL such as postgres://user:password@host:5432/database'),
+  DATABASE_URL: setting(
+    serverUrl('postgres:', 'postgresql:'),
+    'a URL such as postgres://user:password@host:5432/database',
+  ),
   REDIS_URL: setting(serverUrl('redis:', 'rediss:'), 'a URL such as redis://user:password@host:6379'),
   REDIS_PREFIX: setting(
     v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,40}$/)), 'fbi'),
@@ -43,7 +49,7 @@ export const SETTINGS = {
   HASH_KEY: setting(v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{64}$/)), '64 hexadecimal digits'),
   BOOTSTRAP_ACCESS_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
   BOOTSTRAP_ADMIN_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
-  WORKER_PORT: setting(v.optional(port, '3001'), 'a port from 1 to 65535'),
+  WORKER_PORT: setting(v.optional(port, '3001'), 'a port from 1 to 65535, or 0 for any free one'),
   WORKER_HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
   WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '500'), 'a whole number from 1 to 10000'),
   SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
@@ -65,7 +71,9 @@ export const SETTINGS = {
 } as const
 
 export type SettingName = keyof typeof SETTINGS
-export type Settings<Names extends SettingName> = { readonly [N in Names]: v.InferOutput<(typeof SETTINGS)[N]['schema']> }
+export type Settings<Names extends SettingName> = {
+  readonly [N in Names]: v.InferOutput<(typeof SETTINGS)[N]['schema']>
+}
 
 /** A setting that is missing or has a bad form. The message has a line for each, with the expected form and no value. */
 export class BadSettings extends Error {
@@ -86,7 +94,7 @@ export const readSettings = <const Names extends readonly SettingName[]>(
   for (const name of names) {
     const { schema, expected } = SETTINGS[name]
     const given = environment[name]
-    const result = v.safeParse(schema as v.GenericSchema<unknown, unknown>, given === '' ? undefined : given)
+    const result = v.safeParse(schema, given === '' ? undefined : given)
     if (result.success) values[name] = result.output
     else problems.push(`${name} ${given ? 'is not valid' : 'is missing'}: expected ${expected}.`)
   }

@@ -1,6 +1,6 @@
 import type { FeedbackRecord } from './feedback-record.ts'
 import type { JsonObject } from './json.ts'
-import { type HashKey, ownId } from './own-id.ts'
+import { ownId, type Realm } from './own-id.ts'
 import { unflatten } from './unflatten.ts'
 
 /** Where contacts and accounts are created when nobody names a source; also the source of a feedback without one. */
@@ -17,9 +17,7 @@ export const feedbackSourceData = (record: FeedbackRecord): JsonObject | null =>
 
 /** The id of a feedback: the same for every submission of one record; a record of its own without `sourceId`. */
 export const feedbackId = (
-  { hashKey, workspaceId, submissionId }: { hashKey: HashKey; workspaceId: string; submissionId: string },
+  { submissionId, ...realm }: Realm & { submissionId: string },
   record: FeedbackRecord,
 ): string =>
-  record.sourceId == null
-    ? submissionId
-    : ownId(hashKey, workspaceId, 'feedback', feedbackSource(record), record.sourceId)
+  record.sourceId == null ? submissionId : ownId(realm, 'feedback', feedbackSource(record), record.sourceId)

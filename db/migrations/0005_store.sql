@@ -136,7 +136,7 @@ begin
     number, first_number, contact_id, account_id, project_id,
     contact_ref, account_ref, project_ref, contact_given, account_given, project_given)
   select ws, f.id, f.description, f.title, f.is_transcript, f.tags, f.tags is null, f.rating, f.source, f.source_id, f.source_data,
-    f.number, (select min(e.number) from unnest(incoming) as e where e.id = f.id),
+    f.number, f.number,
     (r.contact).id, (r.account).id, (r.project).id,
     f.contact_ref, f.account_ref, f.project_ref, (r.contact).given, (r.account).given, (r.project).given
   from unnest(incoming) as f join unnest(resolved) as r on r.id = f.id and r.number = f.number and r.wins
@@ -150,13 +150,15 @@ begin
     contact_given = excluded.contact_given, account_given = excluded.account_given, project_given = excluded.project_given;
 
   update feedback as k set first_number = r.number
-  from unnest(resolved) as r
-  where not r.wins and k.workspace_id = ws and k.id = r.id and k.first_number > r.number;
+  from (select id, min(number) as number from unnest(resolved) group by id) as r
+  where k.workspace_id = ws and k.id = r.id and k.first_number > r.number;
 
-  perform remember_unresolved(ws, r.id, r.number, (r.contact).missed || (r.account).missed || (r.project).missed)
-  from unnest(resolved) as r
-  where cardinality((r.contact).missed || (r.account).missed || (r.project).missed) > 0
-    and exists (select from reference as k where k.workspace_id = ws and k.id = r.id and k.number = r.number);
+  -- Only added here: what a redelivered record remembers is for relink to clear, when it has linked it.
+  insert into unresolved_reference (workspace_id, ref_id, record_id, number)
+  select ws, u.ref_id, r.id, r.number
+  from unnest(resolved) as r, unnest((r.contact).missed || (r.account).missed || (r.project).missed) as u (ref_id)
+  where exists (select from reference as k where k.workspace_id = ws and k.id = r.id and k.number = r.number)
+  on conflict do nothing;
 
   perform add_to_contacts(ws, array(
     select row(ws, (r.contact).id, null, null, null, null, null, null, null, null, null,
@@ -226,9 +228,10 @@ begin
     incoming = excluded.incoming, contact_id = excluded.contact_id, content = excluded.content,
     source_url = excluded.source_url, raw_data = excluded.raw_data, created_at = excluded.created_at,
     number = excluded.number, contact_ref = excluded.contact_ref;
-  perform remember_unresolved(ws, m.id, m.number + 1, r.missed)
-  from unnest(said) as m, resolve(ws, 'contact', m.contact_ref, m.number + 1, m.source) as r
-  where cardinality(r.missed) > 0;
+  insert into unresolved_reference (workspace_id, ref_id, record_id, number)
+  select ws, u.ref_id, m.id, m.number + 1
+  from unnest(said) as m, resolve(ws, 'contact', m.contact_ref, m.number + 1, m.source) as r, unnest(r.missed) as u (ref_id)
+  on conflict do nothing;
 end $$;
 
 -- One workspace's part of a batch: {keys, claims, claimKinds, feedback, conversations, messages, submissions}, rows in the

@@ -1,10 +1,7 @@
 import process from 'node:process'
 import type { Parameters } from 'fast-check'
 
-/**
- * Parameters for `fc.assert`. A failure prints its seed; `FC_SEED` set to it makes the same cases again.
- * Only the tests' own environment is read here.
- */
+/** Parameters for `fc.assert`, which prints the seed of a failure; with `FC_SEED` set to it the same cases are made again. */
 export function seeded<T>(parameters: Parameters<T> = {}): Parameters<T> {
   const given = process.env['FC_SEED']
   if (given === undefined || given === '') return parameters

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import * as fc from 'fast-check'
+import { readBody, type BodyLimits, type ReadBody } from '../../api/read-body.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const LIMITS: BodyLimits = { maxBytes: 100_000, maxDepth: 64, timeoutMs: 30_000 }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const GZIP = { ...JSON_TYPE, 'content-encoding': 'gzip' }
+
+type Part = Uint8Array | (() => Promise<Uint8Array>)
+
+/** A request whose body arrives in just these parts. */
+function inParts(parts: Iterable<Part>, headers: Record<string, string> = JSON_TYPE, onCancel?: () => void): Request {
+  const iterator = parts[Symbol.iterator]()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = iterator.next()
+        if (next.done) controller.close()
+        else controller.enqueue(typeof next.value === 'function' ? await next.value() : next.value)
+      },
+      cancel: () => onCancel?.(),
+    },
+    { highWaterMark: 0 },
+  )
+  const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half' }
+  return new Request('http://localhost/', init)
+}
+
+/** A request whose body is there at once, with its length announced as a client would. */
+function whole(body: string | Uint8Array, headers: Record<string, string> = JSON_TYPE): Request {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  return new Request('http://localhost/', {
+    method: 'POST',
+    headers: { 'content-length': String(bytes.byteLength), ...headers },
+    body: new Uint8Array(bytes),
+  })
+}
+
+const read = (request: Request, limits: Partial<BodyLimits> = {}): Promise<ReadBody> =>
+  readBody(request, { ...LIMITS, ...limits })
+
+const never = (): Promise<Uint8Array> => new Promise(() => {})
+
+const reasonOf = (result: ReadBody): string => (result.ok ? 'none' : result.reason)
+const messageOf = (result: ReadBody): string => (!result.ok && result.reason === 'malformed' ? result.message : 'none')
+
+describe('the type of a body', () => {
+  const taken: (string | undefined)[][] = [
+    ['application/json', undefined],
+    ['application/json; charset=utf-8', undefined],
+    ['Application/JSON ;Charset="UTF-8" ; profile=x', undefined],
+    ['application/json;charset=utf8', ''],
+    ['application/json', 'identity'],
+  ]
+  const refused: (string | undefined)[][] = [
+    [undefined, undefined],
+    ['', undefined],
+    ['text/plain', undefined],
+    ['application/jsonp', undefined],
+    ['application/problem+json', undefined],
+    ['application/x-www-form-urlencoded', undefined],
+    ['application/json, text/plain', undefined],
+    ['application/json; charset=iso-8859-1', undefined],
+    ['application/json; charset=utf-16', undefined],
+    ['application/json', 'br'],
+    ['application/json', 'deflate'],
+    ['application/json', 'gzip, gzip'],
+  ]
+  const request = ([type, encoding]: (string | undefined)[]) =>
+    whole('{}', {
+      ...(type !== undefined && { 'content-type': type }),
+      ...(encoding !== undefined && { 'content-encoding': encoding }),
+    })
+
+  for (const headers of taken) {
+    it(`may be ${headers.join(', encoded as ')}`, async () => {
+      assert.deepEqual(await read(request(headers)), { ok: true, value: {} })
+    })
+  }
+  for (const headers of refused) {
+    it(`may not be ${headers.join(', encoded as ')}`, async () => {
+      assert.deepEqual(await read(request(headers)), { ok: false, reason: 'not-json-type' })
+    })
+  }
+})
+
+describe('a body', () => {
+  const value = { description: 'Grüße, 東京 \u{1F600}', rating: 4.5, sourceData: { a: [1, null, true, '"\\'] } }
+  const bytes = Buffer.from(JSON.stringify(value))
+
+  it('is read at once, in parts and inflated', async () => {
+    assert.deepEqual(await read(whole(bytes)), { ok: true, value })
+    assert.deepEqual(await read(inParts([bytes])), { ok: true, value })
+    assert.deepEqual(await read(whole(gzipSync(bytes), GZIP)), { ok: true, value })
+  })
+
+  it('may be cut anywhere on its way', async () => {
+    for (let at = 0; at <= bytes.length; at++) {
+      const parts = [bytes.subarray(0, at), bytes.subarray(at)]
+      assert.deepEqual(await read(inParts(parts)), { ok: true, value }, `at byte ${at}`)
+    }
+  })
+
+  it('may be cut anywhere on its way when compressed, and may come byte by byte', async () => {
+    const compressed = gzipSync(bytes)
+    for (let at = 0; at <= compressed.length; at++) {
+      const parts = [compressed.subarray(0, at), compressed.subarray(at)]
+      assert.deepEqual(await read(inParts(parts, GZIP)), { ok: true, value }, `at byte ${at}`)
+    }
+    const single = (of: Uint8Array) => Array.from(of, (byte) => Uint8Array.of(byte))
+    assert.deepEqual(await read(inParts(single(bytes))), { ok: true, value })
+    assert.deepEqual(await read(inParts(single(compressed), GZIP)), { ok: true, value })
+  })
+
+  it('is what JSON.parse makes of it, in whatever parts', async () => {
+    const cut = (of: Uint8Array, sizes: number[]): Uint8Array[] => {
+      const starts = sizes.reduce<number[]>((all, size) => [...all, (all.at(-1) ?? 0) + size], [0])
+      return starts.map((start, index) => of.subarray(start, starts[index + 1]))
+    }
+    const sizes = fc.array(fc.nat(40), { maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(fc.json({ stringUnit: 'binary' }), sizes, fc.boolean(), async (text, pieces, compressed) => {
+        const sent = compressed ? gzipSync(Buffer.from(text)) : Buffer.from(text)
+        const result = await read(inParts(cut(sent, pieces), compressed ? GZIP : JSON_TYPE))
+        assert.ok(result.ok)
+        assert.equal(JSON.stringify(result.value), JSON.stringify(JSON.parse(text)))
+      }),
+      seeded({ numRuns: 200 }),
+    )
+  })
+
+  it('may begin with one byte order mark', async () => {
+    const mark = Uint8Array.of(0xef, 0xbb, 0xbf)
+    assert.deepEqual(await read(whole(Buffer.concat([mark, bytes]))), { ok: true, value })
+    assert.equal(reasonOf(await read(whole(Buffer.concat([mark, mark, bytes])))), 'malformed')
+  })
+
+  it('keeps hostile keys, and the last of double ones', async () => {
+    const result = await read(whole('{"__proto__":{"x":1},"a":1,"a":2}'))
+    assert.ok(result.ok)
+    assert.equal(JSON.stringify(result.value), '{"__proto__":{"x":1},"a":2}')
+  })
+
+  it('is read only once', async () => {
+    const request = whole(bytes)
+    await read(request)
+    await assert.rejects(read(request), TypeError)
+  })
+})
+
+describe('a body that is too large', () => {
+  const exact = JSON.stringify('x'.repeat(LIMITS.maxBytes - 2))
+
+  it('is one byte over the limit, however it comes', async () => {
+    const over = `${exact} `
+    const halves = (text: string) => [Buffer.from(text.slice(0, 50_000)), Buffer.from(text.slice(50_000))]
+    assert.equal(reasonOf(await read(whole(exact))), 'none')
+    assert.equal(reasonOf(await read(whole(over))), 'too-large')
+    assert.equal(reasonOf(await read(inParts(halves(exact)))), 'none')
+    assert.equal(reasonOf(await read(inParts(halves(over)))), 'too-large')
+    assert.equal(reasonOf(await read(whole(gzipSync(exact), GZIP))), 'none')
+    assert.equal(reasonOf(await read(whole(gzipSync(over), GZIP))), 'too-large')
+    assert.equal(reasonOf(await read(whole(gzipSync(exact, { level: 0 }), GZIP))), 'none')
+    assert.equal(reasonOf(await read(whole('"abc"'), { maxBytes: 4 })), 'too-large')
+  })
+
+  it('is more than was announced', async () => {
+    const headers = { ...JSON_TYPE, 'content-length': '2' }
+    assert.equal(reasonOf(await read(inParts([Buffer.from('"abc"')], headers), { maxBytes: 4 })), 'too-large')
+  })
+
+  it('is refused by its announced length without being read', async () => {
+    const headers = { ...JSON_TYPE, 'content-length': String(LIMITS.maxBytes + 1) }
+    assert.equal(reasonOf(await read(inParts([never], headers))), 'too-large')
+  })
+
+  it('is refused and cancelled as soon as it is over, without waiting for the rest', async () => {
+    let cancelled = false
+    const endless = Array.from({ length: 3 }, (): Part => Buffer.alloc(50_000, ' '))
+    const request = inParts([...endless, never], JSON_TYPE, () => (cancelled = true))
+    assert.equal(reasonOf(await read(request)), 'too-large')
+    assert.ok(cancelled)
+  })
+
+  it('is a gzip bomb, of which no more is inflated than the limit', async () => {
+    // 256 MiB of spaces, as members of 1 MiB that are 1 KiB each. The end is never sent.
+    const member = gzipSync(Buffer.alloc(1024 * 1024, ' '))
+    const bomb = Buffer.concat(Array.from({ length: 60 }, () => member))
+    const started = performance.now()
+    assert.equal(reasonOf(await read(inParts([bomb, never], GZIP))), 'too-large')
+    assert.ok(performance.now() - started < 5_000)
+  })
+
+  it('is gzip that inflates to nothing, for ever', async () => {
+    const nothing = Buffer.concat(Array.from({ length: 500 }, () => gzipSync('')))
+    function* endless(): Generator<Part> {
+      for (;;) yield nothing
+    }
+    assert.equal(reasonOf(await read(inParts(endless(), GZIP))), 'too-large')
+  })
+})
+
+describe('a body that is too slow', () => {
+  for (const [how, headers] of Object.entries({ plain: JSON_TYPE, compressed: GZIP })) {
+    it(`is given up and cancelled, ${how}`, async () => {
+      let cancelled = false
+      const start = how === 'plain' ? Buffer.from('{') : gzipSync('{}').subarray(0, 12)
+      const request = inParts([start, never], headers, () => (cancelled = true))
+      assert.deepEqual(await read(request, { timeoutMs: 5 }), { ok: false, reason: 'too-slow' })
+      assert.ok(cancelled)
+    })
+  }
+
+  it('may be a small one whose length was announced', async () => {
+    const request = inParts([Buffer.from('{'), never], { ...JSON_TYPE, 'content-length': '2' })
+    assert.deepEqual(await read(request, { timeoutMs: 5 }), { ok: false, reason: 'too-slow' })
+  })
+})
+
+describe('a body that is malformed', () => {
+  const bodies: Record<string, [request: () => Request, message: RegExp]> = {
+    'nothing at all': [() => new Request('http://localhost/', { method: 'POST', headers: JSON_TYPE }), /not empty/],
+    'no bytes': [() => whole(''), /not empty/],
+    'no bytes in parts': [() => inParts([]), /not empty/],
+    'a byte that is no UTF-8': [() => whole(Buffer.from([0x22, 0xff, 0x22])), /UTF-8/],
+    'a character without its end': [() => whole(Buffer.from([0x22, 0xc3])), /UTF-8/],
+    'Latin-1': [() => whole(Buffer.from('"é"', 'latin1')), /UTF-8/],
+    'a surrogate in UTF-8': [() => whole(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), /UTF-8/],
+    'no JSON': [() => whole('{"a":secret}'), /line 1, column 6/],
+    'no gzip': [() => whole('{}', GZIP), /gzip/],
+    'no bytes of gzip': [() => whole('', GZIP), /gzip/],
+    'cut gzip': [() => whole(gzipSync('{}').subarray(0, -3), GZIP), /gzip/],
+    'something after gzip': [() => whole(Buffer.concat([gzipSync('{}'), Buffer.from('x')]), GZIP), /gzip/],
+    'damaged gzip': [
+      () =>
+        whole(
+          gzipSync('{"a":1}').map((byte, at) => (at === 14 ? byte ^ 0xff : byte)),
+          GZIP,
+        ),
+      /gzip/,
+    ],
+  }
+  for (const [what, [request, message]] of Object.entries(bodies)) {
+    it(`has ${what}`, async () => {
+      const result = await read(request())
+      assert.match(messageOf(result), message)
+      assert.ok(!JSON.stringify(result).includes('secret'))
+    })
+  }
+
+  it('has a number that would not be kept, and tells where', async () => {
+    assert.deepEqual(await read(whole('{"sourceData":{"count":9007199254740993}}')), {
+      ok: false,
+      reason: 'malformed',
+      message: 'sourceData.count must be an integer that a double-precision number keeps unchanged',
+      path: 'sourceData.count',
+    })
+  })
+
+  it('is nested too deep', async () => {
+    assert.equal(reasonOf(await read(whole('[[[]]]'), { maxDepth: 3 })), 'none')
+    assert.match(messageOf(await read(whole('[[[[]]]]'), { maxDepth: 3 })), /at most 3 levels/)
+  })
+
+  for (const [how, headers] of Object.entries({ plain: JSON_TYPE, compressed: GZIP })) {
+    it(`is cut off by the connection, ${how}`, async () => {
+      const lost = () => Promise.reject(new Error('connection lost'))
+      const start = how === 'plain' ? Buffer.from('{') : gzipSync('{}').subarray(0, 12)
+      assert.equal(messageOf(await read(inParts([start, lost], headers))), 'The body must arrive as a whole')
+    })
+  }
+
+  it('is cut off by the connection after it was given up', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => unhandled.push(error)
+    process.on('unhandledRejection', note)
+    const { promise, reject } = Promise.withResolvers<Uint8Array>()
+    const request = inParts([Buffer.from('{'), () => promise], { ...JSON_TYPE, 'content-length': '2' })
+    assert.equal(reasonOf(await read(request, { timeoutMs: 5 })), 'too-slow')
+    reject(new Error('connection lost'))
+    await new Promise((resolve) => setTimeout(resolve))
+    await new Promise((resolve) => setTimeout(resolve))
+    process.off('unhandledRejection', note)
+    assert.deepEqual(unhandled, [])
+  })
+})

@@ -1,0 +1,89 @@
+import type { ContactRecord } from '../../db/contract/contact-record.ts'
+import type { FeedbackRecord } from '../../db/contract/feedback-record.ts'
+import { comparableEmail, comparableName, ownId, type Realm } from '../../db/contract/own-id.ts'
+import { identifiedValues } from './identified-values.ts'
+import { absorb, fill, identify, type Profile } from './profile.ts'
+import { findOrOpen, linkAwaiting, openRegister, type Register } from './register.ts'
+
+export interface Contacts extends Register {
+  readonly realm: Realm
+  /** By external id and source; the sources of an external id in the order in which they came up. */
+  readonly byExternalId: Map<string, Map<string, Profile>>
+  /** Whom an email means now: who claimed it last, or else its anonymous contact. */
+  readonly byEmail: Map<string, { profile: Profile; claimed: boolean }>
+}
+
+export const openContacts = (realm: Realm): Contacts => ({
+  ...openRegister(),
+  realm,
+  byExternalId: new Map(),
+  byEmail: new Map(),
+})
+
+/** Searches all sources: the preferred one first, then the oldest. */
+export const findContact = (contacts: Contacts, externalId: string, preferredSource: string): Profile | undefined => {
+  const sources = contacts.byExternalId.get(externalId)
+  return sources?.get(preferredSource) ?? sources?.values().next().value
+}
+
+type Identified = { record: ContactRecord; defaultSource: string; number: number }
+
+/** Whom a contact record means: in its source, or else the oldest of all sources. Created if there is none. */
+export const findOrCreateIdentified = (contacts: Contacts, { record, defaultSource, number }: Identified): Profile => {
+  const sources = contacts.byExternalId.get(record.id) ?? new Map<string, Profile>()
+  contacts.byExternalId.set(record.id, sources)
+  const found = record.source == null ? sources.values().next().value : sources.get(record.source)
+  if (found) return found
+
+  const source = record.source ?? defaultSource
+  const profile = findOrOpen(contacts, ownId(contacts.realm, 'contact_external', source, record.id), number)
+  sources.set(source, profile)
+  linkAwaiting(contacts, record.id, profile)
+  return profile
+}
+
+/** The nested account is not looked at. */
+export const identifyContact = (contacts: Contacts, identified: Identified): Profile => {
+  const { record, number } = identified
+  const profile = findOrCreateIdentified(contacts, identified)
+  const values = identifiedValues(record, 'contact')
+  identify(profile, values, number)
+  const email = comparableEmail((values.columns['email'] ?? '') as string)
+  if (email !== undefined) claimEmail(contacts, email, profile)
+  return profile
+}
+
+/** The latest claim holds. The first one takes over the anonymous contact, whom nobody had claimed. */
+const claimEmail = (contacts: Contacts, email: string, claimant: Profile): void => {
+  const meant = contacts.byEmail.get(email)
+  if (meant && !meant.claimed) absorb(claimant, meant.profile)
+  contacts.byEmail.set(email, { profile: claimant, claimed: true })
+}
+
+type Given = { contact: FeedbackRecord['contact']; feedbackId: string; number: number }
+
+/** By email, or by nothing but a name, which means a contact of this one feedback. */
+export const findOrCreateContact = (
+  contacts: Contacts,
+  { contact, feedbackId, number }: Given,
+): Profile | undefined => {
+  const email = comparableEmail(contact?.email ?? '')
+  const name = comparableName(contact?.name ?? '')
+  if (email === undefined && name === undefined) return undefined
+
+  const profile =
+    email === undefined
+      ? findOrOpen(contacts, ownId(contacts.realm, 'contact_record', feedbackId), number)
+      : findOrCreateByEmail(contacts, email, number)
+  const columns = { ...(email !== undefined && { email: contact?.email ?? '' }), ...(name !== undefined && { name }) }
+  fill(profile, { columns, properties: contact?.sourceData ?? {} }, number)
+  return profile
+}
+
+const findOrCreateByEmail = (contacts: Contacts, email: string, number: number): Profile => {
+  const meant = contacts.byEmail.get(email)
+  if (meant) return meant.profile
+  const profile = findOrOpen(contacts, ownId(contacts.realm, 'contact_email', email), number)
+  contacts.byEmail.set(email, { profile, claimed: false })
+  return profile
+}

@@ -1,0 +1,160 @@
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { startPostgres } from '../db/embedded/postgres-server.ts'
+import { startRedis } from '../db/embedded/redis-server.ts'
+import { countTests, type TestCounts } from './support/test-counts.ts'
+
+type Runtime = {
+  readonly name: string
+  readonly runs: (file: string) => boolean
+  readonly command: (files: readonly string[], reportFile: string) => readonly string[]
+}
+
+const MINUTE_MS = 60_000
+const LONG = process.env['TEST_SIZE'] === 'long'
+const TEST_LIMIT_MS = LONG ? 60 * MINUTE_MS : 2 * MINUTE_MS
+/** Deno has no limit for a single test, so one that hangs is ended with its run. */
+const RUN_LIMIT_MS = LONG ? 360 * MINUTE_MS : 15 * MINUTE_MS
+const LARGEST_SEED = 2 ** 31
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+const RUNTIMES: readonly Runtime[] = [
+  {
+    name: 'Bun',
+    runs: () => true,
+    command: (files, reportFile) => [
+      process.execPath,
+      'test',
+      `--timeout=${TEST_LIMIT_MS}`,
+      '--reporter=junit',
+      `--reporter-outfile=${reportFile}`,
+      // Without the dot, Bun takes a name for a pattern that others may match, too.
+      ...files.map((file) => `./${file}`),
+    ],
+  },
+  {
+    name: 'Deno',
+    // These start processes or a browser that the runtime of the tests does not matter to.
+    runs: (file) => !/^test\/(?:faults|cluster|browser|end-to-end)\//.test(file),
+    command: (files, reportFile) => [
+      join(root, 'node_modules', '.bin', 'deno'),
+      'test',
+      '--allow-all',
+      '--no-check',
+      `--junit-path=${reportFile}`,
+      ...files,
+    ],
+  },
+]
+
+const stopAsked = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAsked.abort())
+process.exit(await main(process.argv.slice(2)))
+
+async function main(patterns: readonly string[]): Promise<number> {
+  const files = testFiles().filter(
+    (file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)),
+  )
+  if (files.length === 0) {
+    console.error(`No test file has ${patterns.join(' or ')} in its path.`)
+    return 1
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-test-'))
+  const servers = new AsyncDisposableStack()
+  try {
+    const env = await environment(directory, servers)
+    console.log(`FC_SEED=${env['FC_SEED']}`)
+    const all: TestCounts[] = []
+    for (const runtime of RUNTIMES) all.push(await runOn(runtime, { files, env, directory }))
+    return summarize(all)
+  } finally {
+    await servers.disposeAsync()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function testFiles(): string[] {
+  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `test/${file}`)
+    .toSorted()
+}
+
+/** Ours, not those of the machine: tests want to be alone, and to find the same versions everywhere. */
+async function environment(directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> {
+  const postgres = await startPostgres({ dataDir: join(directory, 'postgres'), log: console.log })
+  servers.defer(postgres.stop)
+  const redis = await startRedis({ dataDir: join(directory, 'redis'), log: console.log })
+  servers.defer(redis.stop)
+  return {
+    ...process.env,
+    NODE_ENV: 'test',
+    TEST_DATABASE_URL: postgres.url,
+    TEST_REDIS_URL: redis.url,
+    FC_SEED: process.env['FC_SEED'] || String(randomInt(LARGEST_SEED)),
+  }
+}
+
+async function runOn(
+  runtime: Runtime,
+  run: { files: readonly string[]; env: NodeJS.ProcessEnv; directory: string },
+): Promise<TestCounts> {
+  const files = run.files.filter((file) => runtime.runs(file))
+  if (files.length === 0 || stopAsked.signal.aborted) return { passed: 0, failed: 0, skipped: 0 }
+  console.log(`\n── ${runtime.name}: ${files.length} files`)
+  const reportFile = join(run.directory, `${runtime.name}.xml`)
+  const startedAt = performance.now()
+  const exitCode = await runTool(runtime.command(files, reportFile), run.env)
+  const counted = countTests(readReport(reportFile), files)
+  // An error outside of all tests is in no report.
+  const counts = exitCode === 0 ? counted : { ...counted, failed: Math.max(counted.failed, 1) }
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+  console.log(
+    `── ${runtime.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds} s`,
+  )
+  return counts
+}
+
+function runTool([program = '', ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<number | null> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: root, env, stdio: 'inherit' })
+    const end = (): void => void child.kill('SIGKILL')
+    const limit = setTimeout(() => {
+      console.error(`Not finished after ${RUN_LIMIT_MS / MINUTE_MS} minutes.`)
+      end()
+    }, RUN_LIMIT_MS)
+    const finish = (code: number | null): void => {
+      clearTimeout(limit)
+      stopAsked.signal.removeEventListener('abort', end)
+      resolve(code)
+    }
+    stopAsked.signal.addEventListener('abort', end)
+    child.once('error', (error) => {
+      console.error(error.message)
+      finish(null)
+    })
+    child.once('exit', finish)
+  })
+}
+
+function readReport(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    // A runner that was killed, or that could not load one of the files, leaves none.
+    return ''
+  }
+}
+
+function summarize(all: readonly TestCounts[]): number {
+  const sum = (outcome: keyof TestCounts): number => all.reduce((total, counts) => total + counts[outcome], 0)
+  if (stopAsked.signal.aborted) console.log('\nStopped before the end.')
+  console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)
+  return sum('failed') > 0 || sum('passed') === 0 || stopAsked.signal.aborted ? 1 : 0
+}

@@ -1,0 +1,20 @@
+import { once } from 'node:events'
+import type { Service } from './service.ts'
+import { spawnProgram } from './service-process.ts'
+
+export type CommandResult = { code: number | null; stdout: string; stderr: string }
+
+/** Runs a command of an operator, such as `db/token-command.ts`, against the database of a service. */
+export const runCommand = async (
+  { environment }: Pick<Service, 'environment'>,
+  program: string,
+  ...words: readonly string[]
+): Promise<CommandResult> => {
+  const child = spawnProgram(program, words, { ...environment })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  await once(child, 'close')
+  return { code: child.exitCode, stdout, stderr }
+}

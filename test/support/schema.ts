@@ -1,0 +1,24 @@
+import { randomBytes } from 'node:crypto'
+import { migrate, readMigrations } from '../../db/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { testServers } from './servers.ts'
+
+export type TestSchema = { name: string; sql: Sql; drop: () => Promise<void> }
+
+/** A migrated schema of its own in the test server, and a pool that works in it. */
+export const freshSchema = async (connections = 4): Promise<TestSchema> => {
+  const { databaseUrl } = testServers()
+  const name = `t_${randomBytes(8).toString('hex')}`
+  const options = { connections, statementTimeoutMs: 60_000, applicationName: 'test', schema: name }
+  const sql = connectPostgres(databaseUrl, options)
+  await sql`create schema ${sql(name)}`
+  await migrate(sql, await readMigrations())
+  return {
+    name,
+    sql,
+    drop: async () => {
+      await sql`drop schema ${sql(name)} cascade`
+      await sql.end({ timeout: 5 })
+    },
+  }
+}

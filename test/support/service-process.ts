@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+export type ServiceProcess = {
+  readonly port: number
+  /** Everything that it has written to stdout and stderr. */
+  readonly output: () => string
+  /** Ends it as an init system would, and fails when it does not come to a clean end. */
+  readonly stop: () => Promise<void>
+}
+
+const READY_WITHIN_MS = 30_000
+const STOPPED_WITHIN_MS = 20_000
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** What a process gets of the tests' own environment: no setting of the service may come from the machine. */
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
+
+const inherited = (): Record<string, string> =>
+  Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+
+/** Runs one of the project's programs on the runtime that runs the tests. */
+export const spawnProgram = (program: string, words: readonly string[], environment: Record<string, string>) => {
+  const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
+  const child = spawn(process.execPath, [...runtime, program, ...words], {
+    cwd: root,
+    env: { ...inherited(), NODE_ENV: 'production', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  // A test run that is broken off leaves no process behind.
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.removeListener('exit', kill))
+  return child
+}
+
+/** Starts a program that logs `event` with its port once it is ready. */
+export const startProcess = async (
+  program: string,
+  event: string,
+  environment: Record<string, string>,
+): Promise<ServiceProcess> => {
+  const child = spawnProgram(program, [], environment)
+  let output = ''
+  const port = await new Promise<number>((resolve, reject) => {
+    const fail = (why: string): void => reject(new Error(`${program} ${why}:\n${output}`))
+    const late = setTimeout(() => fail('was not ready in time'), READY_WITHIN_MS)
+    const listen = (text: string): void => {
+      output += text
+      const found = readyPort(output, event)
+      if (found === undefined) return
+      clearTimeout(late)
+      resolve(found)
+    }
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', listen)
+    child.once('error', (error) => fail(error.message))
+    child.once('exit', (code) => {
+      clearTimeout(late)
+      fail(`ended with ${code}`)
+    })
+  }).catch((error: unknown) => {
+    child.kill('SIGKILL')
+    throw error
+  })
+
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
+      // Not child.kill: after it Deno reports the signal, whatever the process ended with.
+      process.kill(child.pid!, 'SIGTERM')
+      await ended.catch(() => child.kill('SIGKILL'))
+    }
+    assert.equal(child.exitCode, 0, `${program} did not end cleanly (${child.signalCode}):\n${output}`)
+  }
+  return { port, output: () => output, stop }
+}
+
+const readyPort = (output: string, event: string): number | undefined => {
+  const line = output.split('\n').find((candidate) => candidate.includes(`"event":"${event}"`))
+  // A line may have arrived in part.
+  return line?.endsWith('}') ? (JSON.parse(line) as { port: number }).port : undefined
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { migrate, readMigrations } from '../../db/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { testServers } from './servers.ts'
+import { type ServiceProcess, startProcess } from './service-process.ts'
+import { until } from './until.ts'
+
+/** `body` is what JSON the answer is; a test that guesses its form wrong fails. */
+export type Answer = { status: number; headers: Headers; text: string; body: ReturnType<typeof JSON.parse> }
+
+export type RequestOptions = {
+  method?: string
+  /** Null sends none; left out, it is the access token. */
+  token?: string | null
+  headers?: Readonly<Record<string, string>>
+  /** Which of the API processes is asked. */
+  api?: number
+}
+
+export type Service = {
+  readonly urls: readonly string[]
+  readonly workerUrls: readonly string[]
+  readonly accessToken: string
+  readonly adminToken: string
+  /** Of the workspace that the two tokens belong to. */
+  readonly workspaceId: string
+  readonly sql: Sql
+  readonly redis: Redis
+  readonly redisPrefix: string
+  /** With this environment the commands of operators reach the service's database. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Sends anything to any path. A string or bytes go as they are, everything else as JSON. */
+  readonly request: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
+  /** As `request`, by POST below the base path. */
+  readonly post: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
+  /** Posts what has to be accepted, and returns when a worker is done with it (its tags may come later). */
+  readonly submit: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
+  /** The state in which an accepted submission ended. */
+  readonly settled: (answer: Answer) => Promise<string>
+  readonly output: () => string
+  readonly stop: () => Promise<void>
+}
+
+const BASE_PATH = '/api/v1'
+const STATEMENT_TIMEOUT_MS = 30_000
+
+/** Starts real processes in a schema and under a Redis prefix of their own. `stop` ends them and removes both. */
+export const startService = async ({
+  apis = 1,
+  workers = 1,
+  environment: given = {},
+}: { apis?: number; workers?: number; environment?: Readonly<Record<string, string>> } = {}): Promise<Service> => {
+  const { databaseUrl, redisUrl } = testServers()
+  const name = `t_${randomBytes(6).toString('hex')}`
+  const accessToken = `access-${randomBytes(16).toString('hex')}`
+  const adminToken = `admin-${randomBytes(16).toString('hex')}`
+  const environment = {
+    DATABASE_URL: databaseUrl,
+    DATABASE_SCHEMA: name,
+    DATABASE_CONNECTIONS: '4',
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: name,
+    HASH_KEY: randomBytes(32).toString('hex'),
+    BOOTSTRAP_ACCESS_TOKEN: accessToken,
+    BOOTSTRAP_ADMIN_TOKEN: adminToken,
+    PORT: '0',
+    WORKER_PORT: '0',
+    ...given,
+  }
+  const sql = connectPostgres(databaseUrl, {
+    connections: 2,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: 'feedback-insights-test',
+    schema: name,
+  })
+  const redis = new Redis(redisUrl)
+  const processes: ServiceProcess[] = []
+
+  const stop = async (): Promise<void> => {
+    const ends = await Promise.allSettled(processes.map((process) => process.stop()))
+    await sql`drop schema if exists ${sql(name)} cascade`
+    await sql.end({ timeout: 5 })
+    await removeKeys(redis, name)
+    await redis.quit()
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+  }
+
+  try {
+    await sql`create schema ${sql(name)}`
+    await migrate(sql, await readMigrations())
+    const started = await Promise.allSettled([
+      ...Array.from({ length: apis }, () => startProcess('api/main.ts', 'listening', environment)),
+      ...Array.from({ length: workers }, () => startProcess('worker/main.ts', 'working', environment)),
+    ])
+    for (const one of started) if (one.status === 'fulfilled') processes.push(one.value)
+    for (const one of started) if (one.status === 'rejected') throw one.reason
+    const urls = processes.map(({ port }) => `http://127.0.0.1:${port}`)
+    const [workspace] = await sql<{ id: string }[]>`select id from workspace`
+    const talking = requestsTo(urls, accessToken, sql)
+    return {
+      urls: urls.slice(0, apis),
+      workerUrls: urls.slice(apis),
+      accessToken,
+      adminToken,
+      workspaceId: workspace!.id,
+      sql,
+      redis,
+      redisPrefix: name,
+      environment,
+      ...talking,
+      output: () => processes.map((process) => process.output()).join(''),
+      stop,
+    }
+  } catch (error) {
+    await stop().catch(() => {})
+    throw error
+  }
+}
+
+const requestsTo = (
+  urls: readonly string[],
+  accessToken: string,
+  sql: Sql,
+): Pick<Service, 'request' | 'post' | 'submit' | 'settled'> => {
+  const request: Service['request'] = async (path, body, options = {}) => {
+    const { method = 'POST', token = accessToken, api = 0 } = options
+    const headers = new Headers({ 'Content-Type': 'application/json' })
+    if (token !== null) headers.set('Authorization', `Bearer ${token}`)
+    for (const [header, value] of Object.entries(options.headers ?? {})) headers.set(header, value)
+    const response = await fetch(`${urls[api]}${path}`, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body !== undefined && { body: encoded(body) }),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+  }
+  const post: Service['post'] = (path, body, options) => request(`${BASE_PATH}${path}`, body, options)
+  const settled: Service['settled'] = async ({ headers }) => {
+    const id = headers.get('Submission-Id')
+    return until(`submission ${id} is settled`, async () => {
+      const [row] = await sql<{ state: string }[]>`select state from submission where id = ${id} and state <> 'queued'`
+      return row?.state
+    })
+  }
+  const submit: Service['submit'] = async (path, body, options) => {
+    const answer = await post(path, body, options)
+    assert.ok(answer.status === 200 || answer.status === 201, `${path} answered ${answer.status}: ${answer.text}`)
+    await settled(answer)
+    return answer
+  }
+  return { request, post, submit, settled }
+}
+
+const encoded = (body: unknown): string | Uint8Array<ArrayBuffer> => {
+  if (typeof body === 'string') return body
+  return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body)
+}
+
+/** Every key of the service has its prefix in a hash tag. */
+const removeKeys = async (redis: Redis, prefix: string): Promise<void> => {
+  for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
+    if (keys.length > 0) await redis.unlink(keys as string[])
+  }
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { countTests } from './test-counts.ts'
+
+describe('counting tests', () => {
+  it('reads what Bun reports', () => {
+    const report = `
+      <testsuites name="bun test" tests="4" failures="1" skipped="1">
+        <testsuite name="test/a.test.ts" file="test/a.test.ts">
+          <testsuite name="outer" file="test/a.test.ts">
+            <testcase name="one" classname="outer" file="test/a.test.ts" line="3" />
+            <testcase name="two" classname="outer" file="test/a.test.ts"><failure type="E" message="1 &gt; 0">…</failure></testcase>
+          </testsuite>
+          <testcase name="later" classname="" file="test/a.test.ts"><skipped message="TODO" /></testcase>
+          <testcase name="three" classname="" file="test/a.test.ts"/>
+        </testsuite>
+      </testsuites>`
+    assert.deepEqual(countTests(report, ['test/a.test.ts']), { passed: 2, failed: 1, skipped: 1 })
+  })
+
+  it('reads what Deno reports, where groups are tests as well', () => {
+    const report = `
+      <testsuites name="deno test" tests="6" failures="3" errors="0">
+        <testsuite name="./test/a.test.ts" tests="2" failures="1">
+          <testcase name="outer" classname="./test/a.test.ts"><failure message="1 test step failed"></failure></testcase>
+          <testcase name="later" classname="./test/a.test.ts"><skipped/></testcase>
+        </testsuite>
+        <testsuite name="elsewhere" tests="4" failures="2">
+          <testcase name="outer &gt; one" classname="elsewhere"></testcase>
+          <testcase name="outer &gt; inner" classname="elsewhere"><failure message="1 test step failed"></failure></testcase>
+          <testcase name="outer &gt; inner &gt; two" classname="elsewhere"><failure message="no"></failure></testcase>
+          <testcase name="outer &gt; inner &gt; three" classname="elsewhere"></testcase>
+        </testsuite>
+      </testsuites>`
+    assert.deepEqual(countTests(report, ['test/a.test.ts']), { passed: 2, failed: 1, skipped: 1 })
+  })
+
+  it('counts a group that fails by itself', () => {
+    const report = `
+      <testcase name="outer" classname="./test/a.test.ts"><failure message="a hook failed"></failure></testcase>
+      <testcase name="outer &gt; one" classname="elsewhere"></testcase>`
+    assert.deepEqual(countTests(report, ['test/a.test.ts']), { passed: 1, failed: 1, skipped: 0 })
+  })
+
+  it('counts a file that reports nothing as a failure', () => {
+    assert.deepEqual(countTests('', ['test/a.test.ts', 'test/b.test.ts']), { passed: 0, failed: 2, skipped: 0 })
+  })
+})

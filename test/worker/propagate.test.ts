@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
+import { seeded } from '../support/property-seed.ts'
+import { propagate } from '../../worker/propagate.ts'
+
+describe('propagate', () => {
+  it("gives a message what it has not got itself, and the message's own where both have a key", () => {
+    assert.deepEqual(propagate({ a: 1, b: 2 }, { b: 3, c: 4 }), { a: 1, b: 3, c: 4 })
+  })
+
+  it('replaces nested objects whole, and takes null for a value', () => {
+    assert.deepEqual(propagate({ a: { x: 1 }, b: 1 }, { a: { y: 2 }, b: null }), { a: { y: 2 }, b: null })
+  })
+
+  it('keeps __proto__ as data, from either side', () => {
+    const hostile = JSON.parse('{"__proto__":{"polluted":true}}') as JsonObject
+    assert.equal(JSON.stringify(propagate(hostile, {})), '{"__proto__":{"polluted":true}}')
+    assert.equal(JSON.stringify(propagate({ a: 1 }, hostile)), '{"a":1,"__proto__":{"polluted":true}}')
+    assert.equal(({} as JsonObject)['polluted'], undefined)
+  })
+
+  it('has every key of both, with the value of the message first, and changes neither', () => {
+    const key = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', '$name', '')
+    const object = fc
+      .array(fc.tuple(key, fc.constantFrom<JsonValue[]>(1, 2, null, {}, [])))
+      .map((members): JsonObject => Object.fromEntries(members))
+    fc.assert(
+      fc.property(object, object, (conversation, message) => {
+        const before = JSON.stringify([conversation, message])
+        const result = new Map(Object.entries(propagate(conversation, message)))
+        const expected = new Map([...Object.entries(conversation), ...Object.entries(message)])
+        assert.deepEqual(result, expected)
+        assert.equal(JSON.stringify([conversation, message]), before)
+      }),
+      seeded(),
+    )
+  })
+})
