@@ -15,11 +15,14 @@ export const purgeContact: SubmissionKind<'purge_contact', typeof purgeRequest> 
   operation: 'purge_contact',
   needs: 'admin',
   schema: purgeRequest,
-  check: async ({ findContacts }, { workspaceId }, body) => {
+  check: async ({ findContacts, isQueued, onFault }, { workspaceId }, body) => {
     try {
+      // Asked first: what leaves the queue meanwhile is found in what is stored.
+      const queued = await isQueued(workspaceId, body)
       const found = await findContacts(workspaceId, body)
-      return found.matches ? undefined : { refused: 'no-such-contact' }
-    } catch {
+      return queued || found.matches ? undefined : { refused: 'no-such-contact' }
+    } catch (error) {
+      onFault('purge_look_up_failed', error)
       return { refused: 'unavailable', why: 'postgres' }
     }
   },

@@ -1,15 +1,20 @@
 import { feedbackRecord } from '../db/contract/feedback-record.ts'
 import type { JobOf } from '../db/contract/job.ts'
-import { feedbackReferences } from '../db/contract/reference.ts'
+import { feedbackReferences, type References } from '../db/contract/reference.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../db/contract/stored-feedback.ts'
-import type { Ingress, SubmissionKind } from './submit.ts'
+import { keysToLookUp } from '../db/identity.ts'
+import type { Admitted, Ingress, SubmissionKind } from './submit.ts'
 
 /** POST /feedbacks: 201 with the record as it will be stored; members without a value are left out. */
 export const createFeedback: SubmissionKind<'create_feedback', typeof feedbackRecord> = {
   operation: 'create_feedback',
   needs: 'submit',
   schema: feedbackRecord,
-  respond: async (ingress, job) => ({ status: 201, body: { feedback: await answered(ingress, job) } }),
+  lookUp: (ingress, job) => keysToLookUp(referencesOf(ingress, job)),
+  respond: async (ingress, job, admitted) => ({
+    status: 201,
+    body: { feedback: await answered(ingress, job, admitted) },
+  }),
 }
 
 type Feedback = {
@@ -22,12 +27,25 @@ type Feedback = {
   sourceData?: object
 }
 
-const answered = async (ingress: Ingress, job: JobOf<'create_feedback'>): Promise<Feedback> => {
+const idOf = ({ hashKey }: Ingress, { body, workspaceId, submissionId }: JobOf<'create_feedback'>): string =>
+  feedbackId({ hashKey, workspaceId, submissionId }, body)
+
+const referencesOf = (ingress: Ingress, job: JobOf<'create_feedback'>): References => {
   const { body, workspaceId, number } = job
-  const { hashKey } = ingress
-  const id = feedbackId({ hashKey, workspaceId, submissionId: job.submissionId }, body)
-  const references = feedbackReferences({ hashKey, workspaceId, number, recordId: id }, body)
-  const meant = await ingress.resolveReferences({ workspaceId, number, source: feedbackSource(body), references })
+  return feedbackReferences({ hashKey: ingress.hashKey, workspaceId, number, recordId: idOf(ingress, job) }, body)
+}
+
+const answered = async (ingress: Ingress, job: JobOf<'create_feedback'>, { queued }: Admitted): Promise<Feedback> => {
+  const { body, workspaceId, number } = job
+  const id = idOf(ingress, job)
+  const references = referencesOf(ingress, job)
+  const meant = await ingress.resolveReferences({
+    workspaceId,
+    number,
+    source: feedbackSource(body),
+    references,
+    queued,
+  })
   const sourceData = feedbackSourceData(body)
   return {
     id,

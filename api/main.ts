@@ -1,11 +1,12 @@
 import process from 'node:process'
-import { admissionTo, type RateLimit } from '../db/admission.ts'
+import { admissionTo, queuedFactsIn, type RateLimit } from '../db/admission.ts'
 import type { Operation } from '../db/contract/job.ts'
 import { logTo } from '../db/contract/log.ts'
 import { hashKeyFrom } from '../db/contract/own-id.ts'
 import { BadSettings } from '../db/contract/settings.ts'
 import { describeFault } from '../db/fault.ts'
-import { contactFinder, referenceResolver } from '../db/identity.ts'
+import { contactFinder, queuedContactFinder } from '../db/find-contacts.ts'
+import { referenceResolver } from '../db/identity.ts'
 import { belongsToHashKey } from '../db/installation.ts'
 import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
 import { isMigrated, readMigrations } from '../db/migrate.ts'
@@ -90,6 +91,7 @@ const pressure = watchPressure(async () => {
   const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), countWaiting(queues)])
   return { usedBytes, maxBytes, waiting }
 }, config.MAX_BACKLOG)
+const lookUpQueued = queuedFactsIn(redis, config.REDIS_PREFIX)
 let draining = false
 
 const app = createApp({
@@ -97,8 +99,9 @@ const app = createApp({
     authenticate: authenticator((hash) => findTokenHolder(sql, hash), Date.now),
     admit: admissionTo(redis, config.REDIS_PREFIX),
     enqueue: (job) => enqueueSubmission(queues, job),
-    resolveReferences: referenceResolver(sql, LOOK_UP_TIMEOUT_MS),
+    resolveReferences: referenceResolver(sql, lookUpQueued, LOOK_UP_TIMEOUT_MS),
     findContacts: contactFinder(sql, hashKey, LOOK_UP_TIMEOUT_MS),
+    isQueued: queuedContactFinder(lookUpQueued, hashKey),
     pressure: pressure.current,
     limitOf,
     maxBytes: { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES },

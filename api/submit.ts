@@ -1,11 +1,13 @@
 import { v7 as submissionIdNow } from 'uuid'
 import type { GenericSchema, InferOutput } from 'valibot'
-import type { Admit, RateLimit } from '../db/admission.ts'
+import type { Admission, AdmissionRequest, Admit, RateLimit } from '../db/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
 import { MAX_DEPTH_LEVELS } from '../db/contract/limits.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
+import { pendingOf } from '../db/contract/pending.ts'
 import { storable } from '../db/contract/storable.ts'
-import type { FindContacts, ResolveReferences } from '../db/identity.ts'
+import type { FindContacts, IsQueued } from '../db/find-contacts.ts'
+import type { ResolveReferences } from '../db/meaning.ts'
 import { type Authenticate, type Caller, permitted } from './authenticate.ts'
 import { readBody } from './read-body.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
@@ -18,6 +20,7 @@ export type Ingress = {
   enqueue: (job: SubmissionJob) => Promise<void>
   resolveReferences: ResolveReferences
   findContacts: FindContacts
+  isQueued: IsQueued
   /** Why nothing may be taken in at this moment, if so. */
   pressure: () => 'redis-memory' | 'backlog' | undefined
   limitOf: (operation: Operation) => RateLimit | undefined
@@ -28,6 +31,9 @@ export type Ingress = {
   count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused'] }) => void
 }
 
+export type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
+export type Answer = { status: number; body: object }
+
 /** One operation of the interface, as a submission. */
 export type SubmissionKind<O extends Operation, S extends GenericSchema> = {
   operation: O
@@ -35,10 +41,9 @@ export type SubmissionKind<O extends Operation, S extends GenericSchema> = {
   schema: S
   /** What validation cannot see: refuses what is well-formed and yet cannot be taken in. */
   check?: (ingress: Ingress, caller: Caller, body: InferOutput<S>) => Promise<Refusal | undefined> | Refusal | undefined
-  respond: (
-    ingress: Ingress,
-    job: JobOf<O>,
-  ) => Promise<{ status: number; body: object }> | { status: number; body: object }
+  /** Keys about which the answer needs to know what is queued. */
+  lookUp?: (ingress: Ingress, job: JobOf<O>) => string[]
+  respond: (ingress: Ingress, job: JobOf<O>, admitted: Admitted) => Promise<Answer> | Answer
 }
 
 export type Incoming = { request: Request; token: string | undefined }
@@ -52,21 +57,18 @@ export const submit = async <O extends Operation, S extends GenericSchema>(
   incoming: Incoming,
 ): Promise<Response> => {
   const outcome = await takeIn(ingress, kind, incoming)
-  if (isRefusal(outcome)) {
-    ingress.count({ operation: kind.operation, result: outcome.refused })
-    const response = refusalResponse(outcome)
-    const limit = ingress.limitOf(kind.operation)
-    if (outcome.refused === 'rate-limited' && limit) {
-      describeLimit(response.headers, limit, {
-        operation: kind.operation,
-        remaining: 0,
-        seconds: outcome.retryAfterSeconds,
-      })
-    }
-    return response
+  if (!isRefusal(outcome)) {
+    ingress.count({ operation: kind.operation, result: 'accepted' })
+    return outcome
   }
-  ingress.count({ operation: kind.operation, result: 'accepted' })
-  return outcome
+  ingress.count({ operation: kind.operation, result: outcome.refused })
+  const response = refusalResponse(outcome)
+  const limit = ingress.limitOf(kind.operation)
+  if (outcome.refused === 'rate-limited' && limit) {
+    const { operation } = kind
+    describeLimit(response.headers, limit, { operation, remaining: 0, seconds: outcome.retryAfterSeconds })
+  }
+  return response
 }
 
 const takeIn = async <O extends Operation, S extends GenericSchema>(
@@ -79,85 +81,94 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
   const caller = permitted(holder, kind.needs)
   if (isRefusal(caller)) return caller
 
-  const read = await readBody(request, {
-    maxBytes: kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body,
-    maxDepth: MAX_DEPTH_LEVELS,
-    timeoutMs: BODY_TIMEOUT_MS,
-  })
-  if (!read.ok) return unreadable(read, ingress, kind.operation)
+  const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
+  const read = await readBody(request, { maxBytes, maxDepth: MAX_DEPTH_LEVELS, timeoutMs: BODY_TIMEOUT_MS })
+  if (!read.ok) return unreadable(read, maxBytes)
   const validated = validate(kind.schema, storable(read.value))
   if (isRefusal(validated)) return validated
   const refusal = await kind.check?.(ingress, caller, validated.valid)
   if (refusal) return refusal
 
-  const limit = ingress.limitOf(kind.operation)
-  const pressure = ingress.pressure()
-  let admission: Awaited<ReturnType<Admit>>
-  const submissionId = submissionIdNow()
-  try {
-    admission = await ingress.admit({
-      workspaceId: caller.workspaceId,
-      operation: kind.operation,
-      limit,
-      full: pressure !== undefined,
-    })
-  } catch (error) {
-    ingress.onFault('admission_failed', error)
-    return { refused: 'unavailable', why: 'redis' }
-  }
-  if (!admission.admitted) {
-    if ('full' in admission) return { refused: 'unavailable', why: pressure ?? 'backlog' }
-    return {
-      refused: 'rate-limited',
-      tokens: limit?.tokens ?? 0,
-      windowSeconds: (limit?.windowMs ?? 0) / 1_000,
-      retryAfterSeconds: wholeSeconds(admission.retryAfterMs),
-    }
-  }
-  const job = {
+  const draft = {
     version: JOB_VERSION,
     operation: kind.operation,
     workspaceId: caller.workspaceId,
-    submissionId,
-    number: admission.number,
+    submissionId: submissionIdNow(),
+    number: 0,
     body: validated.valid,
   } as JobOf<O>
+  const admission = await admit(ingress, draft, kind.lookUp?.(ingress, draft) ?? [])
+  if (isRefusal(admission)) return admission
+  const job: JobOf<O> = { ...draft, number: admission.number }
   try {
     await ingress.enqueue(job)
   } catch (error) {
     ingress.onFault('enqueue_failed', error)
     return { refused: 'unavailable', why: 'redis' }
   }
-
-  const { status, body } = await kind.respond(ingress, job)
-  const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
-  if (limit) {
-    describeLimit(response.headers, limit, {
-      operation: kind.operation,
-      remaining: admission.remaining,
-      seconds: wholeSeconds(admission.resetMs),
-    })
+  const { status, body } = await kind.respond(ingress, job, admission)
+  const response = Response.json(body, { status, headers: { 'Submission-Id': job.submissionId } })
+  const limit = ingress.limitOf(kind.operation)
+  if (limit && admission.outcome === 'admitted') {
+    const seconds = wholeSeconds(admission.resetMs)
+    describeLimit(response.headers, limit, { operation: kind.operation, remaining: admission.remaining, seconds })
   }
   return response
 }
 
-const unreadable = (
-  read: Exclude<Awaited<ReturnType<typeof readBody>>, { ok: true }>,
-  ingress: Ingress,
-  operation: Operation,
-): Refusal => {
+const unreadable = (read: Exclude<Awaited<ReturnType<typeof readBody>>, { ok: true }>, maxBytes: number): Refusal => {
   switch (read.reason) {
     case 'not-json-type':
       return { refused: 'not-json' }
     case 'too-large':
-      return {
-        refused: 'too-large',
-        maxBytes: operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body,
-      }
+      return { refused: 'too-large', maxBytes }
     case 'too-slow':
       return { refused: 'too-slow' }
     case 'malformed':
       return { refused: 'invalid', problems: [{ message: read.message, path: read.path }] }
+  }
+}
+
+const admit = async (
+  ingress: Ingress,
+  draft: SubmissionJob,
+  lookUp: readonly string[],
+): Promise<Admitted | Refusal> => {
+  const { workspaceId, operation, submissionId } = draft
+  const limit = ingress.limitOf(operation)
+  const pressure = ingress.pressure()
+  const request: AdmissionRequest = {
+    workspaceId,
+    operation,
+    submissionId,
+    limit,
+    full: pressure !== undefined,
+    pending: pendingOf({ hashKey: ingress.hashKey, workspaceId }, draft),
+    lookUp,
+  }
+  let admission: Admission
+  try {
+    admission = await ingress.admit(request)
+  } catch (error) {
+    ingress.onFault('admission_failed', error)
+    return { refused: 'unavailable', why: 'redis' }
+  }
+  switch (admission.outcome) {
+    case 'admitted':
+    case 'repeated':
+      return admission
+    case 'full':
+      return { refused: 'unavailable', why: pressure ?? 'backlog' }
+    case 'rate-limited':
+      return {
+        refused: 'rate-limited',
+        tokens: limit?.tokens ?? 0,
+        windowSeconds: (limit?.windowMs ?? 0) / 1_000,
+        retryAfterSeconds: wholeSeconds(admission.retryAfterMs),
+      }
+    case 'in-flight':
+    case 'other-body':
+      throw new Error('There was no idempotency key.')
   }
 }
 

@@ -1,111 +1,75 @@
-import { comparableEmail, type HashKey, ownId } from './contract/own-id.ts'
-import type { PurgeRequest } from './contract/purge-request.ts'
-import { contactGroup, type Reference, type References } from './contract/reference.ts'
-import { DEFAULT_SOURCE } from './contract/stored-feedback.ts'
+import type { LookUpQueued } from './admission.ts'
+import { inBatches } from './contract/in-batches.ts'
+import type { Reference, References } from './contract/reference.ts'
+import { isPermanentFault } from './fault.ts'
+import type { Meaning, Question, ResolveReferences } from './meaning.ts'
 import type { Sql } from './postgres.ts'
+import { meaningWithQueued } from './queued-identity.ts'
+import { withinTime } from './within-time.ts'
 
-export type ResolveReferences = (question: {
-  workspaceId: string
-  number: number
-  source: string
-  references: References
-}) => Promise<{ contact: string | null; project: string | null }>
+/** The keys whose queued facts can change what a feedback's references mean. */
+export const keysToLookUp = ({ contact, project }: References): string[] => [
+  ...(contact?.ids ?? []),
+  ...(contact?.weakKind === 'contact_email' ? [contact.weak!] : []),
+  ...(project?.ids ?? []),
+]
 
 /**
- * Whom a feedback means, as far as what is stored says. When Postgres cannot be asked: the id that a find-or-create contact
- * or project will have or resolve to, and null for a reference that cannot be checked.
+ * Whom a feedback means: what is stored and what is queued, as of its number. What was queued is read before what is stored,
+ * and taken off the queue's books after it is stored, so nothing is missed. When Postgres cannot be asked: the id that a
+ * find-or-create contact or project will have or resolve to, and null for a reference that cannot be checked.
+ * Look-ups of requests that ask at once share one query.
  */
-export const referenceResolver =
-  (sql: Sql, timeoutMs: number): ResolveReferences =>
-  async ({ workspaceId, number, source, references: { contact, project } }) => {
-    const withoutAsking = { contact: certain(contact), project: certain(project) }
-    if (!needsLookUp(contact) && !needsLookUp(project)) return withoutAsking
-    const query = sql<{ contact: string | null; project: string | null }[]>`
-      select
-        (resolve(${workspaceId}, 'contact', ${jsonb(sql, contact)}, ${number}::bigint, ${source})).id as contact,
-        (resolve(${workspaceId}, 'project', ${jsonb(sql, project)}, ${number}::bigint, ${source})).id as project`
+export const referenceResolver = (sql: Sql, lookUpQueued: LookUpQueued, timeoutMs: number): ResolveReferences => {
+  const askStored = inBatches(
+    (questions: readonly Question[]) => storedMeanings(sql, questions),
+    STORED_BATCH,
+    isPermanentFault,
+  )
+  return async (question) => {
+    const { contact, project } = question.references
+    if (!needsLookUp(contact) && !needsLookUp(project)) return certain(question.references)
     try {
-      return (await withinTime(query, timeoutMs))[0]!
+      return await withinTime(
+        hasQueuedFacts(question) ? meaningWithQueued(sql, lookUpQueued, question) : askStored(question),
+        timeoutMs,
+      )
     } catch {
-      return withoutAsking
+      return certain(question.references)
     }
   }
+}
 
-const jsonb = (sql: Sql, value: Reference | null) => (value === null ? null : sql.json(value))
+const STORED_BATCH = { items: 500, waitMs: 0 }
 
 /** Only an email can have been claimed by somebody else, and only an id can be unknown. */
 const needsLookUp = (reference: Reference | null): boolean =>
   reference?.ids !== undefined || reference?.weakKind === 'contact_email'
 
-const certain = (reference: Reference | null): string | null =>
-  reference?.ids === undefined ? (reference?.weak ?? null) : null
-
-const withinTime = async <T>(query: Promise<T> & { cancel?: () => void }, ms: number): Promise<T> => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The database did not answer in time.')), ms)
-  })
-  query.catch(() => {})
-  try {
-    return await Promise.race([query, late])
-  } finally {
-    clearTimeout(timer)
-  }
+const certain = ({ contact, project }: References): Meaning => {
+  const unasked = (reference: Reference | null) => (reference?.ids === undefined ? (reference?.weak ?? null) : null)
+  return { contact: unasked(contact), project: unasked(project) }
 }
 
-/** `contactIds`: the contacts; `matches`: whether there is anything to purge, which a remembered external id is as well. */
-export type FoundContacts = { contactIds: string[]; externalGroup: string | null; matches: boolean }
-export type FindContacts = (workspaceId: string, wanted: PurgeRequest) => Promise<FoundContacts>
+/** An email that is merely known to exist means what it means without that. */
+const hasQueuedFacts = ({ references, queued }: Question): boolean =>
+  keysToLookUp(references).some((id) => {
+    const facts = queued.get(id)
+    return facts && (facts.said.length > 0 || (facts.existsFrom !== null && id !== references.contact?.weak))
+  })
 
-/**
- * Finds whom a purge concerns: by external id, in `source` or in all; by email, every contact whose email it is and the one
- * that it resolves to; with both, the union.
- *
- * @throws when Postgres does not answer in time.
- */
-export const contactFinder =
-  (sql: Sql, hashKey: HashKey, timeoutMs: number): FindContacts =>
-  async (workspaceId, { id, email, source }) => {
-    const group = id == null ? null : contactGroup({ hashKey, workspaceId }, id)
-    const comparable = comparableEmail(email ?? '')
-    const emailKey = comparable === undefined ? null : ownId({ hashKey, workspaceId }, 'contact_email', comparable)
-    const candidates = await withinTime(
-      sql<{ id: string; email: string | null; by: 'id' | 'email' | 'claim'; sources: string[]; remembered: boolean }[]>`
-        with found as (
-          select subject_id as id, 'id' as by from identity_key
-          where workspace_id = ${workspaceId} and group_id = ${group}::uuid and kind = 'contact_external'
-            and exists_from is not null and (${source ?? null}::text is null or source = ${source ?? null})
-          union
-          select resolve_weak(${workspaceId}, ${emailKey}::uuid, 9223372036854775807), 'email'
-          where ${emailKey}::uuid is not null
-          union
-          select k.subject_id, 'claim' from identity_claim as c
-          join identity_key as k on k.workspace_id = c.workspace_id and k.id = c.target_id
-          where c.workspace_id = ${workspaceId} and c.key_id = ${emailKey}::uuid
-        )
-        select f.id, c.email, f.by,
-          array(select e.source from contact_external_id as e where e.workspace_id = ${workspaceId} and e.contact_id = f.id)
-            as sources,
-          false as remembered
-        from found as f join contact as c on c.workspace_id = ${workspaceId} and c.id = f.id
-        union all
-        select null, null, 'id', '{}', true
-        where exists (
-          select from unresolved_reference where workspace_id = ${workspaceId} and ref_id = ${group}::uuid
-        )`,
-      timeoutMs,
-    )
-    const inSource = (sources: readonly string[]): boolean =>
-      source == null || sources.includes(source) || (sources.length === 0 && source === DEFAULT_SOURCE)
-    const contactIds = candidates
-      .filter((found) => !found.remembered)
-      .filter((found) => found.by !== 'claim' || comparableEmail(found.email ?? '') === comparable)
-      .filter((found) => found.by === 'id' || inSource(found.sources))
-      .map((found) => found.id)
-    const remembered = candidates.some((found) => found.remembered)
-    return {
-      contactIds: [...new Set(contactIds)],
-      externalGroup: remembered ? group : null,
-      matches: contactIds.length > 0 || remembered,
-    }
-  }
+const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise<Meaning[]> => {
+  const asked = questions.map(({ workspaceId, number, source, references }) => ({
+    workspace: workspaceId,
+    number,
+    source,
+    ...references,
+  }))
+  return sql<Meaning[]>`
+    select (resolve(q.workspace, 'contact', nullif(q.contact, 'null'), q.number, q.source)).id as contact,
+      (resolve(q.workspace, 'project', nullif(q.project, 'null'), q.number, q.source)).id as project
+    from rows from (
+      jsonb_to_recordset(${sql.json(asked)}) as (workspace uuid, number bigint, source text, contact jsonb, project jsonb)
+    ) with ordinality as q (workspace, number, source, contact, project, place)
+    order by q.place`
+}

@@ -33,6 +33,7 @@ export const enqueueSubmission = async (queues: JobQueues, job: SubmissionJob): 
 }
 
 export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<void> => {
+  if (jobs.length === 0) return
   await queues.tagging.addBulk(jobs.map((job) => ({ name: 'generate_tags', data: job, opts: JOB_OPTIONS })))
 }
 

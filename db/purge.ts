@@ -1,4 +1,4 @@
-import type { FoundContacts } from './identity.ts'
+import type { FoundContacts } from './find-contacts.ts'
 import type { Sql } from './postgres.ts'
 
 const RECORDS_PER_STEP = 1_000

@@ -1,29 +1,23 @@
 import { createServer } from 'node:http'
 import process from 'node:process'
-import { type Job, UnrecoverableError, Worker } from 'bullmq'
-import * as v from 'valibot'
-import { submissionJob, taggingJob } from '../db/contract/job.ts'
+import { Worker } from 'bullmq'
+import { lowestOutstandingIn, settlementIn } from '../db/admission.ts'
 import { logTo } from '../db/contract/log.ts'
 import { hashKeyFrom } from '../db/contract/own-id.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { BadSettings } from '../db/contract/settings.ts'
-import { describeFault, isPermanentFault } from '../db/fault.ts'
-import { contactFinder } from '../db/identity.ts'
+import { describeFault } from '../db/fault.ts'
+import { contactFinder } from '../db/find-contacts.ts'
 import { belongsToHashKey } from '../db/installation.ts'
 import { closeQueues, enqueueTagging, openQueues } from '../db/job-queues.ts'
 import { isMigrated, readMigrations } from '../db/migrate.ts'
 import { connectPostgres } from '../db/postgres.ts'
 import { connectToWork, redisCondition, unfitness } from '../db/redis.ts'
-import { type Rows, store } from '../db/store.ts'
-import { inBatches } from './batch.ts'
 import { readWorkerConfig, type WorkerConfig } from './config.ts'
-import { purge } from './purge.ts'
-import { rowsOf } from './rows.ts'
-import { tag, taggingFor } from './tagging.ts'
+import { createProcessors } from './processors.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 const LOOK_UP_TIMEOUT_MS = 30_000
-const BATCH = { items: 500, waitMs: 5 }
 /** A crashed worker's job is delivered again; one that crashes its worker this often is given up. */
 const MAX_DELIVERIES = 5
 
@@ -75,57 +69,15 @@ await checkInstallation().catch((error: unknown) =>
 )
 
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
-const findContacts = contactFinder(sql, hashKey, LOOK_UP_TIMEOUT_MS)
-
-const storeBatch = async (batch: readonly Rows[]): Promise<readonly string[]> => {
-  const settled = new Map((await store(sql, batch)).map(({ id, state }) => [id, state]))
-  // Before the jobs are answered: a crash in between delivers them again, and tags are asked for again.
-  const tagging = taggingFor(batch)
-  if (tagging.length > 0) await enqueueTagging(queues, tagging)
-  return batch.map(({ submission }) => settled.get(submission.id) ?? 'applied')
-}
-
-/** What Redis keeps of a failure: without its cause, which can quote a customer's data. */
-const asKept = (error: unknown, fault: string): Error =>
-  isPermanentFault(error) || error instanceof v.ValiError ? new UnrecoverableError(fault) : new Error(fault)
-
-/** Runs a job's work; what cannot be mended by trying again is not tried again. Reasons carry no data. */
-const answering =
-  <T>(work: (job: Job) => Promise<T>) =>
-  async (job: Job): Promise<T> => {
-    try {
-      return await work(job)
-    } catch (error) {
-      const fault = describeFault(error)
-      log('error', 'job_failed', { queue: job.queueName, submissionId: job.id, attempt: job.attemptsMade + 1, fault })
-      throw asKept(error, fault)
-    }
-  }
-
-const storing = (): ((job: Job) => Promise<string>) => {
-  const storeInBatches = inBatches(storeBatch, BATCH, isPermanentFault)
-  return answering(async (job) => {
-    const submission = v.parse(submissionJob, job.data)
-    if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
-    return storeInBatches(rowsOf(hashKey, submission, job.attemptsMade + 1))
-  })
-}
-
-const PROCESSORS: Readonly<Record<QueueName, (job: Job) => Promise<unknown>>> = {
-  feedback: storing(),
-  contacts: storing(),
-  accounts: storing(),
-  conversations: storing(),
-  tagging: answering((job) => tag(sql, v.parse(taggingJob, job.data))),
-  purges: answering(async (job) => {
-    const submission = v.parse(submissionJob, job.data)
-    if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
-    return purge({ sql, findContacts }, submission, {
-      attempts: job.attemptsMade + 1,
-      onProgress: (removed) => job.updateProgress({ removed }),
-    })
-  }),
-}
+const processors = createProcessors({
+  sql,
+  hashKey,
+  findContacts: contactFinder(sql, hashKey, LOOK_UP_TIMEOUT_MS),
+  settle: settlementIn(redis, config.REDIS_PREFIX),
+  lowestOutstanding: lowestOutstandingIn(redis, config.REDIS_PREFIX),
+  enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
+  log,
+})
 /** Conversations can be large and tagging computes, so few of them are held at once. */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = {
   feedback: config.WORKER_CONCURRENCY,
@@ -137,7 +89,7 @@ const CONCURRENCY: Readonly<Record<QueueName, number>> = {
 }
 
 const workers = QUEUE_NAMES.map((name) => {
-  const worker = new Worker(name, PROCESSORS[name], {
+  const worker = new Worker(name, processors[name], {
     connection: redis,
     prefix: queuePrefix(config.REDIS_PREFIX, name),
     concurrency: CONCURRENCY[name],

@@ -1,5 +1,5 @@
 import type { JobOf } from '../db/contract/job.ts'
-import type { FindContacts } from '../db/identity.ts'
+import type { FindContacts } from '../db/find-contacts.ts'
 import type { Sql } from '../db/postgres.ts'
 import { purgeContacts, type PurgeCounts, settlePurge } from '../db/purge.ts'
 

@@ -1,194 +1,218 @@
 import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
 
 export type OperationPath =
-  | '/feedbacks'
-  | '/contacts/identify'
-  | '/accounts/identify'
-  | '/contacts/purge'
-  | '/conversations'
+  '/feedbacks' | '/contacts/identify' | '/accounts/identify' | '/contacts/purge' | '/conversations'
 
-export type FieldType = 'string' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
+/** Strings: any text · at most 512 characters · an id, which is short and not empty. */
+export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
+/** An optional field may be left out; a nullable one may also be null. */
+export type Presence = 'required' | 'optional' | 'nullable'
 
-/** What exists already when a field is tried, and a text that no other test uses. */
+/** Whom a field may name, since they exist before it is tried, and a text that no other test uses. */
 export type Known = { contactId: string; accountId: string; projectId: string; unique: string }
 
 export const KNOWN_CONTACT = { id: 'known-contact', name: 'Ada Known' }
 export const KNOWN_ACCOUNT = { id: 'known-account', name: 'Known Inc', domain: 'known.example' }
+export const KNOWN_PROJECT = { name: 'Known project' }
 
-type Given = JsonValue | ((known: Known) => JsonValue)
-
-/** One row of the interface's tables. Flags say `false` where they are left out. */
-export type Field = {
-  operation: OperationPath
-  path: string
-  type: FieldType
-  required?: true
-  nullable?: true
-  /** An id: the empty text is refused. Other texts may be empty. */
-  id?: true
-  /** At most 512 characters. */
-  short?: true
-  good: Given
-  /** Other members that are needed to see what this one does. */
-  with?: Readonly<Record<string, JsonValue>>
-  /** Table and column where it ends up, and what stands there if it is not the very value. */
-  stored?: string
+export type Given = JsonValue | ((known: Known) => JsonValue)
+type More = {
+  /** What is stored, if it is not the very value. */
   as?: Given
-  /** The member of the answer that repeats it. */
+  /** Other members that are needed to see what this one does. */
+  with?: Readonly<JsonObject>
+  /** The member of the answer that repeats the value. */
   answered?: string
 }
+/** `stored` is the table and column where a good value ends up; a purge stores nothing of its body. */
+type Row = readonly [path: string, kind: Kind, presence: Presence, good: Given, stored: string | null, more?: More]
 
-type Row = Omit<Field, 'operation'>
-
-const DOTTED = { 'plan.name': 'gold', 'plan.seats': 5 }
-const NESTED = { plan: { name: 'gold', seats: 5 } }
-const METADATA = { plan: 'gold', 'region.code': 'EU', nested: { list: [1, null, 'x'] }, none: null }
-const TIME = '2026-01-31T09:30:00.123+02:00'
-
-const account = (prefix: string): Row[] => [
-  { path: `${prefix}id`, type: 'string', required: true, id: true, short: true, good: unique, stored: 'account_external_id.external_id' },
-  {
-    path: `${prefix}shouldUnflattenProperties`, type: 'boolean', nullable: true, good: true,
-    with: { [`${prefix}properties`]: { $name: 'Acme', $domain: 'acme.example', ...DOTTED } }, stored: 'account.properties', as: NESTED,
-  },
-  { path: `${prefix}properties`, type: 'object', good: { $name: 'Acme', $domain: 'acme.example', ...METADATA }, stored: 'account.properties', as: METADATA },
-  { path: `${prefix}properties.$name`, type: 'string', required: true, short: true, good: unique, stored: 'account.name' },
-  { path: `${prefix}properties.$domain`, type: 'string', required: true, short: true, good: unique, stored: 'account.domain' },
-  { path: `${prefix}properties.$createdAt`, type: 'date-time', nullable: true, good: TIME, stored: 'account.source_created_at' },
-  { path: `${prefix}properties.$updatedAt`, type: 'date-time', nullable: true, good: TIME, stored: 'account.source_updated_at' },
-  { path: `${prefix}properties.$contractValue`, type: 'number', nullable: true, good: 1234.5, stored: 'account.contract_value' },
-]
-
-const contact = (prefix: string): Row[] => [
-  { path: `${prefix}id`, type: 'string', required: true, id: true, short: true, good: unique, stored: 'contact_external_id.external_id' },
-  {
-    path: `${prefix}shouldUnflattenProperties`, type: 'boolean', nullable: true, good: true,
-    with: { [`${prefix}properties`]: { ...DOTTED } }, stored: 'contact.properties', as: NESTED,
-  },
-  { path: `${prefix}properties`, type: 'object', nullable: true, good: METADATA, stored: 'contact.properties' },
-  { path: `${prefix}properties.$email`, type: 'string', nullable: true, short: true, good: unique, stored: 'contact.email' },
-  { path: `${prefix}properties.$name`, type: 'string', nullable: true, good: 'Grace', stored: 'contact.name' },
-  { path: `${prefix}properties.$createdAt`, type: 'date-time', nullable: true, good: TIME, stored: 'contact.source_created_at' },
-  { path: `${prefix}properties.$updatedAt`, type: 'date-time', nullable: true, good: TIME, stored: 'contact.source_updated_at' },
-  { path: `${prefix}properties.$contractValue`, type: 'number', nullable: true, good: -0.25, stored: 'contact.contract_value' },
-  { path: `${prefix}account`, type: 'object', nullable: true, good: { id: 'nested' }, stored: 'account_external_id.external_id', as: 'nested' },
-  { path: `${prefix}source`, type: 'string', nullable: true, short: true, good: 'Zendesk', stored: 'contact_external_id.source' },
-  ...account(`${prefix}account.`),
-]
-
-const feedback: Row[] = [
-  { path: 'description', type: 'string', required: true, good: '<p>The export is <b>slow</b></p>', stored: 'feedback.description', answered: 'description' },
-  { path: 'title', type: 'string', nullable: true, good: 'Export', stored: 'feedback.title' },
-  { path: 'isTranscript', type: 'boolean', nullable: true, good: true, stored: 'feedback.is_transcript' },
-  { path: 'tags', type: 'array', nullable: true, good: ['Export', 'Speed'], stored: 'feedback.tags' },
-  { path: 'tags.0', type: 'string', good: 'Export', stored: 'feedback.tags', as: ['Export'] },
-  { path: 'isExternalContactId', type: 'boolean', good: true, with: { contactId: KNOWN_CONTACT.id }, stored: 'contact.name', as: KNOWN_CONTACT.name },
-  { path: 'contact', type: 'object', nullable: true, good: { email: 'c@example.com' }, stored: 'contact.email', as: 'c@example.com' },
-  { path: 'contact.id', type: 'string', id: true, short: true, good: (known) => known.contactId, stored: 'feedback.contact_id', answered: 'customerId' },
-  { path: 'contact.name', type: 'string', good: 'Grace', stored: 'contact.name' },
-  { path: 'contact.email', type: 'string', short: true, good: unique, stored: 'contact.email' },
-  { path: 'contact.sourceData', type: 'object', nullable: true, good: METADATA, stored: 'contact.properties' },
-  { path: 'contactId', type: 'string', nullable: true, id: true, short: true, good: (known) => known.contactId, stored: 'feedback.contact_id', answered: 'customerId' },
-  { path: 'isExternalAccountId', type: 'boolean', good: true, with: { accountId: KNOWN_ACCOUNT.id }, stored: 'account.name', as: KNOWN_ACCOUNT.name },
-  { path: 'account', type: 'object', nullable: true, good: { domain: 'a.example' }, stored: 'account.domain', as: 'a.example' },
-  { path: 'account.id', type: 'string', id: true, short: true, good: (known) => known.accountId, stored: 'feedback.account_id' },
-  { path: 'account.name', type: 'string', short: true, good: unique, stored: 'account.name' },
-  { path: 'account.domain', type: 'string', short: true, good: unique, stored: 'account.domain' },
-  { path: 'account.contractValue', type: 'number', nullable: true, good: 99.5, stored: 'account.contract_value' },
-  { path: 'account.sourceData', type: 'object', nullable: true, good: METADATA, stored: 'account.properties' },
-  { path: 'accountId', type: 'string', nullable: true, id: true, short: true, good: (known) => known.accountId, stored: 'feedback.account_id' },
-  { path: 'project', type: 'object', nullable: true, good: { name: 'Apollo' }, stored: 'project.name', as: 'Apollo' },
-  { path: 'project.id', type: 'string', id: true, short: true, good: (known) => known.projectId, stored: 'feedback.project_id', answered: 'projectId' },
-  { path: 'project.name', type: 'string', short: true, good: unique, stored: 'project.name' },
-  { path: 'projectId', type: 'string', nullable: true, id: true, short: true, good: (known) => known.projectId, stored: 'feedback.project_id', answered: 'projectId' },
-  { path: 'source', type: 'string', nullable: true, short: true, good: 'Zendesk', stored: 'feedback.source' },
-  { path: 'sourceId', type: 'string', nullable: true, id: true, short: true, good: unique, stored: 'feedback.source_id', answered: 'sourceId' },
-  { path: 'shouldUnflattenSourceData', type: 'boolean', nullable: true, good: true, with: { sourceData: DOTTED }, stored: 'feedback.source_data', as: NESTED },
-  { path: 'sourceData', type: 'object', nullable: true, good: METADATA, stored: 'feedback.source_data', answered: 'sourceData' },
-  { path: 'rating', type: 'number', nullable: true, good: 4.5, stored: 'feedback.rating', answered: 'rating' },
-]
-
-const purge: Row[] = [
-  { path: 'id', type: 'string', nullable: true, id: true, short: true, good: unique },
-  { path: 'email', type: 'string', nullable: true, short: true, good: (known) => emailOf(known.unique) },
-  { path: 'source', type: 'string', nullable: true, short: true, good: 'API' },
-]
-
-const message: Row[] = [
-  { path: 'messages.0', type: 'object', good: (known) => ({ ...MESSAGE, id: known.unique }), stored: 'message.external_id', as: unique },
-  { path: 'messages.0.id', type: 'string', required: true, id: true, short: true, good: unique, stored: 'message.external_id' },
-  { path: 'messages.0.incoming', type: 'boolean', required: true, good: false, stored: 'message.incoming' },
-  { path: 'messages.0.contactId', type: 'string', id: true, short: true, good: KNOWN_CONTACT.id, stored: 'message.contact_id', as: (known) => known.contactId },
-  { path: 'messages.0.content', type: 'string', required: true, good: 'Hello there', stored: 'message.content' },
-  { path: 'messages.0.createdAt', type: 'date-time', required: true, good: TIME, stored: 'message.created_at' },
-  { path: 'messages.0.shouldUnflattenProperties', type: 'boolean', nullable: true, good: true, with: { 'messages.0.properties': DOTTED }, stored: 'message.raw_data', as: NESTED },
-  { path: 'messages.0.properties', type: 'object', good: METADATA, stored: 'message.raw_data' },
-  { path: 'messages.0.sourceUrl', type: 'string', nullable: true, good: 'https://example.com/1', stored: 'message.source_url' },
-]
-
-const conversation: Row[] = [
-  { path: 'id', type: 'string', required: true, id: true, short: true, good: unique, stored: 'conversation.external_id' },
-  { path: 'title', type: 'string', nullable: true, good: 'A call', stored: 'conversation.title' },
-  { path: 'source', type: 'string', required: true, short: true, good: 'Intercom', stored: 'conversation.source' },
-  { path: 'createdAt', type: 'date-time', required: true, good: TIME, stored: 'conversation.created_at' },
-  { path: 'updatedAt', type: 'date-time', nullable: true, good: TIME, stored: 'conversation.updated_at' },
-  { path: 'contacts', type: 'array', required: true, good: (known) => [{ id: known.unique }], stored: 'contact_external_id.external_id', as: unique },
-  { path: 'messages', type: 'array', required: true, good: (known) => [{ ...MESSAGE, id: known.unique }], stored: 'message.external_id', as: unique },
-  { path: 'rating', type: 'number', nullable: true, good: 3, stored: 'conversation.rating' },
-  { path: 'shouldUnflattenProperties', type: 'boolean', nullable: true, good: true, with: { properties: DOTTED }, stored: 'conversation.properties', as: NESTED },
-  { path: 'propagatePropertiesToMessages', type: 'boolean', nullable: true, good: true, with: { properties: METADATA, 'messages.0.content': 'x' }, stored: 'message.raw_data', as: METADATA },
-  { path: 'properties', type: 'object', good: METADATA, stored: 'conversation.properties' },
-  { path: 'contacts.0', type: 'object', good: (known) => ({ id: known.unique }), stored: 'contact_external_id.external_id', as: unique },
-  ...contact('contacts.0.'),
-  ...message,
-]
-
-const MESSAGE = { incoming: true, content: 'Hello', createdAt: '2026-01-01T00:00:00Z' }
-
-function unique(known: Known): string {
-  return known.unique
+export type Field = {
+  readonly operation: OperationPath
+  readonly path: string
+  readonly kind: Kind
+  readonly presence: Presence
+  readonly good: Given
+  readonly stored: string | null
+  readonly more: More
 }
 
-/** The email of the contact that a purge is tried on. */
+const unique = (known: Known): string => known.unique
+const contactId = (known: Known): string => known.contactId
+const accountId = (known: Known): string => known.accountId
+const projectId = (known: Known): string => known.projectId
 export const emailOf = (text: string): string => `${text}@example.com`
 
-const of = (operation: OperationPath, rows: readonly Row[]): Field[] => rows.map((row) => ({ operation, ...row }))
+const TIME = '2026-01-31T09:30:00.123+02:00'
+const METADATA = { plan: 'gold', 'region.code': 'EU', nested: { list: [1, null, 'x'] }, none: null }
+const DOTTED = { 'plan.name': 'gold', 'plan.seats': 5 }
+const NESTED = { plan: { name: 'gold', seats: 5 } }
+const NAMED = { $name: 'Acme', $domain: 'acme.example' }
+export const MESSAGE = { incoming: true, content: 'Hello', createdAt: '2026-01-01T00:00:00Z' }
 
-export const FIELDS: readonly Field[] = [
-  ...of('/feedbacks', feedback),
-  ...of('/contacts/identify', contact('')),
-  ...of('/accounts/identify', account('')),
-  ...of('/contacts/purge', purge),
-  ...of('/conversations', conversation),
+const message = (known: Known): JsonObject => ({ ...MESSAGE, id: known.unique })
+const contact = (known: Known): JsonObject => ({ id: known.unique })
+
+const accountRecord = (at: string): Row[] => [
+  [`${at}id`, 'id', 'required', unique, 'account_external_id.external_id'],
+  [
+    `${at}shouldUnflattenProperties`,
+    'boolean',
+    'nullable',
+    true,
+    'account.properties',
+    { as: NESTED, with: { [`${at}properties`]: { ...NAMED, ...DOTTED } } },
+  ],
+  [`${at}properties`, 'object', 'optional', { ...NAMED, ...METADATA }, 'account.properties', { as: METADATA }],
+  [`${at}properties.$name`, 'short', 'required', unique, 'account.name'],
+  [`${at}properties.$domain`, 'short', 'required', unique, 'account.domain'],
+  [`${at}properties.$createdAt`, 'date-time', 'nullable', TIME, 'account.source_created_at'],
+  [`${at}properties.$updatedAt`, 'date-time', 'nullable', TIME, 'account.source_updated_at'],
+  [`${at}properties.$contractValue`, 'number', 'nullable', 1234.5, 'account.contract_value'],
 ]
 
-export const SUCCESS_STATUS: Readonly<Record<OperationPath, number>> = {
-  '/feedbacks': 201,
-  '/contacts/identify': 201,
-  '/accounts/identify': 201,
-  '/contacts/purge': 200,
-  '/conversations': 200,
-}
+const contactRecord = (at: string): Row[] => [
+  [`${at}id`, 'id', 'required', unique, 'contact_external_id.external_id'],
+  [
+    `${at}shouldUnflattenProperties`,
+    'boolean',
+    'nullable',
+    true,
+    'contact.properties',
+    { as: NESTED, with: { [`${at}properties`]: DOTTED } },
+  ],
+  [`${at}properties`, 'object', 'nullable', METADATA, 'contact.properties'],
+  [`${at}properties.$email`, 'short', 'nullable', unique, 'contact.email'],
+  [`${at}properties.$name`, 'text', 'nullable', 'Grace', 'contact.name'],
+  [`${at}properties.$createdAt`, 'date-time', 'nullable', TIME, 'contact.source_created_at'],
+  [`${at}properties.$updatedAt`, 'date-time', 'nullable', TIME, 'contact.source_updated_at'],
+  [`${at}properties.$contractValue`, 'number', 'nullable', -0.25, 'contact.contract_value'],
+  [`${at}account`, 'object', 'nullable', { id: 'nested' }, 'account_external_id.external_id', { as: 'nested' }],
+  [`${at}source`, 'short', 'nullable', 'Zendesk', 'contact_external_id.source'],
+  ...accountRecord(`${at}account.`),
+]
 
-/** The least that every operation takes. */
-export const LEAST: Readonly<Record<OperationPath, (unique: string) => JsonObject>> = {
-  '/feedbacks': () => ({ description: 'The export is slow' }),
-  '/contacts/identify': (id) => ({ id }),
-  '/accounts/identify': (id) => ({ id }),
-  '/contacts/purge': (id) => ({ id, email: emailOf(id) }),
-  '/conversations': (id) => ({ id, source: 'Intercom', createdAt: '2026-01-01T00:00:00Z', contacts: [], messages: [] }),
-}
+const FEEDBACK: Row[] = [
+  ['description', 'text', 'required', '<p>The <b>export</b></p>', 'feedback.description', { answered: 'description' }],
+  ['title', 'text', 'nullable', 'Export', 'feedback.title'],
+  ['isTranscript', 'boolean', 'nullable', true, 'feedback.is_transcript'],
+  ['tags', 'array', 'nullable', ['Export', 'Speed'], 'feedback.tags'],
+  ['tags.0', 'text', 'optional', 'Export', 'feedback.tags', { as: ['Export'] }],
+  [
+    'isExternalContactId',
+    'boolean',
+    'optional',
+    true,
+    'contact.name',
+    { as: KNOWN_CONTACT.name, with: { contactId: KNOWN_CONTACT.id } },
+  ],
+  ['contact', 'object', 'nullable', { email: 'c@example.com' }, 'contact.email', { as: 'c@example.com' }],
+  ['contact.id', 'id', 'optional', contactId, 'feedback.contact_id', { answered: 'customerId' }],
+  ['contact.name', 'text', 'optional', 'Grace', 'contact.name'],
+  ['contact.email', 'short', 'optional', unique, 'contact.email'],
+  ['contact.sourceData', 'object', 'nullable', METADATA, 'contact.properties'],
+  ['contactId', 'id', 'nullable', contactId, 'feedback.contact_id', { answered: 'customerId' }],
+  [
+    'isExternalAccountId',
+    'boolean',
+    'optional',
+    true,
+    'account.name',
+    { as: KNOWN_ACCOUNT.name, with: { accountId: KNOWN_ACCOUNT.id } },
+  ],
+  ['account', 'object', 'nullable', { domain: 'a.example' }, 'account.domain', { as: 'a.example' }],
+  ['account.id', 'id', 'optional', accountId, 'feedback.account_id'],
+  ['account.name', 'short', 'optional', unique, 'account.name'],
+  ['account.domain', 'short', 'optional', unique, 'account.domain'],
+  ['account.contractValue', 'number', 'nullable', 99.5, 'account.contract_value'],
+  ['account.sourceData', 'object', 'nullable', METADATA, 'account.properties'],
+  ['accountId', 'id', 'nullable', accountId, 'feedback.account_id'],
+  ['project', 'object', 'nullable', { name: 'Apollo' }, 'project.name', { as: 'Apollo' }],
+  ['project.id', 'id', 'optional', projectId, 'feedback.project_id', { answered: 'projectId' }],
+  ['project.name', 'short', 'optional', unique, 'project.name'],
+  ['projectId', 'id', 'nullable', projectId, 'feedback.project_id', { answered: 'projectId' }],
+  ['source', 'short', 'nullable', 'Zendesk', 'feedback.source'],
+  ['sourceId', 'id', 'nullable', unique, 'feedback.source_id', { answered: 'sourceId' }],
+  [
+    'shouldUnflattenSourceData',
+    'boolean',
+    'nullable',
+    true,
+    'feedback.source_data',
+    { as: NESTED, with: { sourceData: DOTTED } },
+  ],
+  ['sourceData', 'object', 'nullable', METADATA, 'feedback.source_data', { answered: 'sourceData' }],
+  ['rating', 'number', 'nullable', 4.5, 'feedback.rating', { answered: 'rating' }],
+]
 
-/** The least that a member around a field takes. */
-export const containerAt = ({ operation, path }: { operation: OperationPath; path: string }, id: string): JsonValue => {
-  if (operation === '/feedbacks') {
-    const feedbackContainers: JsonObject = { tags: [], contact: { email: emailOf(id) }, account: { name: id }, project: {} }
-    return feedbackContainers[path]!
-  }
-  if (path.endsWith('account.properties') || operation === '/accounts/identify') {
-    return { $name: `Name of ${id}`, $domain: `${id}.example` }
-  }
-  if (path === 'contacts' || path === 'messages') return []
-  if (path.endsWith('properties')) return {}
-  return path === 'messages.0' ? { ...MESSAGE, id } : { id }
-}
+const PURGE: Row[] = [
+  ['id', 'id', 'nullable', unique, null],
+  ['email', 'short', 'nullable', (known) => emailOf(known.unique), null],
+  ['source', 'short', 'nullable', 'API', null],
+]
+
+const CONVERSATION: Row[] = [
+  ['id', 'id', 'required', unique, 'conversation.external_id'],
+  ['title', 'text', 'nullable', 'A call', 'conversation.title'],
+  ['source', 'short', 'required', 'Intercom', 'conversation.source'],
+  ['createdAt', 'date-time', 'required', TIME, 'conversation.created_at'],
+  ['updatedAt', 'date-time', 'nullable', TIME, 'conversation.updated_at'],
+  ['contacts', 'array', 'required', (known) => [contact(known)], 'contact_external_id.external_id', { as: unique }],
+  ['messages', 'array', 'required', (known) => [message(known)], 'message.external_id', { as: unique }],
+  ['rating', 'number', 'nullable', 3, 'conversation.rating'],
+  [
+    'shouldUnflattenProperties',
+    'boolean',
+    'nullable',
+    true,
+    'conversation.properties',
+    { as: NESTED, with: { properties: DOTTED } },
+  ],
+  [
+    'propagatePropertiesToMessages',
+    'boolean',
+    'nullable',
+    true,
+    'message.raw_data',
+    { as: METADATA, with: { properties: METADATA, 'messages.0.content': 'Hello' } },
+  ],
+  ['properties', 'object', 'optional', METADATA, 'conversation.properties'],
+  ['contacts.0', 'object', 'optional', contact, 'contact_external_id.external_id', { as: unique }],
+  ...contactRecord('contacts.0.'),
+  ['messages.0', 'object', 'optional', message, 'message.external_id', { as: unique }],
+  ['messages.0.id', 'id', 'required', unique, 'message.external_id'],
+  ['messages.0.incoming', 'boolean', 'required', false, 'message.incoming'],
+  ['messages.0.contactId', 'id', 'optional', KNOWN_CONTACT.id, 'message.contact_id', { as: contactId }],
+  ['messages.0.content', 'text', 'required', 'Hello there', 'message.content'],
+  ['messages.0.createdAt', 'date-time', 'required', TIME, 'message.created_at'],
+  [
+    'messages.0.shouldUnflattenProperties',
+    'boolean',
+    'nullable',
+    true,
+    'message.raw_data',
+    { as: NESTED, with: { 'messages.0.properties': DOTTED } },
+  ],
+  ['messages.0.properties', 'object', 'optional', METADATA, 'message.raw_data'],
+  ['messages.0.sourceUrl', 'text', 'nullable', 'https://example.com/1', 'message.source_url'],
+]
+
+const fieldsOf = (operation: OperationPath, rows: readonly Row[]): Field[] =>
+  rows.map(([path, kind, presence, good, stored, more = {}]) => ({
+    operation,
+    path,
+    kind,
+    presence,
+    good,
+    stored,
+    more,
+  }))
+
+/** The tables of the interface, row by row, with the bounds that the service adds to them. */
+export const FIELDS: readonly Field[] = [
+  ...fieldsOf('/feedbacks', FEEDBACK),
+  ...fieldsOf('/contacts/identify', contactRecord('')),
+  ...fieldsOf('/accounts/identify', accountRecord('')),
+  ...fieldsOf('/contacts/purge', PURGE),
+  ...fieldsOf('/conversations', CONVERSATION),
+]

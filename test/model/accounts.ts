@@ -7,9 +7,7 @@ import { findOrOpen, linkAwaiting, openRegister, type Register } from './registe
 
 /** What a name means now: an account, or whatever account a domain means at the time of asking. */
 type NameMeaning =
-  | { kind: 'claimed'; profile: Profile }
-  | { kind: 'linked'; domain: string }
-  | { kind: 'anonymous'; profile: Profile }
+  { kind: 'claimed'; profile: Profile } | { kind: 'linked'; domain: string } | { kind: 'anonymous'; profile: Profile }
 
 export interface Accounts extends Register {
   readonly realm: Realm
@@ -69,9 +67,7 @@ export const findOrCreateAccount = (
   if (domain === undefined && name === undefined) return undefined
 
   const profile =
-    domain === undefined
-      ? findOrCreateByName(accounts, name!, number)
-      : findOrCreateByDomain(accounts, domain, number)
+    domain === undefined ? findOrCreateByName(accounts, name!, number) : findOrCreateByDomain(accounts, domain, number)
   if (domain !== undefined && name !== undefined) linkName(accounts, name, domain)
   const columns = {
     ...(domain !== undefined && { domain: account?.domain ?? '' }),

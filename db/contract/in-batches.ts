@@ -1,4 +1,4 @@
-/** Upper bounds of a batch: how many items, and how long its first one waits for company. */
+/** Upper bounds of a batch: how many items, and how long its first one waits for company (0: what comes in the same turn). */
 export type BatchBounds = { items: number; waitMs: number }
 
 type Waiting<In, Out> = { item: In; resolve: (result: Out) => void; reject: (reason: unknown) => void }

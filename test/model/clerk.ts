@@ -1,0 +1,64 @@
+import type { ContactRecord } from '../../db/contract/contact-record.ts'
+import type { SubmissionJob } from '../../db/contract/job.ts'
+import type { Realm } from '../../db/contract/own-id.ts'
+import { DEFAULT_SOURCE } from '../../db/contract/stored-feedback.ts'
+import { identifyAccount, openAccounts, type Accounts } from './accounts.ts'
+import { identifyContact, openContacts, type Contacts } from './contacts.ts'
+import { submitConversation, type Conversation } from './conversations.ts'
+import { createFeedback, type Feedback } from './feedbacks.ts'
+import type { Profile } from './profile.ts'
+import { openRegister, type Register } from './register.ts'
+
+/** One careful clerk, who keeps the files of one workspace and takes in one submission after the other. */
+export interface Clerk {
+  readonly contacts: Contacts
+  readonly accounts: Accounts
+  readonly projects: Register
+  /** By own id, as are the conversations. */
+  readonly feedbacks: Map<string, Feedback>
+  readonly conversations: Map<string, Conversation>
+}
+
+export const openClerk = (realm: Realm): Clerk => ({
+  contacts: openContacts(realm),
+  accounts: openAccounts(realm),
+  projects: openRegister(),
+  feedbacks: new Map(),
+  conversations: new Map(),
+})
+
+/** @throws Error for a purge: those are not modelled. */
+export const takeIn = (clerk: Clerk, job: SubmissionJob): void => {
+  const { number } = job
+  switch (job.operation) {
+    case 'create_feedback':
+      createFeedback(clerk, job)
+      break
+    case 'identify_contact':
+      identifyWithAccount(clerk, { record: job.body, defaultSource: DEFAULT_SOURCE, number })
+      break
+    case 'identify_account':
+      identifyAccount(clerk.accounts, { record: job.body, source: DEFAULT_SOURCE, number })
+      break
+    case 'submit_conversation':
+      submitConversation(clerk, job, (record) =>
+        identifyWithAccount(clerk, { record, defaultSource: job.body.source, number }),
+      )
+      break
+    case 'purge_contact':
+      throw new Error('The model has no purge')
+  }
+}
+
+type Identified = { record: ContactRecord; defaultSource: string; number: number }
+
+/** A contact record without an account leaves the contact's account as it is. */
+const identifyWithAccount = ({ contacts, accounts }: Clerk, identified: Identified): Profile => {
+  const { record, defaultSource, number } = identified
+  const contact = identifyContact(contacts, identified)
+  if (record.account != null) {
+    const source = record.source ?? defaultSource
+    contact.account = identifyAccount(accounts, { record: record.account, source, number })
+  }
+  return contact
+}

@@ -1,0 +1,81 @@
+import type { ContactRecord } from '../../db/contract/contact-record.ts'
+import type { ConversationRecord, MessageRecord } from '../../db/contract/conversation-record.ts'
+import type { JobOf } from '../../db/contract/job.ts'
+import type { JsonObject } from '../../db/contract/json.ts'
+import { ownId } from '../../db/contract/own-id.ts'
+import { unflatten } from '../../db/contract/unflatten.ts'
+import { propagate } from '../../worker/propagate.ts'
+import { findContact, findOrCreateIdentified, type Contacts } from './contacts.ts'
+import type { Profile } from './profile.ts'
+import { awaitExternalId, type Link } from './register.ts'
+
+export interface Conversation {
+  readonly id: string
+  /** As last submitted. */
+  record: ConversationRecord
+  /** Of all submissions. */
+  readonly contacts: Set<Profile>
+  /** By their ids in the conversation, each as last submitted. */
+  readonly messages: Map<string, Message>
+}
+
+type Message = { id: string; record: MessageRecord; rawData: JsonObject; contact: Link }
+
+type Files = { contacts: Contacts; conversations: Map<string, Conversation> }
+
+/** What is submitted replaces what there was; messages and contacts that are missing from it stay. */
+export const submitConversation = (
+  { contacts, conversations }: Files,
+  { body, number }: JobOf<'submit_conversation'>,
+  identify: (record: ContactRecord) => Profile,
+): void => {
+  const id = ownId(contacts.realm, 'conversation', body.source, body.id)
+  const conversation = conversations.get(id) ?? { id, record: body, contacts: new Set(), messages: new Map() }
+  conversations.set(id, conversation)
+  conversation.record = body
+
+  const records = withoutDoubles(body.contacts, ({ source, id: named }) => JSON.stringify([source ?? null, named]))
+  // Of two elements with one external id, the one that names a source is known first, wherever it stands.
+  for (const record of records) {
+    if (record.source != null) findOrCreateIdentified(contacts, { record, defaultSource: body.source, number })
+  }
+  const present = new Map<string, Profile>()
+  for (const record of records) {
+    const contact = identify(record)
+    present.set(record.id, contact)
+    conversation.contacts.add(contact)
+  }
+
+  for (const record of withoutDoubles(body.messages, (message) => message.id)) {
+    conversation.messages.set(record.id, {
+      id: ownId(contacts.realm, 'message', id, record.id),
+      record,
+      rawData: rawDataOf(record, body),
+      contact: senderOf(record),
+    })
+  }
+
+  function senderOf({ contactId }: MessageRecord): Link {
+    if (contactId === undefined) return { profile: null }
+    const known = present.get(contactId) ?? findContact(contacts, contactId, body.source)
+    return known ? { profile: known } : awaitExternalId(contacts, contactId)
+  }
+}
+
+/** The later one wins as a whole, and takes the later place. */
+const withoutDoubles = <T>(elements: readonly T[], keyOf: (element: T) => string): T[] => {
+  const kept = new Map<string, T>()
+  for (const element of elements) {
+    kept.delete(keyOf(element))
+    kept.set(keyOf(element), element)
+  }
+  return [...kept.values()]
+}
+
+export const unflattenedProperties = (record: ConversationRecord | MessageRecord): JsonObject =>
+  record.shouldUnflattenProperties === true ? unflatten(record.properties) : record.properties
+
+const rawDataOf = (message: MessageRecord, conversation: ConversationRecord): JsonObject =>
+  conversation.propagatePropertiesToMessages === true
+    ? propagate(unflattenedProperties(conversation), unflattenedProperties(message))
+    : unflattenedProperties(message)
