@@ -306,8 +306,6 @@ export type LowestOutstanding = (workspaceId: string) => Promise<number | undefi
 export const lowestOutstandingIn =
   (redis: Redis, prefix: string): LowestOutstanding =>
   async (workspaceId) => {
-    const { outstanding } = admissionKeys(prefix, workspaceId)
-    const [lowest] = await redis.zrange(outstanding, 0, 0)
-    const number = lowest === undefined ? null : await redis.zscore(outstanding, lowest)
-    return number === null ? undefined : Number(number)
+    const [, number] = await redis.zrange(admissionKeys(prefix, workspaceId).outstanding, '0', '0', 'WITHSCORES')
+    return number === undefined ? undefined : Number(number)
   }
