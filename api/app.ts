@@ -5,6 +5,7 @@ import { identifyAccount } from './accounts.ts'
 import { identifyContact, purgeContact } from './contacts.ts'
 import { submitConversation } from './conversations.ts'
 import { createFeedback } from './feedbacks.ts'
+import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { operatorOnly } from './operator-only.ts'
 import { refusalResponse, unforeseenResponse } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
@@ -16,6 +17,7 @@ export const BOARD_PATH = '/admin/queues'
 
 export type AppDependencies = {
   ingress: Ingress
+  receipts: ReceiptSources
   /** Whether Redis and Postgres answer and the process takes requests. */
   isReady: () => Promise<boolean>
   board: Handler
@@ -33,7 +35,7 @@ const SECURITY_HEADERS = {
 }
 
 /** The routes. Opens nothing: every store, clock and page is handed in. */
-const createRoutes = ({ ingress, isReady, board, metrics, log }: AppDependencies) => {
+const createRoutes = ({ ingress, receipts, isReady, board, metrics, log }: AppDependencies) => {
   const readyAnswer = async (): Promise<Response> => {
     const ready = await isReady()
     return Response.json({ ready }, { status: ready ? 200 : 503 })
@@ -68,6 +70,7 @@ const createRoutes = ({ ingress, isReady, board, metrics, log }: AppDependencies
         UNPARSED,
       )
       .post(`${BASE_PATH}/conversations`, (context) => submit(ingress, submitConversation, incoming(context)), UNPARSED)
+      .get(`${BASE_PATH}/submissions/:id`, (context) => readReceipt(receipts, incoming(context), context.params.id))
       .get('/healthz', () => Response.json({ alive: true }))
       .get('/readyz', readyAnswer)
       .get('/metrics', ({ request }) => operatorOnly(ingress.authenticate, request, metricsAnswer))
@@ -78,6 +81,7 @@ const createRoutes = ({ ingress, isReady, board, metrics, log }: AppDependencies
       .all(`${BASE_PATH}/contacts/purge`, wrongMethod('POST'), UNPARSED)
       .all(`${BASE_PATH}/accounts/identify`, wrongMethod('POST'), UNPARSED)
       .all(`${BASE_PATH}/conversations`, wrongMethod('POST'), UNPARSED)
+      .all(`${BASE_PATH}/submissions/:id`, wrongMethod('GET'), UNPARSED)
       .all('/healthz', wrongMethod('GET'), UNPARSED)
       .all('/readyz', wrongMethod('GET'), UNPARSED)
       .all('/metrics', wrongMethod('GET'), UNPARSED)

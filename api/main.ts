@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { admissionTo, queuedFactsIn, type RateLimit } from '../db/admission.ts'
+import { admissionTo, queuedFactsIn, type RateLimit, rememberAnswered } from '../db/admission.ts'
 import type { Operation } from '../db/contract/job.ts'
 import { logTo } from '../db/contract/log.ts'
 import { hashKeyFrom } from '../db/contract/own-id.ts'
@@ -9,12 +9,15 @@ import { contactFinder, queuedContactFinder } from '../db/find-contacts.ts'
 import { referenceResolver } from '../db/identity.ts'
 import { belongsToHashKey } from '../db/installation.ts'
 import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
+import { readLedgers } from '../db/ledger.ts'
 import { isMigrated, readMigrations } from '../db/migrate.ts'
 import { connectPostgres } from '../db/postgres.ts'
+import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
 import { connectToAnswer, redisCondition, unfitness } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
 import { BOARD_PATH, createApp } from './app.ts'
 import { authenticator } from './authenticate.ts'
+import { settledAwaiter } from './await-settled.ts'
 import { createBoard } from './board.ts'
 import { type ApiConfig, readApiConfig } from './config.ts'
 import { createMetrics } from './metrics.ts'
@@ -82,7 +85,7 @@ const limitOf = (operation: Operation): RateLimit | undefined => {
 // BullMQ keeps the failure of its first command for ever, so its queues are opened on a connection that is ready.
 await new Promise<void>((resolve) => (redis.status === 'ready' ? resolve() : redis.once('ready', resolve)))
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
-const metrics = createMetrics(Object.values(queues))
+const metrics = createMetrics(Object.values(queues), () => readLedgers(sql, redis, config.REDIS_PREFIX))
 await checkInstallation().catch((error: unknown) =>
   fail(`The API cannot start: Redis or Postgres failed with ${describeFault(error)}.`),
 )
@@ -91,23 +94,33 @@ const pressure = watchPressure(async () => {
   const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), countWaiting(queues)])
   return { usedBytes, maxBytes, waiting }
 }, config.MAX_BACKLOG)
+const onFault = (event: string, error: unknown): void => log('warn', event, { fault: describeFault(error) })
+const authenticate = authenticator((hash) => findTokenHolder(sql, hash), Date.now)
 const lookUpQueued = queuedFactsIn(redis, config.REDIS_PREFIX)
 let draining = false
 
 const app = createApp({
   ingress: {
-    authenticate: authenticator((hash) => findTokenHolder(sql, hash), Date.now),
+    authenticate,
     admit: admissionTo(redis, config.REDIS_PREFIX),
     enqueue: (job) => enqueueSubmission(queues, job),
     resolveReferences: referenceResolver(sql, lookUpQueued, LOOK_UP_TIMEOUT_MS),
     findContacts: contactFinder(sql, hashKey, LOOK_UP_TIMEOUT_MS),
     isQueued: queuedContactFinder(lookUpQueued, hashKey),
+    awaitSettled: settledAwaiter((submissions) => findSettled(sql, submissions), Date.now),
+    rememberAnswered: (done, idempotency) => rememberAnswered(redis, config.REDIS_PREFIX, { ...done, idempotency }),
     pressure: pressure.current,
     limitOf,
     maxBytes: { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES },
     hashKey,
-    onFault: (event, error) => log('warn', event, { fault: describeFault(error) }),
+    onFault,
     count: metrics.count,
+  },
+  receipts: {
+    authenticate,
+    settled: (workspaceId, id) => findReceipt(sql, workspaceId, id),
+    queued: (workspaceId, id) => findQueuedReceipt(queues, workspaceId, id),
+    onFault,
   },
   isReady: async () => {
     if (draining) return false

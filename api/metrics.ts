@@ -1,10 +1,11 @@
 import type { Queue } from 'bullmq'
+import type { Ledger } from '../db/ledger.ts'
 import type { Ingress } from './submit.ts'
 
 export type Metrics = { count: Ingress['count']; render: () => Promise<string> }
 
 /** What this process accepted and refused, and how much waits in every queue, as Prometheus text. */
-export const createMetrics = (queues: readonly Queue[]): Metrics => {
+export const createMetrics = (queues: readonly Queue[], readLedgers: () => Promise<Ledger[]>): Metrics => {
   const results = new Map<string, number>()
   return {
     count: ({ operation, result }) => {
@@ -27,8 +28,26 @@ export const createMetrics = (queues: readonly Queue[]): Metrics => {
         '# HELP feedback_insights_queue_jobs Jobs in a queue by state.',
         '# TYPE feedback_insights_queue_jobs gauge',
         ...depths.flat(),
+        ...describeLedgers(await readLedgers()),
         '',
       ].join('\n')
     },
   }
 }
+
+const LEDGER_STATES = ['accepted', 'queued', 'applied', 'superseded', 'purged', 'dead'] as const
+
+const describeLedgers = (ledgers: readonly Ledger[]): string[] => [
+  '# HELP feedback_insights_ledger Submissions of a workspace: accepted, and what became of them.',
+  '# TYPE feedback_insights_ledger gauge',
+  ...ledgers.flatMap((ledger) =>
+    LEDGER_STATES.map(
+      (state) => `feedback_insights_ledger{workspace="${ledger.workspaceId}",state="${state}"} ${ledger[state]}`,
+    ),
+  ),
+  '# HELP feedback_insights_ledger_difference Accepted less all states; 0 when nothing is in flight.',
+  '# TYPE feedback_insights_ledger_difference gauge',
+  ...ledgers.map(
+    ({ workspaceId, difference }) => `feedback_insights_ledger_difference{workspace="${workspaceId}"} ${difference}`,
+  ),
+]

@@ -1,6 +1,6 @@
 import { v7 as submissionIdNow } from 'uuid'
 import type { GenericSchema, InferOutput } from 'valibot'
-import type { Admission, AdmissionRequest, Admit, RateLimit } from '../db/admission.ts'
+import type { Admission, AdmissionRequest, Admit, Idempotency, RateLimit } from '../db/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
 import { MAX_DEPTH_LEVELS } from '../db/contract/limits.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
@@ -9,6 +9,8 @@ import { storable } from '../db/contract/storable.ts'
 import type { FindContacts, IsQueued } from '../db/find-contacts.ts'
 import type { ResolveReferences } from '../db/meaning.ts'
 import { type Authenticate, type Caller, permitted } from './authenticate.ts'
+import type { AwaitSettled } from './await-settled.ts'
+import { idempotencyOf, waitSeconds } from './preferences.ts'
 import { readBody } from './read-body.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
 import { validate } from './validate.ts'
@@ -21,6 +23,8 @@ export type Ingress = {
   resolveReferences: ResolveReferences
   findContacts: FindContacts
   isQueued: IsQueued
+  awaitSettled: AwaitSettled
+  rememberAnswered: (done: SubmissionJob, idempotency: Idempotency) => Promise<void>
   /** Why nothing may be taken in at this moment, if so. */
   pressure: () => 'redis-memory' | 'backlog' | undefined
   limitOf: (operation: Operation) => RateLimit | undefined
@@ -50,7 +54,7 @@ export type Incoming = { request: Request; token: string | undefined }
 
 const BODY_TIMEOUT_MS = 30_000
 
-/** Token → permission → size and content type → validation → rate limit → backlog → queue → answer. */
+/** Token → permission → size and content type → validation → idempotency key → rate limit → backlog → queue → answer. */
 export const submit = async <O extends Operation, S extends GenericSchema>(
   ingress: Ingress,
   kind: SubmissionKind<O, S>,
@@ -86,8 +90,8 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
   if (!read.ok) return unreadable(read, maxBytes)
   const validated = validate(kind.schema, storable(read.value))
   if (isRefusal(validated)) return validated
-  const refusal = await kind.check?.(ingress, caller, validated.valid)
-  if (refusal) return refusal
+  const idempotency = idempotencyOf(request.headers, read.value, ingress.hashKey)
+  if (idempotency && isRefusal(idempotency)) return idempotency
 
   const draft = {
     version: JOB_VERSION,
@@ -97,21 +101,54 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
     number: 0,
     body: validated.valid,
   } as JobOf<O>
-  const admission = await admit(ingress, draft, kind.lookUp?.(ingress, draft) ?? [])
+  const entering: Entering = { draft, lookUp: kind.lookUp?.(ingress, draft) ?? [], idempotency }
+  const former = idempotency && (await admit(ingress, { ...entering, peek: true }))
+  if (former && isRefusal(former)) return former
+  if (former?.outcome === 'repeated') return respond({ ingress, kind, request }, draft, former)
+  const refusal = await kind.check?.(ingress, caller, validated.valid)
+  if (refusal) return refusal
+
+  const admission = await admit(ingress, entering)
   if (isRefusal(admission)) return admission
-  const job: JobOf<O> = { ...draft, number: admission.number }
-  try {
-    await ingress.enqueue(job)
-  } catch (error) {
-    ingress.onFault('enqueue_failed', error)
-    return { refused: 'unavailable', why: 'redis' }
+  if (admission.outcome === 'fresh') throw new Error('Only a peek is answered so.')
+  if (admission.outcome === 'admitted') {
+    const job: JobOf<O> = { ...draft, number: admission.number }
+    try {
+      await ingress.enqueue(job)
+    } catch (error) {
+      ingress.onFault('enqueue_failed', error)
+      return { refused: 'unavailable', why: 'redis' }
+    }
+    if (idempotency) {
+      // It is queued: a key that cannot be kept now is no reason to confirm nothing.
+      await ingress
+        .rememberAnswered(job, idempotency)
+        .catch((error: unknown) => ingress.onFault('remember_failed', error))
+    }
   }
-  const { status, body } = await kind.respond(ingress, job, admission)
-  const response = Response.json(body, { status, headers: { 'Submission-Id': job.submissionId } })
+  return respond({ ingress, kind, request }, draft, admission)
+}
+
+/** The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. */
+const respond = async <O extends Operation, S extends GenericSchema>(
+  { ingress, kind, request }: { ingress: Ingress; kind: SubmissionKind<O, S>; request: Request },
+  draft: JobOf<O>,
+  admitted: Admitted,
+): Promise<Response> => {
+  const submissionId = admitted.outcome === 'repeated' ? admitted.submissionId : draft.submissionId
+  const job: JobOf<O> = { ...draft, submissionId, number: admitted.number }
+  const { status, body } = await kind.respond(ingress, job, admitted)
+  const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
   const limit = ingress.limitOf(kind.operation)
-  if (limit && admission.outcome === 'admitted') {
-    const seconds = wholeSeconds(admission.resetMs)
-    describeLimit(response.headers, limit, { operation: kind.operation, remaining: admission.remaining, seconds })
+  if (limit && admitted.outcome === 'admitted') {
+    const seconds = wholeSeconds(admitted.resetMs)
+    describeLimit(response.headers, limit, { operation: kind.operation, remaining: admitted.remaining, seconds })
+  }
+  const seconds = waitSeconds(request.headers)
+  if (seconds !== undefined) {
+    const state = await ingress.awaitSettled({ workspaceId: job.workspaceId, id: submissionId }, seconds * 1_000)
+    response.headers.set('Submission-State', state ?? 'queued')
+    if (state !== undefined) response.headers.set('Preference-Applied', 'wait')
   }
   return response
 }
@@ -129,11 +166,17 @@ const unreadable = (read: Exclude<Awaited<ReturnType<typeof readBody>>, { ok: tr
   }
 }
 
+type Entering = {
+  draft: SubmissionJob
+  lookUp: readonly string[]
+  idempotency: Idempotency | undefined
+  peek?: boolean
+}
+
 const admit = async (
   ingress: Ingress,
-  draft: SubmissionJob,
-  lookUp: readonly string[],
-): Promise<Admitted | Refusal> => {
+  { draft, lookUp, idempotency, peek = false }: Entering,
+): Promise<Admitted | { outcome: 'fresh' } | Refusal> => {
   const { workspaceId, operation, submissionId } = draft
   const limit = ingress.limitOf(operation)
   const pressure = ingress.pressure()
@@ -142,7 +185,9 @@ const admit = async (
     operation,
     submissionId,
     limit,
+    idempotency,
     full: pressure !== undefined,
+    peek,
     pending: pendingOf({ hashKey: ingress.hashKey, workspaceId }, draft),
     lookUp,
   }
@@ -156,6 +201,7 @@ const admit = async (
   switch (admission.outcome) {
     case 'admitted':
     case 'repeated':
+    case 'fresh':
       return admission
     case 'full':
       return { refused: 'unavailable', why: pressure ?? 'backlog' }
@@ -167,8 +213,9 @@ const admit = async (
         retryAfterSeconds: wholeSeconds(admission.retryAfterMs),
       }
     case 'in-flight':
+      return { refused: 'idempotency-key-in-flight' }
     case 'other-body':
-      throw new Error('There was no idempotency key.')
+      return { refused: 'idempotency-key-of-other-body' }
   }
 }
 

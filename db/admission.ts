@@ -23,6 +23,8 @@ export type AdmissionRequest = {
   floor?: number
   /** Nothing may enter now; the limit is judged all the same, and not used up. */
   full?: boolean
+  /** Only asks whether the idempotency key was here before. */
+  peek?: boolean
   /** Found by others from now on, until the submission is settled. */
   pending: Pending
   /** Keys about which to tell what is queued. */
@@ -34,6 +36,7 @@ export type Admission =
   | { outcome: 'rate-limited'; retryAfterMs: number }
   | { outcome: 'full' }
   | { outcome: 'repeated'; submissionId: string; number: number; queued: QueuedFactsByKey }
+  | { outcome: 'fresh' }
   | { outcome: 'in-flight' }
   | { outcome: 'other-body' }
 
@@ -47,7 +50,7 @@ const IDEMPOTENCY_SECONDS = 24 * 60 * 60
 // and what is queued about the keys it asks for. The bucket is the list of the moments at which its missing tokens were
 // spent, oldest last, in microseconds. An idempotency record is body:submission:number:state.
 // KEYS number bucket outstanding exists ledger idempotency, then the keys of what is said, then those looked up.
-// ARGV tokens windowMs floor full submission body inFlightSeconds #exists exists… #said value… #lookUp id…
+// ARGV tokens windowMs floor open|full|peek submission body inFlightSeconds #exists exists… #said value… #lookUp id…
 const ADMIT = `
 local at = 8
 local function list()
@@ -74,6 +77,7 @@ if ARGV[6] ~= '' then
     return {'repeated', submission, number, queued()}
   end
 end
+if ARGV[4] == 'peek' then return {'fresh'} end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local tokens, window = tonumber(ARGV[1]), tonumber(ARGV[2]) * 1000
@@ -87,7 +91,7 @@ if tokens > 0 then
   spent = redis.call('LLEN', KEYS[2])
   if spent >= tokens then return {'rate-limited', string.format('%.0f', oldest + window - now)} end
 end
-if ARGV[4] == '1' then return {'full'} end
+if ARGV[4] == 'full' then return {'full'} end
 if tokens > 0 then
   redis.call('LPUSH', KEYS[2], string.format('%.0f', now))
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
@@ -110,7 +114,7 @@ type RawFacts = [existsFrom: string, said: string[]][]
 type RawAdmission =
   | ['admitted', number: string, remaining: number, resetMicroseconds: string, facts: RawFacts]
   | ['rate-limited', microseconds: string]
-  | ['full' | 'in-flight' | 'other-body']
+  | ['full' | 'fresh' | 'in-flight' | 'other-body']
   | ['repeated', submissionId: string, number: string, facts: RawFacts]
 
 type RedisWithAdmit = Redis & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
@@ -146,6 +150,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
     idempotency,
     floor = 0,
     full = false,
+    peek = false,
     pending,
     lookUp,
   }) => {
@@ -166,7 +171,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
       limit?.tokens ?? 0,
       limit?.windowMs ?? 0,
       floor,
-      full ? 1 : 0,
+      peek ? 'peek' : full ? 'full' : 'open',
       submissionId,
       idempotency?.body ?? '',
       IN_FLIGHT_SECONDS,
@@ -196,6 +201,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
           queued: factsByKey(lookUp, result[3]),
         }
       case 'full':
+      case 'fresh':
       case 'in-flight':
       case 'other-body':
         return { outcome: result[0] }

@@ -45,14 +45,16 @@ export const purgeContacts = async (
   return { feedback, messages, conversations, contacts: contacts!.removed }
 }
 
-export const settlePurge = async (
-  sql: Sql,
-  {
-    workspaceId,
-    submissionId,
-    number,
-    attempts,
-  }: { workspaceId: string; submissionId: string; number: number; attempts: number },
-): Promise<void> => {
-  await sql`select settle_purge(${workspaceId}, ${submissionId}, ${number}::bigint, ${attempts})`
+export type SettledPurge = {
+  workspaceId: string
+  submissionId: string
+  number: number
+  attempts: number
+  counts: PurgeCounts
+}
+
+/** Writes the receipt of a purge: what it removed, per table, and nothing of whom it concerned. */
+export const settlePurge = async (sql: Sql, purge: SettledPurge): Promise<void> => {
+  const { workspaceId, submissionId, number, attempts, counts } = purge
+  await sql`select settle_purge(${workspaceId}, ${submissionId}, ${number}::bigint, ${attempts}, ${sql.json(counts)})`
 }

@@ -34,6 +34,7 @@ const OWNED_TABLES = [
   'identity_claim',
   'identity_key',
   'submission',
+  'ledger',
 ] as const
 
 const ROWS_PER_STEP = 5_000

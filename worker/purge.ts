@@ -12,6 +12,6 @@ export const purge = async (
   const { workspaceId, submissionId, number, body } = job
   const found = await findContacts(workspaceId, body)
   const counts = await purgeContacts(sql, { workspaceId, number, found }, onProgress)
-  await settlePurge(sql, { workspaceId, submissionId, number, attempts })
+  await settlePurge(sql, { workspaceId, submissionId, number, attempts, counts })
   return counts
 }

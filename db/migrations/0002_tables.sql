@@ -261,6 +261,7 @@ create table submission (
   accepted_at timestamptz generated always as (acceptance_time(acceptance_number)) stored,
   finished_at timestamptz,
   error text,
+  counts jsonb,
   primary key (workspace_id, id)
 );
 create index identity_claim_identified on identity_claim (workspace_id, key_id, number) where not link;

@@ -134,11 +134,3 @@ begin
   get diagnostics gone = row_count;
   return gone;
 end $$;
-
-create function settle_purge(ws uuid, submission_id uuid, number bigint, attempts int) returns void
-  language sql as $$
-  insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
-  values (ws, submission_id, number, 'purge_contact', 'applied', attempts, now())
-  on conflict (workspace_id, id) do update
-  set state = 'applied', attempts = excluded.attempts, finished_at = excluded.finished_at, error = null
-$$;

@@ -33,7 +33,8 @@ const nested = (levels: number, inner: JsonValue = {}): JsonValue => {
 describe('bodies', () => {
   let service: Service
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+    // What becomes of the accepted ones is looked at elsewhere.
+    service = await startService({ workers: 0, environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
   after(() => service.stop())
 
@@ -95,16 +96,15 @@ describe('bodies', () => {
   })
 
   describe('by their depth', () => {
-    it('64 levels are stored', async () => {
+    it('64 levels are taken', async () => {
       const sourceData = nested(MAX_LEVELS - 1)
-      const answer = await service.submit('/feedbacks', { ...FEEDBACK, sourceData })
-      const [row] = await service.sql`select source_data from feedback where id = ${answer.body.feedback.id}`
-      assert.deepEqual(row?.['source_data'], sourceData)
+      const answer = await service.post('/feedbacks', { ...FEEDBACK, sourceData })
+      assert.deepEqual(answer.body.feedback.sourceData, sourceData)
     })
     it('65 levels are refused', async () => {
       problemsOf(await service.post('/feedbacks', { ...FEEDBACK, sourceData: nested(MAX_LEVELS) }))
     })
-    it('100,000 levels are refused like 65', async () => {
+    it('70,000 levels are refused like 65', async () => {
       for (const [open, close] of [['[', ']'] as const, ['{"a":', '}'] as const]) {
         const deep = open.repeat(70_000) + '1' + close.repeat(70_000)
         problemsOf(await service.post('/feedbacks', `{"description":"x","sourceData":${deep}}`))

@@ -31,7 +31,14 @@ export const dumpTables = async (sql: Sql): Promise<Dump> => {
   return dump
 }
 
-const INTERNAL = ['superseded_reference', 'identity_key', 'identity_claim', 'unresolved_reference', 'submission']
+const INTERNAL = [
+  'superseded_reference',
+  'identity_key',
+  'identity_claim',
+  'unresolved_reference',
+  'submission',
+  'ledger',
+]
 
 /** Empties every table of the schema. */
 export const clearTables = async (sql: Sql): Promise<void> => {

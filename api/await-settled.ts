@@ -1,0 +1,43 @@
+import type { SettledId, SubmissionState } from '../db/receipts.ts'
+
+const LOOK_EVERY_MS = 25
+
+export type Wanted = { workspaceId: string; id: string }
+export type AwaitSettled = (submission: Wanted, ms: number) => Promise<SubmissionState | undefined>
+
+type Waiting = Wanted & { deadline: number; answer: (state: SubmissionState | undefined) => void }
+
+/**
+ * Waits until a submission is settled, or until its time is over (undefined). All who wait share one query at a time, which
+ * is asked again while anybody waits. A query that fails is a look that saw nothing.
+ */
+export const settledAwaiter = (
+  find: (submissions: readonly Wanted[]) => Promise<SettledId[]>,
+  now: () => number,
+): AwaitSettled => {
+  const waiting = new Map<string, Waiting>()
+  let looking = false
+
+  const look = async (): Promise<void> => {
+    looking = true
+    while (waiting.size > 0) {
+      const settled = await find([...waiting.values()].map(({ workspaceId, id }) => ({ workspaceId, id }))).catch(
+        () => [],
+      )
+      for (const { id, state } of settled) waiting.get(id)?.answer(state)
+      for (const { deadline, answer } of waiting.values()) if (now() >= deadline) answer(undefined)
+      if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+    }
+    looking = false
+  }
+
+  return (submission, ms) =>
+    new Promise((resolve) => {
+      const answer = (state: SubmissionState | undefined): void => {
+        waiting.delete(submission.id)
+        resolve(state)
+      }
+      waiting.set(submission.id, { ...submission, deadline: now() + ms, answer })
+      if (!looking) void look()
+    })
+}

@@ -1,0 +1,43 @@
+import { asOwnId } from '../db/contract/own-id.ts'
+import type { Receipt } from '../db/receipts.ts'
+import { type Authenticate, permitted } from './authenticate.ts'
+import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
+import type { Incoming } from './submit.ts'
+
+export type ReceiptSources = {
+  authenticate: Authenticate
+  settled: (workspaceId: string, id: string) => Promise<Receipt | undefined>
+  queued: (workspaceId: string, id: string) => Promise<Receipt | undefined>
+  onFault: (event: string, error: unknown) => void
+}
+
+/** GET /submissions/{id}: what became of a submission of the caller's workspace. */
+export const readReceipt = async (sources: ReceiptSources, { token }: Incoming, id: string): Promise<Response> => {
+  const found = await findReceipt(sources, token, id)
+  return isRefusal(found) ? refusalResponse(found) : Response.json({ submission: found })
+}
+
+const findReceipt = async (
+  { authenticate, settled, queued, onFault }: ReceiptSources,
+  token: string | undefined,
+  id: string,
+): Promise<Receipt | Refusal> => {
+  const holder = await authenticate(token)
+  if (isRefusal(holder)) return holder
+  const caller = permitted(holder, 'submit')
+  if (isRefusal(caller)) return caller
+  const submissionId = asOwnId(id)
+  if (submissionId === undefined) return { refused: 'no-such-submission' }
+  const { workspaceId } = caller
+  try {
+    // Looked up again at the end: what was settled between the first two looks is in neither of them.
+    const receipt =
+      (await settled(workspaceId, submissionId)) ??
+      (await queued(workspaceId, submissionId)) ??
+      (await settled(workspaceId, submissionId))
+    return receipt ?? { refused: 'no-such-submission' }
+  } catch (error) {
+    onFault('receipt_look_up_failed', error)
+    return { refused: 'unavailable', why: 'postgres' }
+  }
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { makeToken } from '../../db/contract/token-format.ts'
+import { addToken } from '../../db/tokens.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { LEAST } from './body-with.ts'
+
+const TOKENS = 10
+const WINDOW_SECONDS = 60
+const MICROSECONDS_PER_SECOND = 1_000_000
+
+describe('the limit on conversations', () => {
+  let service: Service
+  let count = 0
+  before(async () => {
+    service = await startService({ apis: 2, workers: 0 })
+  })
+  after(() => service.stop())
+  afterEach(() => service.redis.del(bucket()))
+
+  // The bucket as db/admission.ts keeps it: the moments at which tokens were spent, in microseconds, oldest last.
+  const bucket = (): string => `{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`
+
+  /** Lets time pass for the oldest `tokens` of the bucket, which is what waiting does to all of them. */
+  const age = async (seconds: number, tokens = TOKENS): Promise<void> => {
+    const moments = (await service.redis.lrange(bucket(), 0, -1)).map(Number)
+    const aged = moments.map((moment, index) =>
+      index < moments.length - tokens ? moment : moment - seconds * MICROSECONDS_PER_SECOND,
+    )
+    await service.redis
+      .multi()
+      .del(bucket())
+      .rpush(bucket(), ...aged.map(String))
+      .exec()
+  }
+
+  const submit = (options: Parameters<Service['post']>[2] = {}): Promise<Answer> =>
+    service.post('/conversations', LEAST['/conversations'](`conversation-${++count}`), options)
+
+  /** Ten that pass, in turn through both processes. */
+  const spendAll = async (): Promise<Answer[]> => {
+    const answers = await Promise.all(Array.from({ length: TOKENS }, (_, index) => submit({ api: index % 2 })))
+    for (const { status, text } of answers) assert.equal(status, 200, text)
+    return answers
+  }
+
+  const assertLimited = (answer: Answer): number => {
+    assert.equal(answer.status, 429, answer.text)
+    assert.deepEqual(Object.keys(answer.body), ['error'])
+    assert.match(answer.body.error, /\b10 per minute\b/)
+    assert.match(answer.body.error, /retry later/i)
+    const retryAfter = answer.headers.get('retry-after') ?? ''
+    assert.match(retryAfter, /^[1-9]\d*$/)
+    assert.ok(Number(retryAfter) <= WINDOW_SECONDS, retryAfter)
+    return Number(retryAfter)
+  }
+
+  it('lets ten pass and refuses the eleventh, whichever process is asked', async () => {
+    await spendAll()
+    assertLimited(await submit({ api: 0 }))
+    assertLimited(await submit({ api: 1 }))
+  })
+
+  it('never lets an eleventh pass when many come at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 5 * TOKENS }, (_, index) => submit({ api: index % 2 })))
+    assert.equal(answers.filter(({ status }) => status === 200).length, TOKENS)
+    for (const answer of answers) if (answer.status !== 200) assertLimited(answer)
+  })
+
+  it('is described in every answer', async () => {
+    const remaining: number[] = []
+    for (let sent = 0; sent <= TOKENS; sent++) {
+      const { headers, status } = await submit()
+      assert.equal(headers.get('ratelimit-policy'), `"submit_conversation";q=${TOKENS};w=${WINDOW_SECONDS}`)
+      const [, r, t] = /^"submit_conversation";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? []
+      remaining.push(Number(r))
+      assert.ok(Number(t) > 0 && Number(t) <= WINDOW_SECONDS, t)
+      if (status === 429) assert.equal(t, headers.get('retry-after'))
+    }
+    assert.deepEqual(remaining, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0])
+  })
+
+  it('gives each spent token back 60 seconds after it was spent, and not before', async () => {
+    await spendAll()
+    await age(WINDOW_SECONDS - 5, 1)
+    const retryAfter = assertLimited(await submit())
+    assert.ok(retryAfter <= 5, String(retryAfter))
+    await age(5, 1)
+    assert.equal((await submit()).status, 200)
+    assertLimited(await submit())
+  })
+
+  it('lets a caller in who waits as long as Retry-After says', async () => {
+    await spendAll()
+    await age(assertLimited(await submit()))
+    assert.equal((await submit({ api: 1 })).status, 200)
+  })
+
+  it('lets all ten pass again after a minute', async () => {
+    await spendAll()
+    await age(WINDOW_SECONDS)
+    await spendAll()
+    assertLimited(await submit())
+  })
+
+  it('is not used up by what is turned away', async () => {
+    const bad = { ...LEAST['/conversations']('bad'), createdAt: 'never' }
+    for (let sent = 0; sent < 2 * TOKENS; sent++) {
+      assert.equal((await service.post('/conversations', bad)).status, 400)
+      assert.equal((await submit({ token: 'nobody-has-this-token' })).status, 401)
+      assert.equal((await submit({ headers: { 'Content-Type': 'text/plain' } })).status, 415)
+    }
+    await spendAll()
+    await age(WINDOW_SECONDS - 30)
+    for (let sent = 0; sent < TOKENS; sent++) assertLimited(await submit())
+    await age(30)
+    await spendAll()
+  })
+
+  it('comes after validation', async () => {
+    await spendAll()
+    assert.equal((await service.post('/conversations', {})).status, 400)
+  })
+
+  it('is counted for each workspace, whatever token it uses', async () => {
+    await createWorkspace(service.sql, 'other')
+    const token = makeToken()
+    await addToken(service.sql, { token, workspace: 'other', scopes: ['submit'], expiresAt: null })
+    await spendAll()
+    assertLimited(await submit({ token: service.adminToken }))
+    assert.equal((await submit({ token })).status, 200)
+  })
+
+  it('leaves the other operations alone', async () => {
+    await spendAll()
+    for (const path of ['/feedbacks', '/contacts/identify', '/accounts/identify'] as const) {
+      for (let sent = 0; sent < 2 * TOKENS; sent++) {
+        const { status, headers } = await service.post(path, LEAST[path]('x'))
+        assert.equal(status, 201)
+        assert.equal(headers.get('ratelimit-policy'), null)
+      }
+    }
+  })
+
+  if (process.env['TEST_SIZE'] === 'long') {
+    it('lets a caller in who has really waited', async () => {
+      await spendAll()
+      const retryAfterMs = assertLimited(await submit()) * 1_000
+      const end = performance.now() + retryAfterMs
+      await until('Retry-After is over', () => Promise.resolve(performance.now() >= end), 2 * retryAfterMs)
+      assert.equal((await submit()).status, 200)
+    })
+  }
+})
+
+describe('a limit on the other operations', () => {
+  let service: Service
+  before(async () => {
+    service = await startService({ workers: 0, environment: { SUBMISSIONS_PER_MINUTE: '3' } })
+  })
+  after(() => service.stop())
+
+  it('is counted for each of them, and named in the refusal', async () => {
+    for (const path of ['/feedbacks', '/contacts/identify', '/accounts/identify'] as const) {
+      for (let sent = 0; sent < 3; sent++) assert.equal((await service.post(path, LEAST[path]('x'))).status, 201)
+      const refused = await service.post(path, LEAST[path]('x'))
+      assert.equal(refused.status, 429)
+      assert.match(refused.body.error, /\b3 per minute\b/)
+      assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    }
+  })
+})
