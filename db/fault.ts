@@ -1,20 +1,40 @@
-/** SQLSTATE classes and codes by what they mean for whoever retries. */
+/** SQLSTATE classes and codes, and the driver's own codes, by what they mean for whoever retries. */
 const PERMANENT_CLASSES = ['22', '42']
 const PERMANENT_CODES = ['23502', '23514', '54000']
+const UNAVAILABLE_CLASSES = ['08', '53']
+const UNAVAILABLE_CODES = [
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+  '57P05', // idle_session_timeout
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+]
+const SQLSTATE_LENGTH = 5
 
 const codeOf = (error: unknown): string | undefined => {
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : undefined
 }
 
-/** True when trying again cannot help: the data or the statement is wrong, not the server. */
-export const isPermanentFault = (error: unknown): boolean => {
+const isOf = (error: unknown, classes: readonly string[], codes: readonly string[]): boolean => {
   const code = codeOf(error)
-  return (
-    code !== undefined &&
-    (PERMANENT_CODES.includes(code) || (code.length === 5 && PERMANENT_CLASSES.includes(code.slice(0, 2))))
-  )
+  if (code === undefined) return false
+  return codes.includes(code) || (code.length === SQLSTATE_LENGTH && classes.includes(code.slice(0, 2)))
 }
+
+/** True when trying again cannot help: the data or the statement is wrong, not the server. */
+export const isPermanentFault = (error: unknown): boolean => isOf(error, PERMANENT_CLASSES, PERMANENT_CODES)
+
+/** True when Postgres is away or out of something: trying again helps once it is back, and not before. */
+export const isUnavailable = (error: unknown): boolean => isOf(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
 
 /** What may be logged or kept of a fault: its kind and code. A message can quote a customer's data. */
 export const describeFault = (error: unknown): string => {

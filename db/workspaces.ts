@@ -35,6 +35,7 @@ const OWNED_TABLES = [
   'identity_key',
   'submission',
   'ledger',
+  'dead_submission',
 ] as const
 
 const ROWS_PER_STEP = 5_000

@@ -69,6 +69,7 @@ await checkInstallation().catch((error: unknown) =>
 )
 
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
+const stopping = new AbortController()
 const processors = createProcessors({
   sql,
   hashKey,
@@ -77,6 +78,7 @@ const processors = createProcessors({
   lowestOutstanding: lowestOutstandingIn(redis, config.REDIS_PREFIX),
   enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
   log,
+  stop: stopping.signal,
 })
 /** Conversations can be large and tagging computes, so few of them are held at once. */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = {
@@ -119,6 +121,7 @@ let draining = false
 const drain = async (): Promise<void> => {
   if (draining) return
   draining = true
+  stopping.abort()
   log('info', 'draining')
   const late = setTimeout(
     () => fail('Active jobs did not finish within SHUTDOWN_SECONDS.'),

@@ -7,6 +7,7 @@ import type { Log } from '../db/contract/log.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
 import { pendingOf } from '../db/contract/pending.ts'
 import type { QueueName } from '../db/contract/queues.ts'
+import { setAside } from '../db/dead.ts'
 import { describeFault, isPermanentFault } from '../db/fault.ts'
 import type { FindContacts } from '../db/find-contacts.ts'
 import type { Sql } from '../db/postgres.ts'
@@ -14,6 +15,7 @@ import { type Rows, store } from '../db/store.ts'
 import { purge } from './purge.ts'
 import { rowsOf } from './rows.ts'
 import { tag, taggingFor } from './tagging.ts'
+import { whenAvailable } from './when-available.ts'
 
 export type Processor = (job: Job, lockToken?: string) => Promise<unknown>
 
@@ -25,6 +27,8 @@ export type WorkerDependencies = {
   lowestOutstanding: LowestOutstanding
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
   log: Log
+  /** The process wants to end: nobody waits for a server any more. */
+  stop: AbortSignal
 }
 
 /** At most this many submissions are stored by one statement; a lone one waits this long for company. */
@@ -32,25 +36,27 @@ const BATCH = { items: 500, waitMs: 5 }
 const PURGE_LOOKS_AGAIN_AFTER_MS = 50
 
 /** What is done with the jobs of each queue. */
-export const createProcessors = (dependencies: WorkerDependencies): Readonly<Record<QueueName, Processor>> => {
-  const { sql, log } = dependencies
-  return {
-    feedback: answering(log, storing(dependencies)),
-    contacts: answering(log, storing(dependencies)),
-    accounts: answering(log, storing(dependencies)),
-    conversations: answering(log, storing(dependencies)),
-    tagging: answering(log, (job) => tag(sql, v.parse(taggingJob, job.data))),
-    purges: answering(log, purging(dependencies)),
-  }
-}
+export const createProcessors = (dependencies: WorkerDependencies): Readonly<Record<QueueName, Processor>> => ({
+  feedback: submissions(dependencies, storing(dependencies)),
+  contacts: submissions(dependencies, storing(dependencies)),
+  accounts: submissions(dependencies, storing(dependencies)),
+  conversations: submissions(dependencies, storing(dependencies)),
+  purges: submissions(dependencies, purging(dependencies)),
+  tagging: tagging(dependencies),
+})
 
+type Delivery = { job: Job; submission: SubmissionJob; lockToken: string | undefined }
+type Work = (delivery: Delivery) => Promise<unknown>
 type Item = { rows: Rows; settled: Settled }
 
-const storing = ({ sql, hashKey, settle, enqueueTagging }: WorkerDependencies): Processor => {
+/** Stores submissions in batches, each answered on its own: `applied` or `superseded`. */
+const storing = (dependencies: WorkerDependencies): Work => {
+  const { sql, hashKey, settle, enqueueTagging, stop } = dependencies
   const storeInBatches = inBatches(
     async (batch: readonly Item[]) => {
       const rows = batch.map((item) => item.rows)
-      const states = new Map((await store(sql, rows)).map(({ id, state }) => [id, state]))
+      const stored = await whenAvailable(() => store(sql, rows), stop)
+      const states = new Map(stored.map(({ id, state }) => [id, state]))
       // Before the jobs are answered: after a crash in between they are delivered again, and these steps taken again.
       await settle(batch.map((item) => item.settled))
       await enqueueTagging(taggingFor(rows))
@@ -59,8 +65,7 @@ const storing = ({ sql, hashKey, settle, enqueueTagging }: WorkerDependencies): 
     BATCH,
     isPermanentFault,
   )
-  return (job) => {
-    const submission = v.parse(submissionJob, job.data)
+  return ({ job, submission }) => {
     if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
     return storeInBatches({
       rows: rowsOf(hashKey, submission, job.attemptsMade + 1),
@@ -76,16 +81,15 @@ const settledBy = (hashKey: HashKey, submission: SubmissionJob): Settled => {
 
 /** A purge waits until nothing of its workspace with a lower number is outstanding: all of that says whom it concerns. */
 const purging =
-  (dependencies: WorkerDependencies): Processor =>
-  async (job, lockToken) => {
-    const submission = v.parse(submissionJob, job.data)
+  (dependencies: WorkerDependencies): Work =>
+  async ({ job, submission, lockToken }) => {
     if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
     const lowest = await dependencies.lowestOutstanding(submission.workspaceId)
     if (lowest !== undefined && lowest < submission.number) {
       await job.moveToDelayed(Date.now() + PURGE_LOOKS_AGAIN_AFTER_MS, lockToken)
       throw new DelayedError()
     }
-    return purgeAndSettle(dependencies, job, submission)
+    return whenAvailable(() => purgeAndSettle(dependencies, job, submission), dependencies.stop)
   }
 
 const purgeAndSettle = async (dependencies: WorkerDependencies, job: Job, submission: JobOf<'purge_contact'>) => {
@@ -97,22 +101,46 @@ const purgeAndSettle = async (dependencies: WorkerDependencies, job: Job, submis
   return counts
 }
 
-/** Runs a job's work; what cannot be mended by trying again is not tried again. */
-const answering =
-  (log: Log, work: Processor): Processor =>
+/**
+ * Works on the submission of a job. One that cannot be stored, or was tried often enough, is set aside in Postgres and so
+ * settled: its job is done, it lies in nobody's way, and it can be replayed from there.
+ */
+const submissions =
+  (dependencies: WorkerDependencies, work: Work): Processor =>
   async (job, lockToken) => {
+    const parsed = v.safeParse(submissionJob, job.data)
+    // Nothing of ours queues such a job; it is left where operators see it.
+    if (!parsed.success) throw new UnrecoverableError('This is no job of this version.')
+    const submission = parsed.output
     try {
-      return await work(job, lockToken)
+      return await work({ job, submission, lockToken })
     } catch (error) {
       if (error instanceof DelayedError) throw error
       const fault = describeFault(error)
-      log('error', 'job_failed', { queue: job.queueName, submissionId: job.id, attempt: job.attemptsMade + 1, fault })
-      throw asKept(error, fault)
+      const attempts = job.attemptsMade + 1
+      dependencies.log('error', 'job_failed', { queue: job.queueName, submissionId: job.id, attempts, fault })
+      const isLast =
+        isPermanentFault(error) || error instanceof UnrecoverableError || attempts >= (job.opts.attempts ?? 1)
+      if (!isLast) throw withoutCause(fault)
+      const settled = settledBy(dependencies.hashKey, submission)
+      const dead = { job: submission, pending: settled.pending, attempts, reason: fault }
+      await whenAvailable(() => setAside(dependencies.sql, dead), dependencies.stop)
+      await dependencies.settle([settled])
+      return 'dead'
     }
   }
 
-/** What Redis keeps of a failure: without its cause, which can quote a customer's data. */
-const asKept = (error: unknown, fault: string): Error =>
-  isPermanentFault(error) || error instanceof v.ValiError || error instanceof UnrecoverableError
-    ? new UnrecoverableError(fault)
-    : new Error(fault)
+const tagging =
+  ({ sql, log, stop }: WorkerDependencies): Processor =>
+  async (job) => {
+    try {
+      return await whenAvailable(() => tag(sql, v.parse(taggingJob, job.data)), stop)
+    } catch (error) {
+      const fault = describeFault(error)
+      log('error', 'job_failed', { queue: job.queueName, jobId: job.id, attempts: job.attemptsMade + 1, fault })
+      throw withoutCause(fault)
+    }
+  }
+
+/** What Redis keeps of a failure. The cause stays out: it can quote a customer's data. */
+const withoutCause = (fault: string): Error => new Error(fault)

@@ -149,7 +149,7 @@ describe('purging a contact', () => {
       select
         array(select e.external_id from conversation_contact as cc join contact_external_id as e using (contact_id)
           where cc.conversation_id = v.id) as contacts,
-        array(select m.external_id from message as m where m.conversation_id = v.id) as messages
+        array(select m.external_id from message as m where m.conversation_id = v.id order by m.external_id) as messages
       from conversation as v where v.external_id = 'shared'`
     assert.deepEqual(shared, { contacts: [other], messages: ['of-other', 'of-team'] })
     assert.deepEqual([...(await service.sql`select from conversation where external_id = 'alone'`)], [])

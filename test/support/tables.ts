@@ -38,6 +38,7 @@ const INTERNAL = [
   'unresolved_reference',
   'submission',
   'ledger',
+  'dead_submission',
 ]
 
 /** Empties every table of the schema. */

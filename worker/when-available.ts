@@ -1,0 +1,19 @@
+import { isUnavailable } from '../db/fault.ts'
+
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 2_000
+
+/**
+ * Does work with Postgres as soon as Postgres is there: an outage uses up no attempt of a job, however long it lasts. Other
+ * faults are thrown, and the outage itself when `stop` says that the process wants to end.
+ */
+export const whenAvailable = async <T>(work: () => Promise<T>, stop: AbortSignal): Promise<T> => {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isUnavailable(error) || stop.aborted) throw error
+      await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
+    }
+  }
+}
