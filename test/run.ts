@@ -75,7 +75,8 @@ async function main(patterns: readonly string[]): Promise<number> {
     return summarize(all)
   } finally {
     await servers.disposeAsync()
-    rmSync(directory, { recursive: true, force: true })
+    // What a killed runner has left may still be writing for a moment.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 }
 
@@ -95,6 +96,8 @@ async function environment(directory: string, servers: AsyncDisposableStack): Pr
   return {
     ...process.env,
     NODE_ENV: 'test',
+    // What a test that is killed leaves lying goes with the rest.
+    TMPDIR: directory,
     TEST_DATABASE_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
     FC_SEED: process.env['FC_SEED'] || String(randomInt(LARGEST_SEED)),

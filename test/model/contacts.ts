@@ -56,7 +56,7 @@ export const identifyContact = (contacts: Contacts, identified: Identified): Pro
 /** The latest claim holds. The first one takes over the anonymous contact, whom nobody had claimed. */
 const claimEmail = (contacts: Contacts, email: string, claimant: Profile): void => {
   const meant = contacts.byEmail.get(email)
-  if (meant) absorb(claimant, meant.profile)
+  if (meant && !meant.claimed) absorb(claimant, meant.profile)
   contacts.byEmail.set(email, { profile: claimant, claimed: true })
 }
 

@@ -555,6 +555,7 @@ describe('a conversation', () => {
       contact({ id: 'x', source: 'crm' }),
       contact({ id: 'x', source: 'chat' }),
       contact({ id: 'y', source: 'crm' }),
+      contact({ id: 'z', source: 'crm' }),
       conversation({
         contacts: [{ id: 'w' }, { id: 'z', source: 'desk' }],
         messages: ['w', 'x', 'y', 'z', 'late'].map((id) => message(id, { contactId: id })),

@@ -1,47 +1,79 @@
 import type { Sql } from '../../db/postgres.ts'
+import { instant, type Tables } from '../model/tables.ts'
 
-/** The tables that users read, their columns, and what orders their rows. Generated tags and times of processing are left out. */
-const TABLES: Readonly<Record<string, string>> = {
-  contact:
-    'id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, created_at, updated_at',
+type TableName = keyof Tables
+
+const MICROSECONDS = `extract(epoch from %) * 1000000`
+const number = (column: string, name: string): string => `(${MICROSECONDS.replace('%', column)})::bigint as ${name}`
+const ABOUT = ['name', 'contract_value', 'source_created_at', 'source_updated_at', 'properties']
+const DESCRIBED = [...ABOUT, number('created_at', 'created_number'), number('updated_at', 'updated_number')].join(', ')
+
+/** The columns of the tables that users read; generated tags and times of processing are left out. */
+const COLUMNS: Readonly<Record<TableName, string>> = {
+  contact: `id, email, account_id, ${DESCRIBED}`,
   contact_external_id: 'source, external_id, contact_id',
-  account: 'id, name, domain, contract_value, source_created_at, source_updated_at, properties, created_at, updated_at',
+  account: `id, domain, ${DESCRIBED}`,
   account_external_id: 'source, external_id, account_id',
   project: 'id, name',
   feedback:
-    'id, description, title, is_transcript, case when tags_generated then null else tags end as tags, tags_generated, rating, ' +
-    'source, source_id, source_data, contact_id, account_id, project_id, accepted_at, updated_at',
+    'id, description, title, is_transcript, case when tags_generated then null else tags end as tags, tags_generated, ' +
+    'rating, source, source_id, source_data, contact_id, account_id, project_id, ' +
+    `${number('accepted_at', 'accepted_number')}, ${number('updated_at', 'updated_number')}`,
+  feedback_category: 'title',
   conversation: 'id, external_id, source, title, rating, properties, created_at, updated_at',
   conversation_contact: 'conversation_id, contact_id',
   message: 'id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at',
-  feedback_category: 'id, title',
 }
 
-export type Dump = Record<string, unknown[]>
-
-/** Everything users can read, ordered, so that two databases can be compared. */
-export const dumpTables = async (sql: Sql): Promise<Dump> => {
-  const dump: Dump = {}
-  for (const [table, columns] of Object.entries(TABLES)) {
-    const rows = await sql.unsafe<{ row: unknown }[]>(
-      `select to_jsonb(t) as row from (select workspace_id, ${columns} from ${table}) as t order by to_jsonb(t)::text collate "C"`,
-    )
-    dump[table] = rows.map(({ row }) => row)
-  }
-  return dump
-}
-
-const INTERNAL = [
+const INTERNAL_TABLES = [
   'superseded_reference',
   'identity_key',
   'identity_claim',
   'unresolved_reference',
   'submission',
-  'ledger',
   'dead_submission',
+  'ledger',
 ]
+
+/** Rows of each table as canonical JSON, sorted: what can be compared between databases and with the model. */
+export type Dump = Record<string, string[]>
+
+/** What users can read in this schema. */
+export const dumpTables = async (sql: Sql): Promise<Dump> => {
+  const dump: Dump = {}
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const rows = await sql.unsafe<{ row: Record<string, unknown> }[]>(
+      `select to_jsonb(t) as row from (select workspace_id, ${columns} from ${table}) as t`,
+    )
+    dump[table] = rows.map(({ row }) => canonical(withInstants(row))).toSorted()
+  }
+  return dump
+}
+
+/** What the model says that users can read. */
+export const dumpModel = (tables: Tables): Dump =>
+  Object.fromEntries(
+    Object.entries(tables).map(([table, rows]) => [table, (rows as object[]).map(canonical).toSorted()]),
+  )
+
+const INSTANT_COLUMNS = ['source_created_at', 'source_updated_at', 'created_at', 'updated_at']
+
+const withInstants = (row: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [
+      column,
+      INSTANT_COLUMNS.includes(column) && typeof value === 'string' ? instant(value) : value,
+    ]),
+  )
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
 
 /** Empties every table of the schema. */
 export const clearTables = async (sql: Sql): Promise<void> => {
-  await sql.unsafe([...Object.keys(TABLES), ...INTERNAL].map((table) => `delete from ${table}`).join(';'))
+  await sql.unsafe([...Object.keys(COLUMNS), ...INTERNAL_TABLES].map((table) => `delete from ${table}`).join(';'))
 }

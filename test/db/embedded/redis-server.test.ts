@@ -84,8 +84,8 @@ describe('the embedded Redis', () => {
   it('ends the server that an earlier start left behind', async () => {
     const left = await start()
     const server = await start()
-    assert.equal(await left.exited, 0)
     assert.equal(processIdentity(left.pid), undefined)
+    assert.equal(await left.exited, 0)
     assert.equal(server.url, left.url)
   })
 })

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { makeToken } from '../../db/contract/token-format.ts'
+import { addToken } from '../../db/tokens.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+
+const GUARDED = [
+  '/metrics',
+  '/admin/queues',
+  '/admin/queues/',
+  '/admin/queues/api/queues',
+  '/admin/queues/queue/feedback',
+]
+
+describe('what is outside the base path', () => {
+  let service: Service
+  let operatorToken: string
+  before(async () => {
+    service = await startService()
+    operatorToken = makeToken()
+    await addToken(service.sql, { token: operatorToken, workspace: null, scopes: ['operator'], expiresAt: null })
+  })
+  after(() => service.stop())
+
+  const get = (path: string, authorization?: string): Promise<Answer> =>
+    service.request(path, undefined, {
+      method: 'GET',
+      token: null,
+      headers: { ...(authorization !== undefined && { Authorization: authorization }) },
+    })
+  const basic = (password: string, user = 'operator'): string =>
+    `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+
+  for (const path of GUARDED) {
+    it(`${path} is for operators, by bearer or as a password`, async () => {
+      const allowed = [
+        `Bearer ${operatorToken}`,
+        `Bearer ${service.adminToken}`,
+        basic(operatorToken),
+        basic(operatorToken, ''),
+      ]
+      for (const authorization of allowed) assert.equal((await get(path, authorization)).status, 200, authorization)
+    })
+
+    it(`${path} answers 401 to everybody else`, async () => {
+      const submitting = service.accessToken
+      const refused = [
+        undefined,
+        'Bearer',
+        `Bearer ${submitting}`,
+        basic(submitting),
+        basic(''),
+        basic('x', operatorToken),
+      ]
+      for (const authorization of refused) {
+        const answer = await get(path, authorization)
+        assert.equal(answer.status, 401, authorization)
+        assert.equal(typeof answer.body.error, 'string')
+        assert.match(answer.headers.get('www-authenticate') ?? '', /Basic/)
+        assert.ok(answer.headers.get('x-request-id'))
+      }
+    })
+  }
+
+  it('the board has nothing that changes a queue, and shows no payload', async () => {
+    const secret = 'sEcReT'
+    const answer = await service.submit('/feedbacks', { description: secret, contact: { name: secret } })
+    const id = answer.headers.get('submission-id')
+    const bearer = `Bearer ${operatorToken}`
+    for (const path of ['/admin/queues/api/queues?activeQueue=feedback', `/admin/queues/api/queues/feedback/${id}`]) {
+      const { status, text } = await get(path, bearer)
+      assert.equal(status, 200, path)
+      assert.ok(text.includes(id!), path)
+      assert.ok(!text.includes(secret), path)
+    }
+    const pause = await service.request('/admin/queues/api/queues/feedback/pause', '{}', {
+      method: 'PUT',
+      token: operatorToken,
+    })
+    assert.ok(pause.status >= 400, String(pause.status))
+  })
+
+  it('metrics are Prometheus text, and count what was accepted and refused', async () => {
+    await service.submit('/feedbacks', { description: 'x' })
+    await service.post('/feedbacks', {})
+    const { text, headers } = await get('/metrics', `Bearer ${operatorToken}`)
+    assert.match(headers.get('content-type') ?? '', /^text\/plain/)
+    assert.match(text, /^feedback_insights_submissions_total\{operation="create_feedback",result="accepted"\} [1-9]/m)
+    assert.match(text, /^feedback_insights_submissions_total\{operation="create_feedback",result="invalid"\} [1-9]/m)
+    for (const line of text.trim().split('\n')) {
+      assert.match(line, /^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{[^{}]*\})? -?[\d.e+-]+)$/)
+    }
+  })
+
+  it('health and readiness are open', async () => {
+    for (const path of ['/healthz', '/readyz']) {
+      const { status, headers } = await get(path)
+      assert.equal(status, 200, path)
+      assert.match(headers.get('content-type') ?? '', /^application\/json/)
+    }
+  })
+
+  it('the description of the interface is open, and has every operation', async () => {
+    const { status, body } = await get('/openapi.json')
+    assert.equal(status, 200)
+    const paths = Object.keys(body.paths as object)
+    for (const path of [
+      '/feedbacks',
+      '/contacts/identify',
+      '/contacts/purge',
+      '/accounts/identify',
+      '/conversations',
+    ]) {
+      assert.ok(
+        paths.some((known) => known.endsWith(path)),
+        path,
+      )
+    }
+  })
+
+  it('the pages of the description are open, and load nothing from other hosts', async () => {
+    const { status, text, headers } = await get('/docs')
+    assert.equal(status, 200)
+    assert.match(headers.get('content-type') ?? '', /^text\/html/)
+    assert.doesNotMatch(text, /(?:src|href)="(?:https?:)?\/\//)
+  })
+
+  it('workers serve their health and their metrics, and nothing else', async () => {
+    const ask = (path: string): Promise<Response> =>
+      fetch(`${service.workerUrls[0]}${path}`, { headers: { Authorization: `Bearer ${operatorToken}` } })
+    assert.equal((await ask('/healthz')).status, 200)
+    assert.equal((await ask('/api/v1/feedbacks')).status, 404)
+    const metrics = await ask('/metrics')
+    assert.equal(metrics.status, 200)
+    assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
+  })
+
+  it('no other site may ask, and no answer is kept or taken for another type', async () => {
+    const { headers } = await service.post(
+      '/feedbacks',
+      { description: 'x' },
+      { headers: { Origin: 'https://example.com' } },
+    )
+    assert.equal(headers.get('access-control-allow-origin'), null)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+  })
+})

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { JsonObject } from '../../db/contract/json.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const CREATED_AT = '2026-01-01T00:00:00Z'
+const COMPLAINT =
+  'The invoice export is broken. Every invoice export stops at the last page, and support does not answer.'
+
+const isAboutInvoices = (tags: readonly string[]): boolean => tags.some((tag) => /invoice|export/i.test(tag))
+
+describe('tags', () => {
+  let service: Service
+  let count = 0
+  before(async () => {
+    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+  })
+  after(() => service.stop())
+
+  type Tags = { tags: string[] | null; generated: boolean }
+  const tagsOf = async (id: string): Promise<Tags> => {
+    const [row] = await service.sql<Tags[]>`
+      select tags, tags_generated as generated from feedback where id = ${id}`
+    return { ...row! }
+  }
+  const give = async (body: JsonObject): Promise<string> =>
+    (await service.submit('/feedbacks', { description: 'x', ...body })).body.feedback.id
+  const generated = (id: string): Promise<string[]> =>
+    until(`feedback ${id} has tags`, async () => (await tagsOf(id)).tags)
+  const conversationTags = (id: string, wanted: (tags: string[]) => boolean = () => true): Promise<string[]> =>
+    until(`conversation ${id} has its tags`, async () => {
+      const [row] = await service.sql<{ tags: string[] | null }[]>`
+        select tags from conversation where external_id = ${id}`
+      return row?.tags && wanted(row.tags) ? row.tags : undefined
+    })
+  const hasCategory = async (title: string): Promise<boolean> =>
+    (await service.sql`select from feedback_category where title = ${title}`).count === 1
+
+  /** Every tag that something carries has a category, and there is no other. */
+  const assertExactCategories = async (): Promise<void> => {
+    const rows = await service.sql<{ carried: string[]; titles: string[] }[]>`
+      select
+        array(select unnest(tags) from feedback union select unnest(tags) from conversation order by 1) as carried,
+        array(select title from feedback_category order by 1) as titles`
+    assert.deepEqual(rows[0]?.titles, rows[0]?.carried)
+  }
+
+  it('are generated from title and description when none are given', async () => {
+    for (const tags of [undefined, null]) {
+      const id = await give({ description: COMPLAINT, title: 'Billing', ...(tags === null && { tags }) })
+      const found = await generated(id)
+      assert.ok(found.length > 0)
+      assert.ok(isAboutInvoices(found), found.join())
+      assert.equal((await tagsOf(id)).generated, true)
+    }
+  })
+
+  it('are generated from the text of HTML, not from its markup', async () => {
+    const markup = '<div class="blockquote"><span data-marker="zebra">'
+    const found = await generated(await give({ description: `${markup}<p>${COMPLAINT}</p></span></div>` }))
+    assert.ok(found.length > 0)
+    assert.ok(!found.some((tag) => /div|span|class|blockquote|marker|zebra/i.test(tag)), found.join())
+  })
+
+  it('that are given are trimmed, without doubles and blanks, and kept as written', async () => {
+    const id = await give({ tags: ['  Billing ', 'Billing', 'billing', 'Export', '', ' \t', 'Export'] })
+    assert.deepEqual(await tagsOf(id), { tags: ['Billing', 'billing', 'Export'], generated: false })
+  })
+
+  it('are none when an empty list is given', async () => {
+    const id = await give({ description: COMPLAINT, tags: [] })
+    const later = await give({ description: COMPLAINT })
+    await generated(later)
+    assert.deepEqual(await tagsOf(id), { tags: [], generated: false })
+  })
+
+  it('of a conversation come from its incoming messages', async () => {
+    const message = { createdAt: CREATED_AT, contactId: 'c' }
+    const id = `conversation-${++count}`
+    await service.submit('/conversations', {
+      id,
+      source: 'Intercom',
+      createdAt: CREATED_AT,
+      contacts: [{ id: 'c' }],
+      messages: [
+        { ...message, id: '1', incoming: true, content: COMPLAINT },
+        { ...message, id: '2', incoming: false, content: 'Our zebra walks. Each zebra walks. A zebra walks.' },
+      ],
+    })
+    const tags = await conversationTags(id)
+    assert.ok(isAboutInvoices(tags), tags.join())
+    assert.ok(!tags.some((tag) => /zebra/i.test(tag)), tags.join())
+  })
+
+  describe('as categories', () => {
+    it('exist exactly while a feedback carries them', async () => {
+      const record = { source: 'Zendesk', sourceId: `record-${++count}` }
+      const other = { source: 'Zendesk', sourceId: `record-${++count}` }
+      await give({ ...record, tags: ['Alpha', 'Beta'] })
+      await give({ ...other, tags: ['Alpha'] })
+      assert.deepEqual([await hasCategory('Alpha'), await hasCategory('Beta')], [true, true])
+      await give({ ...record, tags: ['Gamma'] })
+      assert.deepEqual([await hasCategory('Alpha'), await hasCategory('Beta')], [true, false])
+      assert.equal(await hasCategory('Gamma'), true)
+      await give({ ...other, tags: [] })
+      assert.equal(await hasCategory('Alpha'), false)
+    })
+
+    it('keep their id while they exist', async () => {
+      await give({ tags: ['Lasting'] })
+      const [before] = await service.sql`select id from feedback_category where title = 'Lasting'`
+      await give({ tags: ['Lasting'] })
+      const rows = await service.sql`select id from feedback_category where title = 'Lasting'`
+      assert.deepEqual(
+        rows.map((row) => row['id']),
+        [before?.['id']],
+      )
+    })
+
+    it('follow generated tags', async () => {
+      for (const tag of await generated(await give({ description: COMPLAINT }))) assert.ok(await hasCategory(tag), tag)
+    })
+
+    it('follow the tags of a conversation when its messages change', async () => {
+      const id = `conversation-${++count}`
+      const submit = (content: string): Promise<unknown> =>
+        service.submit('/conversations', {
+          id,
+          source: 'Intercom',
+          createdAt: CREATED_AT,
+          contacts: [],
+          messages: [{ id: '1', incoming: true, content, createdAt: CREATED_AT }],
+        })
+      await submit(COMPLAINT)
+      const first = await conversationTags(id, isAboutInvoices)
+      for (const tag of first) assert.ok(await hasCategory(tag), tag)
+      await submit('The password reset fails. The password reset page is empty.')
+      const second = await conversationTags(id, (tags) => tags.length > 0 && !isAboutInvoices(tags))
+      for (const tag of second) assert.ok(await hasCategory(tag), tag)
+      await assertExactCategories()
+    })
+  })
+})

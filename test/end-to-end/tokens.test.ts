@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type CommandResult, runCommand } from '../support/command.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const SEEN_WITHIN_MS = 5_000
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/
+
+describe('the commands for workspaces and tokens', () => {
+  let service: Service
+  before(async () => {
+    service = await startService({ apis: 2, environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+  })
+  after(() => service.stop())
+
+  const workspaces = (...words: string[]): Promise<CommandResult> =>
+    runCommand(service, 'db/workspace-command.ts', ...words)
+  const tokens = (...words: string[]): Promise<CommandResult> => runCommand(service, 'db/token-command.ts', ...words)
+  const succeed = async (running: Promise<CommandResult>): Promise<CommandResult> => {
+    const result = await running
+    assert.equal(result.code, 0, result.stderr)
+    return result
+  }
+  const makeToken = async (...words: string[]): Promise<{ id: string; token: string }> => {
+    const { stdout, stderr } = await succeed(tokens('create', ...words))
+    return { id: UUID.exec(stderr)![0], token: stdout.trim() }
+  }
+  const give = (token: string, api = 0): Promise<Answer> =>
+    service.post('/feedbacks', { description: 'x' }, { token, api })
+
+  it('create a workspace, and list it', async () => {
+    await succeed(workspaces('create', 'acme'))
+    const { stdout } = await succeed(workspaces('list'))
+    assert.match(stdout, /\bdefault$/m)
+    assert.match(stdout, /\bacme$/m)
+    const again = await workspaces('create', 'acme')
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, /already/)
+  })
+
+  it('create a token that submits into its workspace, and keep it as a hash alone', async () => {
+    await succeed(workspaces('create', 'submitting'))
+    const { id, token } = await makeToken('--workspace', 'submitting', '--scope', 'submit')
+    assert.match(token, /^fbi_\S{30,}$/)
+    assert.equal((await give(token)).status, 201)
+    const { stdout } = await succeed(tokens('list'))
+    assert.match(stdout, new RegExp(`^${id}  submitting  submit  no expiry$`, 'm'))
+    assert.ok(!stdout.includes(token))
+    const [row] = await service.sql`
+      select count(*)::int as kept from token as t where strpos(to_jsonb(t)::text, ${token}) > 0`
+    assert.equal(row?.['kept'], 0)
+  })
+
+  it('create tokens of every scope, each with its permissions', async () => {
+    const admin = await makeToken('--workspace', 'default', '--scope', 'admin')
+    const operator = await makeToken('--scope', 'operator')
+    const purge = (token: string): Promise<Answer> => service.post('/contacts/purge', { id: 'nobody' }, { token })
+    const metrics = (token: string): Promise<Answer> => service.request('/metrics', undefined, { method: 'GET', token })
+    assert.deepEqual([(await purge(admin.token)).status, (await metrics(admin.token)).status], [404, 401])
+    assert.deepEqual([(await purge(operator.token)).status, (await metrics(operator.token)).status], [403, 200])
+  })
+
+  it('create a token that expires', async () => {
+    const { id, token } = await makeToken('--workspace', 'default', '--scope', 'submit', '--days', '1')
+    assert.equal((await give(token)).status, 201)
+    await service.sql`update token set expires_at = now() - interval '1 second' where id = ${id}`
+    await until('the token has expired', async () => (await give(token)).status === 401, SEEN_WITHIN_MS + 1_000)
+  })
+
+  it('revoke a token, which every API process sees within five seconds', async () => {
+    const { id, token } = await makeToken('--workspace', 'default', '--scope', 'submit')
+    const kept = await makeToken('--workspace', 'default', '--scope', 'submit')
+    for (const api of [0, 1]) assert.equal((await give(token, api)).status, 201)
+    await succeed(tokens('revoke', id))
+    const refused = async (api: number): Promise<boolean> => (await give(token, api)).status === 401
+    await until('both refuse it', async () => (await refused(0)) && (await refused(1)), SEEN_WITHIN_MS + 500)
+    assert.equal((await give(kept.token)).status, 201)
+    assert.match((await succeed(tokens('list'))).stdout, new RegExp(`^${id}  default  submit  revoked `, 'm'))
+    assert.equal((await tokens('revoke', id)).code, 1)
+  })
+
+  it('explain themselves, and refuse what they do not understand', async () => {
+    for (const command of [workspaces, tokens]) {
+      const help = await succeed(command('--help'))
+      assert.match(help.stdout, /^usage: /)
+      for (const words of [[], ['nonsense'], ['create'], ['create', '--nonsense'], ['revoke'], ['delete', 'x']]) {
+        const { code, stderr } = await command(...words)
+        assert.equal(code, 1, words.join(' '))
+        assert.notEqual(stderr, '')
+        assert.doesNotMatch(stderr, /^\s+at /m)
+      }
+    }
+    const unknown = await tokens('create', '--workspace', 'nowhere', '--scope', 'submit')
+    assert.equal(unknown.code, 1)
+    assert.equal(unknown.stdout, '')
+  })
+
+  it('delete a workspace with everything in it, and nothing of another', async () => {
+    await succeed(workspaces('create', 'leaving'))
+    const { token } = await makeToken('--workspace', 'leaving', '--scope', 'submit')
+    const record = { description: 'x', tags: ['Tag'], contact: { email: 'a@example.com' }, project: { name: 'P' } }
+    await service.submit('/feedbacks', record, { token })
+    const stays = await service.submit('/feedbacks', record)
+    assert.equal((await workspaces('delete', 'leaving')).code, 1)
+    await succeed(workspaces('delete', 'leaving', '--yes'))
+    assert.doesNotMatch((await succeed(workspaces('list'))).stdout, /\bleaving$/m)
+    const rows = await service.sql`
+      select workspace_id from feedback union select workspace_id from contact union select workspace_id from submission
+      union select workspace_id from identity_key union select workspace_id from feedback_category
+      except select id from workspace`
+    assert.equal(rows.count, 0)
+    assert.equal((await service.sql`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
+    await until('the token is refused', async () => (await give(token)).status === 401, SEEN_WITHIN_MS + 500)
+  })
+})
