@@ -13,7 +13,7 @@ import { type LauncherConfig, readLauncherConfig } from './db/embedded/launcher-
 import { startPostgres } from './db/embedded/postgres-server.ts'
 import { startRedis } from './db/embedded/redis-server.ts'
 import { httpAddress, type ServerUrls, startMessage } from './db/embedded/start-message.ts'
-import { writeServiceFile } from './db/service-file.ts'
+import { removeServiceFile, writeServiceFile } from './db/service-file.ts'
 
 const FIRST_PORT = 3000
 const READY_WITHIN_MS = 60_000
@@ -78,6 +78,7 @@ async function start(config: LauncherConfig): Promise<void> {
   }
   await migrate(env)
   await startPrograms({ config, env, apiPort })
+  running.defer(() => removeServiceFile(config.DATA_DIR))
   await writeServiceFile(config.DATA_DIR, { url: httpAddress(config.HOST, apiPort.port), ...urls })
   console.log(startMessage({ config, urls, tokens, port: apiPort.port }))
 }

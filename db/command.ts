@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { BadSettings, readSettings } from './contract/settings.ts'
-import { describeFault } from './fault.ts'
+import { describeFault, isUnavailable } from './fault.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
 import { serviceEnvironment } from './service-file.ts'
 
@@ -38,7 +38,11 @@ export const runCommand = async ({
       process.stdout.write(`${usage}\n`)
       return process.exit(0)
     }
-    const settings = readSettings(['DATABASE_URL', 'DATABASE_SCHEMA'], await serviceEnvironment(process.env))
+    const environment = await serviceEnvironment(process.env)
+    if (!environment['DATABASE_URL']) {
+      throw new CommandError('No service runs here: start it with `npm start`, or set DATABASE_URL to its database.')
+    }
+    const settings = readSettings(['DATABASE_URL', 'DATABASE_SCHEMA'], environment)
     const sql = connectPostgres(settings.DATABASE_URL, {
       connections: 1,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -53,8 +57,9 @@ export const runCommand = async ({
     else if (error instanceof BadSettings) say(error.message)
     else if (error instanceof TypeError && 'code' in error) say(`${error.message}\n\n${usage}`)
     else if (error instanceof Error && error.message.startsWith('The database is at migration')) say(error.message)
-    else
-      say(`Postgres failed with ${describeFault(error)}. Is DATABASE_URL right, and has \`bun run migrate\` been run?`)
+    else if (isUnavailable(error)) {
+      say(`Postgres cannot be reached (${describeFault(error)}). Is DATABASE_URL right, and does it run?`)
+    } else say(`Postgres refused with ${describeFault(error)}. Has \`npm run migrate\` been run?`)
     return process.exit(1)
   }
 }

@@ -3,7 +3,7 @@ import { runCommand } from './command.ts'
 import { migrate, readMigrations } from './migrate.ts'
 
 await runCommand({
-  usage: 'usage: bun run migrate\nBrings the database at DATABASE_URL up to this version. Harmless to repeat.',
+  usage: 'usage: npm run migrate\nBrings the database at DATABASE_URL up to this version. Harmless to repeat.',
   options: {},
   run: async ({ sql }) => {
     const applied = await migrate(sql, await readMigrations())

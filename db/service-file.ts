@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export const DEFAULT_DATA_DIR = '.data'
@@ -10,6 +10,9 @@ const pathIn = (dataDir: string): string => join(dataDir, 'service.json')
 
 export const writeServiceFile = (dataDir: string, service: ServiceFile): Promise<void> =>
   writeFile(pathIn(dataDir), `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600 })
+
+/** The service has stopped: commands shall not look for it. */
+export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true })
 
 /**
  * The environment with the connection strings of the service that runs in DATA_DIR, where it has none of its own: so that

@@ -3,10 +3,10 @@ import { CommandError, runCommand } from './command.ts'
 import { makeToken } from './contract/token-format.ts'
 import { addToken, listTokens, revokeToken, type Scope, SCOPES } from './tokens.ts'
 
-const USAGE = `usage: bun run token create --workspace NAME --scope submit|admin [--days N]
-       bun run token create --scope operator [--days N]
-       bun run token list
-       bun run token revoke ID
+const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|admin [--days N]
+       npm run token -- create --scope operator [--days N]
+       npm run token -- list
+       npm run token -- revoke ID
 
 submit    submissions of the workspace
 admin     submissions and purges of the workspace
@@ -32,7 +32,7 @@ await runCommand({
           expiresAt: expiry(values['days']),
         })
         if (added === undefined)
-          throw new CommandError('There is no workspace of this name. See: bun run workspace list')
+          throw new CommandError('There is no workspace of this name. See: npm run workspace -- list')
         process.stderr.write(`token ${added}, shown this once:\n`)
         return print(token)
       }
@@ -46,7 +46,7 @@ await runCommand({
       case 'revoke': {
         if (id === undefined) throw new CommandError(USAGE)
         if (!(await revokeToken(sql, id)))
-          throw new CommandError('There is no live token with this id. See: bun run token list')
+          throw new CommandError('There is no live token with this id. See: npm run token -- list')
         return print('revoked; every API process refuses it within 5 seconds')
       }
       case undefined:

@@ -23,7 +23,7 @@ export const addToken = async (
 ): Promise<string | undefined> => {
   const [row] = await sql<{ id: string }[]>`
     insert into token (id, workspace_id, hash, scopes, expires_at)
-    select gen_random_uuid(), w.id, ${tokenHash(token.token)}, ${sql.array([...token.scopes])}::text[], ${token.expiresAt}
+    select gen_random_uuid(), w.id, ${tokenHash(token.token)}, ${[...token.scopes]}::text[], ${token.expiresAt}
     from (select 1) as one left join workspace as w on w.name = ${token.workspace}
     where w.id is not null or ${token.workspace}::text is null
     returning id`

@@ -2,9 +2,9 @@ import process from 'node:process'
 import { CommandError, runCommand } from './command.ts'
 import { createWorkspace, deleteWorkspace, listWorkspaces } from './workspaces.ts'
 
-const USAGE = `usage: bun run workspace create NAME
-       bun run workspace list
-       bun run workspace delete NAME --yes
+const USAGE = `usage: npm run workspace -- create NAME
+       npm run workspace -- list
+       npm run workspace -- delete NAME --yes
 
 A workspace is one customer of the service; all data belongs to exactly one.
 delete ends its tokens and removes everything in it; --yes confirms that.`

@@ -5,7 +5,8 @@ import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
 
 /**
  * The kinds of field that the interface knows. Every message says what was expected, as the rest of a sentence that begins
- * with the path and "must be"; none quotes the value.
+ * with the path and "must be"; none quotes the value. The metadata says in JSON Schema what a function checks; validation
+ * never looks at it.
  */
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
@@ -13,13 +14,18 @@ export const number = v.pipe(v.number('a number'), v.finite('a finite number'))
 export const dateTime = v.pipe(
   text,
   v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),
+  v.metadata({ format: 'date-time' }),
 )
 
 const isShort = (value: string): boolean =>
   value.length <= MAX_IDENTIFIER_CHARACTERS || [...value].length <= MAX_IDENTIFIER_CHARACTERS
 
 /** Names, emails, domains, sources: may be empty. */
-export const shortText = v.pipe(text, v.check(isShort, `at most ${MAX_IDENTIFIER_CHARACTERS} characters long`))
+export const shortText = v.pipe(
+  text,
+  v.check(isShort, `at most ${MAX_IDENTIFIER_CHARACTERS} characters long`),
+  v.metadata({ maxLength: MAX_IDENTIFIER_CHARACTERS }),
+)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -48,5 +54,6 @@ export const openObject = (known: v.ObjectEntries) => {
         })
       }
     }),
+    v.metadata({ known: schema }),
   )
 }

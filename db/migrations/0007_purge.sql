@@ -19,7 +19,8 @@ begin
   );
   perform count_tags(ws, jsonb_object_agg(t.title, -t.uses))
   from (
-    select title, count(*) as uses from feedback, unnest(tags) as title where workspace_id = ws and id = any (doomed) group by title
+    select g.title, count(*) as uses from feedback as k, unnest(k.tags) as g (title)
+    where k.workspace_id = ws and k.id = any (doomed) group by g.title
   ) as t
   having count(*) > 0;
   insert into superseded_reference (
@@ -96,7 +97,8 @@ begin
   );
   perform count_tags(ws, jsonb_object_agg(t.title, -t.uses))
   from (
-    select title, count(*) as uses from conversation, unnest(tags) as title where workspace_id = ws and id = any (doomed) group by title
+    select g.title, count(*) as uses from conversation as k, unnest(k.tags) as g (title)
+    where k.workspace_id = ws and k.id = any (doomed) group by g.title
   ) as t
   having count(*) > 0;
   delete from unresolved_reference as u using message as m

@@ -5,13 +5,14 @@ import * as fc from 'fast-check'
 import type { SubmissionJob } from '../../db/contract/job.ts'
 import { hashKeyFrom } from '../../db/contract/own-id.ts'
 import { isUnavailable } from '../../db/fault.ts'
-import type { Sql } from '../../db/postgres.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { type Rows, store } from '../../db/store.ts'
 import { rowsOf, type StoredJob } from '../../worker/rows.ts'
 import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { testServers } from '../support/servers.ts'
 import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
@@ -49,14 +50,14 @@ const batchesOf = (rows: readonly Rows[], { order, twice, sizes }: Schedule): Ro
 
 /** A delivery whose connection dies is delivered again, as a queue does. */
 const deliver = async (sql: Sql, batch: readonly Rows[], dies: boolean): Promise<void> => {
-  const stored = store(sql, batch)
   if (dies) {
     await Promise.all([
-      stored.catch((error: unknown) => assert.ok(isUnavailable(error), String(error))),
+      store(sql, batch).catch((error: unknown) => assert.ok(isUnavailable(error), String(error))),
       sql`
         select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = current_setting('application_name') and query like 'select id, state from store(%'
-          and pid <> pg_backend_pid()`.catch((error: unknown) => assert.ok(isUnavailable(error), String(error))),
+        where application_name = current_setting('application_name') and state = 'active' and pid <> pg_backend_pid()`.catch(
+        (error: unknown) => assert.ok(isUnavailable(error), String(error)),
+      ),
     ])
   }
   for (;;) {
@@ -73,12 +74,21 @@ const deliver = async (sql: Sql, batch: readonly Rows[], dies: boolean): Promise
 describe('whoever processes it, in whatever order', () => {
   let alone: TestSchema
   let together: TestSchema
+  let workers: Sql
 
   before(async () => {
     alone = await freshSchema(1)
-    together = await freshSchema(WORKERS + 2)
+    together = await freshSchema(1)
+    // A pool of its own, so that killers hit workers only, and none of another test.
+    workers = connectPostgres(testServers().databaseUrl, {
+      connections: WORKERS,
+      statementTimeoutMs: 60_000,
+      applicationName: `worker-of-${together.name}`,
+      schema: together.name,
+    })
   })
   after(async () => {
+    await workers.end({ timeout: 5 })
     await alone.drop()
     await together.drop()
   })
@@ -102,7 +112,7 @@ describe('whoever processes it, in whatever order', () => {
         await Promise.all(
           Array.from({ length: WORKERS }, async (_, worker) => {
             for (let index = worker; index < batches.length; index += WORKERS) {
-              await deliver(together.sql, batches[index]!, schedule.killed[index] === 0)
+              await deliver(workers, batches[index]!, schedule.killed[index] === 0)
             }
           }),
         )

@@ -17,7 +17,7 @@ describe('a feedback', () => {
   const next = (): string => `id-${++count}`
 
   /** Submits a feedback; the answer has to name whom the stored row names. */
-  const give = async (body: JsonObject): Promise<Links & { id: string }> => {
+  const give = async (body: object): Promise<Links & { id: string }> => {
     const { feedback } = (await service.submit('/feedbacks', { description: 'x', ...body })).body
     const links = await linksOf(feedback.id)
     assert.equal(feedback.customerId ?? null, links.contact)

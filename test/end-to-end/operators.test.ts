@@ -54,7 +54,7 @@ describe('what is outside the base path', () => {
       ]
       for (const authorization of refused) {
         const answer = await get(path, authorization)
-        assert.equal(answer.status, 401, authorization)
+        assert.equal(answer.status, 401, authorization ?? 'no header')
         assert.equal(typeof answer.body.error, 'string')
         assert.match(answer.headers.get('www-authenticate') ?? '', /Basic/)
         assert.ok(answer.headers.get('x-request-id'))

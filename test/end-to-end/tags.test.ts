@@ -24,8 +24,10 @@ describe('tags', () => {
       select tags, tags_generated as generated from feedback where id = ${id}`
     return { ...row! }
   }
-  const give = async (body: JsonObject): Promise<string> =>
-    (await service.submit('/feedbacks', { description: 'x', ...body })).body.feedback.id
+  const give = async (body: JsonObject): Promise<string> => {
+    const answer = await service.submit('/feedbacks', { description: 'x', ...body })
+    return answer.body.feedback.id as string
+  }
   const generated = (id: string): Promise<string[]> =>
     until(`feedback ${id} has tags`, async () => (await tagsOf(id)).tags)
   const conversationTags = (id: string, wanted: (tags: string[]) => boolean = () => true): Promise<string[]> =>
@@ -109,12 +111,12 @@ describe('tags', () => {
 
     it('keep their id while they exist', async () => {
       await give({ tags: ['Lasting'] })
-      const [before] = await service.sql`select id from feedback_category where title = 'Lasting'`
+      const [first] = await service.sql<{ id: string }[]>`select id from feedback_category where title = 'Lasting'`
       await give({ tags: ['Lasting'] })
-      const rows = await service.sql`select id from feedback_category where title = 'Lasting'`
+      const rows = await service.sql<{ id: string }[]>`select id from feedback_category where title = 'Lasting'`
       assert.deepEqual(
-        rows.map((row) => row['id']),
-        [before?.['id']],
+        rows.map(({ id }) => id),
+        [first?.id],
       )
     })
 

@@ -83,7 +83,7 @@ describe('unflattening', () => {
   })
 
   describe('and propagating', () => {
-    const rawData = async (conversation: JsonObject, messages: JsonObject[]): Promise<unknown[]> => {
+    const rawData = async (conversation: object, messages: object[]): Promise<unknown[]> => {
       const id = next()
       const common = { source: 'Intercom', createdAt: CREATED_AT, contacts: [] }
       const full = messages.map((message, index) => ({
@@ -94,10 +94,10 @@ describe('unflattening', () => {
         ...message,
       }))
       await service.submit('/conversations', { id, ...common, ...conversation, messages: full })
-      const rows = await service.sql`
-        select m.raw_data from message as m join conversation as v on v.id = m.conversation_id
+      const rows = await service.sql<{ data: unknown }[]>`
+        select m.raw_data as data from message as m join conversation as v on v.id = m.conversation_id
         where v.external_id = ${id} order by m.external_id`
-      return rows.map((row) => row['raw_data'])
+      return rows.map(({ data }) => data)
     }
 
     it('gives each message the properties of its conversation, under its own', async () => {

@@ -3,7 +3,7 @@ import type { FeedbackRecord } from '../../db/contract/feedback-record.ts'
 import { comparableDomain, comparableName, ownId, type Realm } from '../../db/contract/own-id.ts'
 import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, type Profile } from './profile.ts'
-import { findOrOpen, linkAwaiting, openRegister, type Register } from './register.ts'
+import { type Claims, findOrOpen, giveOwnId, linkAwaiting, openRegister, type Register } from './register.ts'
 
 /** What a name means now: an account, or whatever account a domain means at the time of asking. */
 type NameMeaning =
@@ -25,9 +25,9 @@ export const openAccounts = (realm: Realm): Accounts => ({
   byName: new Map(),
 })
 
-type Identified = { record: AccountRecord; source: string; number: number }
+type Identified = { record: AccountRecord; source: string; number: number; claims: Claims }
 
-export const identifyAccount = (accounts: Accounts, { record, source, number }: Identified): Profile => {
+export const identifyAccount = (accounts: Accounts, { record, source, number, claims }: Identified): Profile => {
   const profile = findOrOpen(accounts, ownId(accounts.realm, 'account_external', record.id), number)
   if (!accounts.byExternalId.has(record.id)) {
     accounts.byExternalId.set(record.id, { source, profile })
@@ -37,8 +37,8 @@ export const identifyAccount = (accounts: Accounts, { record, source, number }: 
   identify(profile, values, number)
   const domain = comparableDomain((values.columns['domain'] ?? '') as string)
   const name = comparableName((values.columns['name'] ?? '') as string)
-  if (domain !== undefined) claimDomain(accounts, domain, profile)
-  if (name !== undefined) claimName(accounts, name, profile)
+  if (domain !== undefined) claims.set(`domain ${domain}`, () => claimDomain(accounts, domain, profile))
+  if (name !== undefined) claims.set(`name ${name}`, () => claimName(accounts, name, profile))
   return profile
 }
 
@@ -46,6 +46,7 @@ export const identifyAccount = (accounts: Accounts, { record, source, number }: 
 const claimDomain = (accounts: Accounts, domain: string, claimant: Profile): void => {
   const meant = accounts.byDomain.get(domain)
   if (meant && !meant.claimed) absorb(claimant, meant.profile)
+  giveOwnId(accounts, ownId(accounts.realm, 'account_domain', domain), claimant)
   accounts.byDomain.set(domain, { profile: claimant, claimed: true })
 }
 
@@ -53,6 +54,7 @@ const claimDomain = (accounts: Accounts, domain: string, claimant: Profile): voi
 const claimName = (accounts: Accounts, name: string, claimant: Profile): void => {
   const meant = accounts.byName.get(name)
   if (meant?.kind === 'anonymous') absorb(claimant, meant.profile)
+  giveOwnId(accounts, ownId(accounts.realm, 'account_name', name), claimant)
   accounts.byName.set(name, { kind: 'claimed', profile: claimant })
 }
 
@@ -99,6 +101,8 @@ const findOrCreateByName = (accounts: Accounts, name: string, number: number): P
 const linkName = (accounts: Accounts, name: string, domain: string): void => {
   const meant = accounts.byName.get(name)
   if (meant?.kind === 'claimed') return
-  if (meant?.kind === 'anonymous') absorb(accounts.byDomain.get(domain)!.profile, meant.profile)
+  const { profile } = accounts.byDomain.get(domain)!
+  if (meant?.kind === 'anonymous') absorb(profile, meant.profile)
+  giveOwnId(accounts, ownId(accounts.realm, 'account_name', name), profile)
   accounts.byName.set(name, { kind: 'linked', domain })
 }

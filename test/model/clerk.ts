@@ -7,7 +7,7 @@ import { identifyContact, openContacts, type Contacts } from './contacts.ts'
 import { submitConversation, type Conversation } from './conversations.ts'
 import { createFeedback, type Feedback } from './feedbacks.ts'
 import type { Profile } from './profile.ts'
-import { openRegister, type Register } from './register.ts'
+import { type Claims, openRegister, type Register } from './register.ts'
 
 /** One careful clerk, who keeps the files of one workspace and takes in one submission after the other. */
 export interface Clerk {
@@ -30,35 +30,37 @@ export const openClerk = (realm: Realm): Clerk => ({
 /** @throws Error for a purge: those are not modelled. */
 export const takeIn = (clerk: Clerk, job: SubmissionJob): void => {
   const { number } = job
+  const claims: Claims = new Map()
   switch (job.operation) {
     case 'create_feedback':
       createFeedback(clerk, job)
       break
     case 'identify_contact':
-      identifyWithAccount(clerk, { record: job.body, defaultSource: DEFAULT_SOURCE, number })
+      identifyWithAccount(clerk, { record: job.body, defaultSource: DEFAULT_SOURCE, number, claims })
       break
     case 'identify_account':
-      identifyAccount(clerk.accounts, { record: job.body, source: DEFAULT_SOURCE, number })
+      identifyAccount(clerk.accounts, { record: job.body, source: DEFAULT_SOURCE, number, claims })
       break
     case 'submit_conversation':
       submitConversation(clerk, job, (record) =>
-        identifyWithAccount(clerk, { record, defaultSource: job.body.source, number }),
+        identifyWithAccount(clerk, { record, defaultSource: job.body.source, number, claims }),
       )
       break
     case 'purge_contact':
       throw new Error('The model has no purge')
   }
+  for (const claim of claims.values()) claim()
 }
 
-type Identified = { record: ContactRecord; defaultSource: string; number: number }
+type Identified = { record: ContactRecord; defaultSource: string; number: number; claims: Claims }
 
 /** A contact record without an account leaves the contact's account as it is. */
 const identifyWithAccount = ({ contacts, accounts }: Clerk, identified: Identified): Profile => {
-  const { record, defaultSource, number } = identified
+  const { record, defaultSource, number, claims } = identified
   const contact = identifyContact(contacts, identified)
   if (record.account != null) {
     const source = record.source ?? defaultSource
-    contact.account = identifyAccount(accounts, { record: record.account, source, number })
+    contact.account = identifyAccount(accounts, { record: record.account, source, number, claims })
   }
   return contact
 }

@@ -3,7 +3,7 @@ import type { FeedbackRecord } from '../../db/contract/feedback-record.ts'
 import { comparableEmail, comparableName, ownId, type Realm } from '../../db/contract/own-id.ts'
 import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, type Profile } from './profile.ts'
-import { findOrOpen, linkAwaiting, openRegister, type Register } from './register.ts'
+import { type Claims, findOrOpen, giveOwnId, linkAwaiting, openRegister, type Register } from './register.ts'
 
 export interface Contacts extends Register {
   readonly realm: Realm
@@ -26,10 +26,13 @@ export const findContact = (contacts: Contacts, externalId: string, preferredSou
   return sources?.get(preferredSource) ?? sources?.values().next().value
 }
 
-type Identified = { record: ContactRecord; defaultSource: string; number: number }
+type Identified = { record: ContactRecord; defaultSource: string; number: number; claims: Claims }
 
 /** Whom a contact record means: in its source, or else the oldest of all sources. Created if there is none. */
-export const findOrCreateIdentified = (contacts: Contacts, { record, defaultSource, number }: Identified): Profile => {
+export const findOrCreateIdentified = (
+  contacts: Contacts,
+  { record, defaultSource, number }: Omit<Identified, 'claims'>,
+): Profile => {
   const sources = contacts.byExternalId.get(record.id) ?? new Map<string, Profile>()
   contacts.byExternalId.set(record.id, sources)
   const found = record.source == null ? sources.values().next().value : sources.get(record.source)
@@ -49,7 +52,7 @@ export const identifyContact = (contacts: Contacts, identified: Identified): Pro
   const values = identifiedValues(record, 'contact')
   identify(profile, values, number)
   const email = comparableEmail((values.columns['email'] ?? '') as string)
-  if (email !== undefined) claimEmail(contacts, email, profile)
+  if (email !== undefined) identified.claims.set(`email ${email}`, () => claimEmail(contacts, email, profile))
   return profile
 }
 
@@ -57,6 +60,7 @@ export const identifyContact = (contacts: Contacts, identified: Identified): Pro
 const claimEmail = (contacts: Contacts, email: string, claimant: Profile): void => {
   const meant = contacts.byEmail.get(email)
   if (meant && !meant.claimed) absorb(claimant, meant.profile)
+  giveOwnId(contacts, ownId(contacts.realm, 'contact_email', email), claimant)
   contacts.byEmail.set(email, { profile: claimant, claimed: true })
 }
 

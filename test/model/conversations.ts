@@ -34,10 +34,12 @@ export const submitConversation = (
   conversations.set(id, conversation)
   conversation.record = body
 
-  const records = withoutDoubles(body.contacts, ({ source, id: named }) => JSON.stringify([source ?? null, named]))
-  // Of two elements with one external id, the one that names a source is known first, wherever it stands.
-  for (const record of records) {
-    if (record.source != null) findOrCreateIdentified(contacts, { record, defaultSource: body.source, number })
+  const records = withoutDoubles(sourced(body.contacts), ({ source, id: named }) =>
+    JSON.stringify([source ?? null, named]),
+  )
+  // Keys of one moment come up in the order of their sources.
+  for (const record of records.toSorted((a, b) => ((a.source ?? '') < (b.source ?? '') ? -1 : 1))) {
+    findOrCreateIdentified(contacts, { record, defaultSource: body.source, number })
   }
   const present = new Map<string, Profile>()
   for (const record of records) {
@@ -61,6 +63,13 @@ export const submitConversation = (
     return known ? { profile: known } : awaitExternalId(contacts, contactId)
   }
 }
+
+/** Without a source it is the element of the same id that has one, the last of them. */
+const sourced = (records: readonly ContactRecord[]): ContactRecord[] =>
+  records.map((record) => {
+    const named = records.findLast(({ id, source }) => id === record.id && source != null)
+    return record.source == null && named ? { ...record, source: named.source } : record
+  })
 
 /** The later one wins as a whole, and takes the later place. */
 const withoutDoubles = <T>(elements: readonly T[], keyOf: (element: T) => string): T[] => {

@@ -44,7 +44,8 @@ const tablesOf = (clerks: readonly Clerk[]): Tables => {
 
 const idOf = (profile: Profile | null): string | null => (profile ? current(profile).id : null)
 
-const present = (profiles: Iterable<Profile>): Profile[] => [...profiles].filter(({ absorbedBy }) => !absorbedBy)
+const present = (profiles: Iterable<Profile>): Profile[] =>
+  [...new Set(profiles)].filter(({ absorbedBy }) => !absorbedBy)
 
 const contactRows = ({ contacts }: Clerk) =>
   present(contacts.profiles.values()).map((contact) => ({

@@ -20,6 +20,14 @@ export const findOrOpen = (register: Register, id: string, number: number): Prof
   return profile
 }
 
+/** Claims of one submission, by what is claimed: of several on the same the last counts, as if it were the only one. */
+export type Claims = Map<string, () => void>
+
+/** A key that never stood for anybody of its own belongs to whoever had it first, and so does its own id. */
+export const giveOwnId = (register: Register, id: string, profile: Profile): void => {
+  if (!register.profiles.has(id)) register.profiles.set(id, profile)
+}
+
 export const findByOwnId = (register: Register, id: string): Profile | undefined =>
   register.profiles.get(asOwnId(id) ?? '')
 

@@ -39,7 +39,7 @@ const contentOf = async ({ redis }: Pick<Place, 'redis'>, key: string): Promise<
     case 'set':
       return redis.smembers(key)
     case 'zset':
-      return redis.zrange(key, 0, -1)
+      return redis.zrange(key, '0', '-1')
     case 'stream':
       return redis.xrange(key, '-', '+')
     default:

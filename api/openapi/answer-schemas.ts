@@ -1,0 +1,116 @@
+import type { Operation } from '../../db/contract/job.ts'
+import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
+import { MAX_REPORTED_PROBLEMS } from '../../db/contract/limits.ts'
+import type { Receipt, SubmissionState } from '../../db/receipts.ts'
+
+const OPERATIONS: Readonly<Record<Operation, string>> = {
+  create_feedback: 'POST /feedbacks',
+  identify_contact: 'POST /contacts/identify',
+  identify_account: 'POST /accounts/identify',
+  submit_conversation: 'POST /conversations',
+  purge_contact: 'POST /contacts/purge',
+}
+
+const STATES: Readonly<Record<SubmissionState, string>> = {
+  queued: 'waits to be processed',
+  applied: 'is stored',
+  superseded: 'a later submission had replaced the record by then; what it says about others took effect',
+  purged: 'not stored, because a later purge removed what it concerns',
+  dead: 'set aside with a reason; operators can have it processed again',
+}
+
+/** The values of an enumeration and, in its description, what each means. */
+const enumeration = (about: string, meanings: Readonly<Record<string, string>>): JsonObject => ({
+  type: 'string',
+  enum: Object.keys(meanings),
+  description: `${about} ${Object.entries(meanings)
+    .map(([value, meaning]) => `\`${value}\`: ${meaning}`)
+    .join('; ')}.`,
+})
+
+export const submissionState = enumeration('What became of the submission.', STATES)
+
+const object = (description: string, properties: JsonObject, required = Object.keys(properties)): JsonObject => ({
+  type: 'object',
+  description,
+  ...(required.length > 0 && { required }),
+  properties,
+})
+const text = (description: string, more: JsonObject = {}): JsonObject => ({ type: 'string', description, ...more })
+const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
+
+/** Counted in the type, so that a member that is new in a receipt is missed here. */
+const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
+  id: text('The id that came in `Submission-Id`.', { format: 'uuid' }),
+  operation: enumeration('Which operation it was.', OPERATIONS),
+  state: submissionState,
+  attempts: { type: 'integer', minimum: 0, description: 'How often processing was begun.' },
+  acceptedAt: text('When it was accepted.', { format: 'date-time' }),
+  finishedAt: {
+    type: ['string', 'null'],
+    format: 'date-time',
+    description: 'When processing ended; null while it is queued.',
+  },
+  error: { type: ['string', 'null'], description: 'Why it is dead, without personal data; null otherwise.' },
+  counts: {
+    type: 'object',
+    additionalProperties: { type: 'integer', minimum: 0 },
+    description: 'Of a purge that has ended: how many rows it removed, by table.',
+  },
+}
+
+/** What is answered. Requests have schemas that validate them; answers are described here. */
+export const ANSWER_SCHEMAS: JsonObject = {
+  FeedbackCreated: object('The feedback as it will be stored.', {
+    feedback: { ...reference('Feedback'), description: 'The record.' },
+  }),
+  Feedback: object(
+    'A feedback record. Members without a value are left out.',
+    {
+      id: text('Id of the record; the same whenever the same source and `sourceId` are submitted.'),
+      description: text('The text as it was submitted.'),
+      customerId: text('Own id of the contact who gave the feedback.'),
+      projectId: text('Own id of the project that it is about.'),
+      rating: { type: 'number', description: 'The score as it was submitted.' },
+      sourceId: text('What the record is called in its source.'),
+      sourceData: {
+        type: 'object',
+        additionalProperties: true,
+        description: 'The source data, unflattened if that was asked for.',
+      },
+    },
+    ['id', 'description'],
+  ),
+  Success: object('The submission was accepted.', {
+    success: { type: 'boolean', description: 'Always true: whatever is not accepted has another status.' },
+  }),
+  SubmissionFound: object('The receipt of a submission.', {
+    submission: { ...reference('Receipt'), description: 'The receipt.' },
+  }),
+  Receipt: object(
+    'What became of an accepted submission. Nothing in it is personal.',
+    RECEIPT,
+    Object.keys(RECEIPT).filter((name) => name !== 'counts'),
+  ),
+  Error: object('Why the request was turned away.', { error: text('A sentence for people; programs go by the status.') }),
+  ValidationError: object('Everything that is wrong with the request.', {
+    error: {
+      type: 'array',
+      minItems: 1,
+      maxItems: MAX_REPORTED_PROBLEMS,
+      items: reference('Problem'),
+      description: `All problems at once, up to ${MAX_REPORTED_PROBLEMS}.`,
+    },
+  }),
+  Problem: object('One thing that is wrong.', {
+    message: text('Where it is and what was expected there. Never repeats the value.'),
+    path: text(
+      'Members that lead there, with dots between, such as `messages.0.createdAt`; the name of a header if it is one; empty ' +
+        'for the body as a whole.',
+    ),
+  }),
+  Alive: object('The process runs.', { alive: { type: 'boolean', description: 'Always true.' } }),
+  Ready: object('Whether requests can be served.', {
+    ready: { type: 'boolean', description: 'True if Redis and Postgres answer and the process is not shutting down.' },
+  }),
+}

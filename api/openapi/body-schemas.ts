@@ -1,0 +1,101 @@
+import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema'
+import * as v from 'valibot'
+import { accountRecord, contactRecord } from '../../db/contract/contact-record.ts'
+import { conversationRecord } from '../../db/contract/conversation-record.ts'
+import { feedbackRecord } from '../../db/contract/feedback-record.ts'
+import { freeObject } from '../../db/contract/fields.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../db/contract/json.ts'
+import { purgeRequest } from '../../db/contract/purge-request.ts'
+import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
+
+const feedback = feedbackRecord.pipe[2].entries
+const conversation = conversationRecord.pipe[2].entries
+
+/** The schemas that validate request bodies, and the parts of them that are worth a name. */
+export const BODIES = {
+  FeedbackSubmission: feedbackRecord,
+  ContactReference: feedback.contact.wrapped,
+  AccountReference: feedback.account.wrapped,
+  ProjectReference: feedback.project.wrapped,
+  ContactRecord: contactRecord,
+  AccountRecord: accountRecord,
+  PurgeRequest: purgeRequest,
+  Conversation: conversationRecord,
+  Message: conversation.messages.pipe[0].item,
+} as const
+export type BodyName = keyof typeof BODIES
+
+/** The one check that spans members, which JSON Schema says with words of its own. */
+const SPANNING: Partial<Record<BodyName, JsonObject>> = {
+  PurgeRequest: {
+    anyOf: [
+      { required: ['id'], properties: { id: { type: 'string' } } },
+      { required: ['email'], properties: { email: { type: 'string', pattern: '\\S' } } },
+    ],
+  },
+}
+
+/** The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, each member with its description. */
+export const bodySchemas = (): JsonObject => {
+  const converted = toJsonSchemaDefs(BODIES, CONVERSION) as unknown as Record<BodyName, JsonObject>
+  return Object.fromEntries(
+    Object.entries(converted).map(([name, schema]) => [
+      name,
+      { ...described(schema, name), ...SPANNING[name as BodyName] },
+    ]),
+  )
+}
+
+/**
+ * Whatever cannot be converted throws, so a new kind of field is noticed. What is ignored here is said by metadata beside it
+ * (`fields.ts`) or needs no saying: JSON has no infinite numbers.
+ */
+const CONVERSION: ConversionConfig = {
+  target: 'draft-2020-12',
+  // An object's pipe begins with anything and ends with the object. Nothing is transformed, so that is the input as well.
+  typeMode: 'output',
+  errorMode: 'throw',
+  ignoreActions: ['check', 'raw_check', 'finite'],
+  overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  overrideSchema: ({ valibotSchema, jsonSchema }) => {
+    if (valibotSchema === freeObject) return { type: 'object', additionalProperties: true }
+    return valibotSchema.type === 'nullish' ? nullable(jsonSchema) : undefined
+  },
+  overrideAction: ({ valibotAction, jsonSchema }) => {
+    const known = valibotAction.type === 'metadata' && 'known' in jsonSchema ? jsonSchema['known'] : undefined
+    return known === undefined ? undefined : openObject(known as v.GenericSchema)
+  },
+}
+
+type Converted = ReturnType<typeof toJsonSchema>
+
+/** Shorter than a choice between the type and null, and what code generators understand best. */
+const nullable = (choice: Converted): Converted | undefined => {
+  const [inner] = choice.anyOf ?? []
+  if (typeof inner !== 'object' || typeof inner.type !== 'string') return undefined
+  return { ...inner, type: [inner.type, 'null'] }
+}
+
+const openObject = (known: v.GenericSchema): Converted => {
+  const { $schema: _, ...schema } = toJsonSchema(known, CONVERSION)
+  return { ...schema, additionalProperties: true }
+}
+
+const described = (schema: JsonObject, path: string): JsonObject => {
+  const description = FIELD_DESCRIPTIONS[path]
+  const { properties, required, ...rest } = schema
+  return {
+    ...(description !== undefined && { description }),
+    ...rest,
+    ...(Array.isArray(required) && required.length > 0 && { required }),
+    ...(isJsonObject(properties) && { properties: describedMembers(properties, path) }),
+  }
+}
+
+const describedMembers = (members: JsonObject, path: string): JsonObject =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, member]): [string, JsonValue] => [
+      name,
+      isJsonObject(member) ? described(member, `${path}.${name}`) : member,
+    ]),
+  )

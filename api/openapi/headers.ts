@@ -1,0 +1,74 @@
+import type { JsonObject } from '../../db/contract/json.ts'
+import { submissionState } from './answer-schemas.ts'
+
+const header = (description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({ description, schema })
+
+/** Headers of answers, each described once. */
+export const RESPONSE_HEADERS = {
+  'X-Request-Id': header('Id of the request: the one that it came with, if that has a sane form, else a new one.'),
+  'Submission-Id': header('Id of the accepted submission, good for `GET /submissions/{id}`.', {
+    type: 'string',
+    format: 'uuid',
+  }),
+  'Submission-State': header('Sent when waiting was asked for: the state at the time of the answer.', submissionState),
+  'Preference-Applied': header('Sent as `wait` when the submission was finished before the time was over.', {
+    const: 'wait',
+  }),
+  'RateLimit-Policy': header(
+    'Sent where a limit holds: its name, how many submissions it allows (`q`) and in how many seconds (`w`), such as ' +
+      '`"submit_conversation";q=10;w=60`.',
+  ),
+  RateLimit: header(
+    'Sent where a limit holds: how many submissions remain (`r`) and in how many seconds the next one comes back (`t`), such ' +
+      'as `"submit_conversation";r=9;t=60`.',
+  ),
+  'Retry-After': header('Whole seconds after which to try again.', { type: 'integer', minimum: 1 }),
+  'WWW-Authenticate': header('How to authenticate.'),
+  Allow: header('The methods that the path takes.'),
+} as const satisfies Readonly<Record<string, JsonObject>>
+export type ResponseHeader = keyof typeof RESPONSE_HEADERS
+
+/** References to headers, as the `headers` of a response. */
+export const headersOf = (names: readonly ResponseHeader[]): JsonObject =>
+  Object.fromEntries(
+    (['X-Request-Id', ...names] as const).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )
+
+const requestHeader = (name: string, description: string, schema: JsonObject): JsonObject => ({
+  name,
+  in: 'header',
+  description,
+  schema: { type: 'string', ...schema },
+})
+
+// Without examples: a page that lets people try requests would send them along.
+export const PARAMETERS = {
+  IdempotencyKey: requestHeader(
+    'Idempotency-Key',
+    'Makes repeating harmless: for 24 hours the same key with the same body gets the first answer again, without being ' +
+      'applied twice or counted against a limit. Keys belong to a workspace and an operation.',
+    { pattern: '^[\\x21-\\x7e]{1,255}$' },
+  ),
+  Prefer: requestHeader(
+    'Prefer',
+    'With `wait=N` the answer comes when the submission is finished or N seconds, at most 30, are over; the status stays the ' +
+      'same, and `Submission-State` tells which. Generated tags are not waited for. Other preferences are ignored.',
+    {},
+  ),
+  ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {
+    enum: ['gzip', 'identity'],
+  }),
+  RequestId: requestHeader('X-Request-Id', 'An id of yours for the request, which the answer and our logs will carry.', {
+    pattern: '^[A-Za-z0-9._:-]{1,128}$',
+  }),
+  SubmissionId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id that an answer carried in `Submission-Id`.',
+    schema: { type: 'string', format: 'uuid' },
+  },
+} as const satisfies Readonly<Record<string, JsonObject>>
+
+export const parametersOf = (names: readonly (keyof typeof PARAMETERS)[]): JsonObject[] =>
+  names.map((name) => ({ $ref: `#/components/parameters/${name}` }))

@@ -1,0 +1,178 @@
+import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES, MAX_PROPAGATED_BYTES } from '../../db/contract/limits.ts'
+import { type Refusal, refusalResponse, unforeseenResponse } from '../refusal.ts'
+import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
+
+type Turned = {
+  description: string
+  /** Each way to come to this answer, by a name for its example. */
+  examples: Readonly<Record<string, Refusal>>
+  also?: readonly ResponseHeader[]
+}
+
+const invalid = (message: string, path: string) => ({ message, path })
+const unavailable = (why: Extract<Refusal, { refused: 'unavailable' }>['why']): Refusal => ({
+  refused: 'unavailable',
+  why,
+})
+const tooLarge = (maxBytes: number): Refusal => ({ refused: 'too-large', maxBytes })
+
+/** Status, headers and bodies are not said here: they come from `refusalResponse`, which answers real requests. */
+const TURNED_AWAY = {
+  Invalid: {
+    description: 'The body, or the header `Idempotency-Key`, is not valid. Every problem is listed.',
+    examples: {
+      'members that are not valid': {
+        refused: 'invalid',
+        problems: [
+          invalid('id is required', 'id'),
+          invalid('rating must be a finite number', 'rating'),
+          invalid(
+            'createdAt must be an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z',
+            'createdAt',
+          ),
+        ],
+      },
+      'a header that is not valid': {
+        refused: 'invalid',
+        problems: [
+          invalid('The header Idempotency-Key must be 1 to 255 visible ASCII characters', 'Idempotency-Key'),
+        ],
+      },
+    },
+  },
+  Unauthenticated: {
+    description: 'No token, or one that is malformed, unknown, expired or revoked.',
+    examples: { 'no valid token': { refused: 'unauthenticated' } },
+  },
+  MayNotSubmit: {
+    description: 'The token is valid, but not made for submissions.',
+    examples: { 'another scope': { refused: 'forbidden', needs: 'submit' } },
+  },
+  MayNotPurge: {
+    description: 'The token is valid, but not an admin token. Decided before the body is looked at.',
+    examples: { 'no admin': { refused: 'forbidden', needs: 'admin' } },
+  },
+  NoSuchContact: {
+    description: 'No contact matches, neither stored nor on its way to be stored.',
+    examples: { 'nobody matches': { refused: 'no-such-contact' } },
+  },
+  NoSuchSubmission: {
+    description: 'The workspace has no submission with this id, or its receipt has expired.',
+    examples: { 'no receipt': { refused: 'no-such-submission' } },
+  },
+  WrongMethod: {
+    description: 'The path was asked with a method that it does not take.',
+    examples: { 'POST only': { refused: 'wrong-method', allow: 'POST' } },
+  },
+  OnlyGet: {
+    description: 'The path was asked with a method that it does not take.',
+    examples: { 'GET only': { refused: 'wrong-method', allow: 'GET' } },
+  },
+  TooSlow: {
+    description: 'The body did not arrive in time. The connection is closed.',
+    examples: { 'too slow': { refused: 'too-slow' } },
+  },
+  KeyInFlight: {
+    description: 'A request with the same `Idempotency-Key` is being answered at this moment.',
+    examples: { 'in flight': { refused: 'idempotency-key-in-flight' } },
+  },
+  TooLarge: {
+    description: 'The body is larger than the limit, which is counted after decompression.',
+    examples: { 'too large': tooLarge(MAX_BODY_BYTES) },
+  },
+  ConversationTooLarge: {
+    description:
+      'The body is larger than the limit, which is counted after decompression, or the conversation would become so by ' +
+      'propagation.',
+    examples: {
+      'too large': tooLarge(MAX_CONVERSATION_BODY_BYTES),
+      'too large once propagated': { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES },
+    },
+  },
+  NotJson: {
+    description: 'The body is not `application/json`, or has an encoding other than gzip.',
+    examples: { 'another type': { refused: 'not-json' } },
+  },
+  KeyOfOtherBody: {
+    description: 'The `Idempotency-Key` came with another body within the last 24 hours.',
+    examples: { 'another body': { refused: 'idempotency-key-of-other-body' } },
+  },
+  RateLimited: {
+    description: 'The rate limit is exceeded. A request that is turned away does not count against it.',
+    examples: {
+      'limit exceeded': { refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 37 },
+    },
+    also: ['RateLimit-Policy', 'RateLimit'],
+  },
+  Unavailable: {
+    description:
+      'The service cannot take the submission in at this moment. Nothing is confirmed, and repeating it with the same ' +
+      '`sourceId`, `id` or `Idempotency-Key` is harmless.',
+    examples: {
+      'queue away': unavailable('redis'),
+      'queue nearly full': unavailable('redis-memory'),
+      'too much waiting': unavailable('backlog'),
+      'database away': unavailable('postgres'),
+    },
+  },
+  CannotLookUp: {
+    description: 'What was asked for cannot be looked up at this moment.',
+    examples: { 'database away': unavailable('postgres') },
+  },
+} as const satisfies Readonly<Record<string, Turned>>
+export type TurnedAway = keyof typeof TURNED_AWAY | 'Unforeseen'
+
+const UNFORESEEN_REQUEST_ID = '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90'
+
+/** Every answer to a request that is turned away, as a component. */
+export const refusalComponents = async (): Promise<JsonObject> => {
+  const refused = Object.entries(TURNED_AWAY).map(async ([name, { examples, ...about }]) => [
+    name,
+    await component(about, Object.fromEntries(Object.entries(examples).map(answered))),
+  ])
+  const unforeseen = await component(
+    { description: 'Something failed that nobody foresaw. Quote the request id when you report it.' },
+    { unforeseen: unforeseenResponse(UNFORESEEN_REQUEST_ID) },
+  )
+  return Object.fromEntries([...(await Promise.all(refused)), ['Unforeseen', unforeseen]]) as JsonObject
+}
+
+const answered = ([name, refusal]: [string, Refusal]): [string, Response] => [name, refusalResponse(refusal)]
+
+const component = async (
+  { description, also = [] }: Omit<Turned, 'examples'>,
+  responses: Readonly<Record<string, Response>>,
+): Promise<JsonObject> => {
+  const all = Object.values(responses)
+  const sent = headerNames.filter((name) => all.some(({ headers }) => headers.has(name)))
+  const schema = all.some(({ status }) => status === 400) ? 'ValidationError' : 'Error'
+  const examples = await Promise.all(
+    Object.entries(responses).map(async ([name, response]) => [
+      name.replaceAll(' ', '-'),
+      { summary: name, value: (await response.json()) as JsonValue },
+    ]),
+  )
+  return {
+    description,
+    headers: headersOf([...sent, ...also]),
+    content: {
+      'application/json': {
+        schema: { $ref: `#/components/schemas/${schema}` },
+        examples: Object.fromEntries(examples) as JsonObject,
+      },
+    },
+  }
+}
+
+const headerNames = Object.keys(RESPONSE_HEADERS) as ResponseHeader[]
+
+/** References to those answers, as the `responses` of an operation. */
+export const refusalsOf = (names: readonly TurnedAway[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [String(statusOf(name)), { $ref: `#/components/responses/${name}` }]))
+
+const statusOf = (name: TurnedAway): number => {
+  if (name === 'Unforeseen') return unforeseenResponse('').status
+  const [first] = Object.values<Refusal>(TURNED_AWAY[name].examples)
+  return first ? refusalResponse(first).status : 0
+}

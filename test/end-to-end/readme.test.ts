@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import * as v from 'valibot'
+import { readApiConfig } from '../../api/config.ts'
+import { SETTINGS } from '../../db/contract/settings.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { readWorkerConfig } from '../../worker/config.ts'
+import {
+  assertDocumented,
+  blockLanguages,
+  openTerminal,
+  parseAnswer,
+  readmeCommands,
+  statementsIn,
+  tableRows,
+  type Terminal,
+} from '../support/readme-commands.ts'
+import { until } from '../support/until.ts'
+
+const STARTED_WITHIN_MS = 90_000
+const STOPPED_WITHIN_MS = 30_000
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const commands = readmeCommands(readme)
+
+/** What commands without a documented answer have to print. */
+const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
+  ['npm run demo', /Stored, tagged: (\d+)\/\1\n[\s\S]*One feedback in full/],
+  ['npm run workspace -- create acme', /^[0-9a-f-]{36} {2}.* {2}default$[\s\S]*^[0-9a-f-]{36} {2}.* {2}acme$/m],
+  [
+    'npm run token -- create --workspace acme',
+    /^fbi_[\w-]{40}$[\s\S]*^fbi_[\w-]{40}$[\s\S]* {2}acme {2}submit {2}expires /m,
+  ],
+  ['npm run workspace -- delete acme', /^deleted, with \d+ rows$/m],
+  ['npm run migrate', /^The database is up to date\.$/m],
+  [
+    'curl -sS "$FEEDBACK_URL/readyz"',
+    /^\{"ready":true\}[\s\S]*operation="create_feedback",result="accepted"\}[\s\S]*^200$/m,
+  ],
+]
+
+/** No setting of the machine, and nothing that npm has told the tests. */
+const environment: Readonly<Record<string, string>> = Object.fromEntries(
+  ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH'].flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value]]
+  }),
+)
+const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+
+describe('the README', () => {
+  let clone: string
+  let started: Started
+  let terminal: Terminal
+  let sql: Sql
+
+  before(async () => {
+    clone = cloneOfRepository()
+    started = await start(clone)
+    sql = connect(started)
+    terminal = openTerminal({ cwd: clone, env: environment })
+    if (!isHere('npm')) await terminal.run(NPM_BY_BUN)
+  })
+  after(async () => {
+    await terminal?.close()
+    await sql?.end({ timeout: 5 })
+    started?.kill()
+    rmSync(clone, { recursive: true, force: true })
+  })
+
+  it('starts and says where everything is', () => {
+    for (const what of ['API', 'Dashboard', 'PostgreSQL', 'Redis', 'Access token', 'Admin token']) started.printed(what)
+    assert.match(started.output(), /^curl -i http/m)
+  })
+
+  for (const { command, answer } of commands) {
+    it(`has a command that works: ${firstLineOf(command)}`, async () => {
+      const statements = statementsIn(command)
+      // Statements are read by psql where it is; what they give is looked at in any case.
+      const output = statements.length > 0 && !isHere('psql') ? '' : await terminal.run(command)
+      for (const statement of statements) assert.notEqual((await sql.unsafe(statement)).length, 0, statement)
+      for (const [begin, printed] of PRINTED) if (command.startsWith(begin)) assert.match(output, printed)
+      if (!answer) return
+      const given = parseAnswer(output)
+      assertDocumented(answer, given)
+      const submission = given.headers['submission-id']
+      if (submission !== undefined) await untilApplied(sql, submission)
+    })
+  }
+
+  it('has looked at what every command gives', () => {
+    const unchecked = commands.filter(
+      ({ command, answer }) =>
+        !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
+    )
+    for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=)/)
+    assert.deepEqual(new Set(blockLanguages(readme)), new Set(['sh', 'http', 'console']))
+  })
+
+  it('has purged whom it says', async () => {
+    const rows = await sql<{ external_id: string }[]>`
+      select external_id from contact_external_id where source = 'crm' order by external_id`
+    assert.deepEqual(
+      rows.map((row) => row.external_id),
+      ['user-42'],
+    )
+  })
+
+  it('stops at Ctrl-C, and finds data and tokens at the next start', async () => {
+    await sql.end({ timeout: 5 })
+    const first = started
+    assert.equal(await first.interrupt(), 0, first.output())
+    started = await start(clone)
+    sql = connect(started)
+    const [row] = await sql<{ description: string }[]>`select description from feedback where source = 'tickets'`
+    assert.equal(row?.description, 'Exporting a report takes ages')
+    for (const token of ['Access token', 'Admin token']) assert.equal(started.printed(token), first.printed(token))
+    assert.equal(await started.interrupt(), 0, started.output())
+  })
+})
+
+describe('the tables of the README', () => {
+  it('have every setting with its default, and no other', () => {
+    const documented = Object.fromEntries(settingRows().map(([name, value]) => [name, value]))
+    const settings = Object.entries(SETTINGS).map(([name, { schema }]) => [name, defaultOf(schema)])
+    assert.deepEqual(documented, { ...Object.fromEntries(settings), DATA_DIR: '.data' })
+  })
+
+  it('say which process reads a setting', () => {
+    const given = { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'redis://h', HASH_KEY: '0'.repeat(64) }
+    const readBy = (reader: string): string[] =>
+      settingRows().flatMap(([name = '', , , processes = '']) => (processes.split(', ').includes(reader) ? [name] : []))
+    assert.deepEqual(readBy('API').toSorted(), Object.keys(readApiConfig(given)).toSorted())
+    assert.deepEqual(readBy('worker').toSorted(), Object.keys(readWorkerConfig(given)).toSorted())
+  })
+
+  it('have every variable of the Compose file with its default, and no other', () => {
+    const compose = readFileSync(join(root, 'compose.yaml'), 'utf8')
+    const used = [...compose.matchAll(/\$\{(\w+):([-?])([^}]*)\}/g)].map(([, name, mark, rest]) => [
+      name,
+      mark === '?' ? 'required' : rest,
+    ])
+    const documented = tableRows(partOf('## 8.'), 'Variable').map(([name, value]) => [name, value])
+    assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(used))
+  })
+
+  it('name files that exist', () => {
+    const paths = [...readme.matchAll(/`((?:api|db|worker|test)\/[\w./-]*)`|\]\(([\w./-]+)\)/g)].map(
+      ([, quoted, linked]) => quoted ?? linked ?? '',
+    )
+    assert.deepEqual(
+      paths.filter((path) => !existsSync(join(root, path))),
+      [],
+    )
+  })
+
+  const settingRows = (): string[][] => tableRows(partOf('## 7.'), 'Variable')
+})
+
+type Started = {
+  readonly output: () => string
+  /** What stands behind a word in the printed block. */
+  readonly printed: (what: string) => string
+  /** Ctrl-C: the terminal tells all programs in the foreground. The exit code. */
+  readonly interrupt: () => Promise<number | null>
+  readonly kill: () => void
+}
+
+/** `npm` and its `--` for a machine that has Bun alone. */
+const NPM_BY_BUN = `npm() { local words=(); for word; do [ "$word" = -- ] || words+=("$word"); done; '${process.execPath}' "\${words[@]}"; }`
+
+async function start(clone: string): Promise<Started> {
+  const words = isHere('npm') ? ['npm', 'start'] : [process.execPath, 'run', 'start']
+  const child = spawn(words[0]!, words.slice(1), {
+    cwd: clone,
+    env: environment,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  }
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
+  const kill = (): void => {
+    if (!hasEnded()) process.kill(-child.pid!, 'SIGKILL')
+  }
+  const printed = (what: string): string => {
+    const found = new RegExp(`^ +${what} +(\\S+)`, 'm').exec(output)?.[1]
+    assert.ok(found, `${what} was not printed:\n${output}`)
+    return found
+  }
+  try {
+    // The last line of what it prints.
+    const isReady = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
+    await until('npm start has started', isReady, STARTED_WITHIN_MS)
+    assert.ok(!hasEnded(), output)
+  } catch (error) {
+    kill()
+    throw error
+  }
+  return {
+    output: () => output,
+    printed,
+    interrupt: async () => {
+      const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
+      process.kill(-child.pid!, 'SIGINT')
+      await ended
+      return child.exitCode
+    },
+    kill,
+  }
+}
+
+/** What a clone of the repository would have: files that are committed, or would be. */
+function cloneOfRepository(): string {
+  const clone = mkdtempSync(join(tmpdir(), 'feedback-insights-readme-'))
+  const list = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  const { status, stdout, stderr } = spawnSync('git', list, { cwd: root, encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+  for (const path of new Set(stdout.split('\0'))) {
+    if (path === '' || !existsSync(join(root, path))) continue
+    mkdirSync(dirname(join(clone, path)), { recursive: true })
+    cpSync(join(root, path), join(clone, path))
+  }
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
+  return clone
+}
+
+function connect(started: Started): Sql {
+  const options = { connections: 1, statementTimeoutMs: 10_000, applicationName: 'readme-test' }
+  return connectPostgres(started.printed('PostgreSQL'), options)
+}
+
+async function untilApplied(sql: Sql, submission: string): Promise<void> {
+  const state = await until(`submission ${submission} is settled`, async () => {
+    const [row] = await sql<
+      { state: string }[]
+    >`select state from submission where id = ${submission} and state <> 'queued'`
+    return row?.state
+  })
+  assert.equal(state, 'applied')
+}
+
+function firstLineOf(command: string): string {
+  return command.slice(0, command.indexOf('\n') >>> 0).replace(/ \\$/, '')
+}
+
+function partOf(heading: string): string {
+  const begin = readme.indexOf(`\n${heading}`)
+  const end = readme.indexOf('\n## ', begin + 1)
+  assert.notEqual(begin, -1, heading)
+  return readme.slice(begin, end === -1 ? undefined : end)
+}
+
+function defaultOf(schema: v.GenericSchema): string {
+  if ('default' in schema && typeof schema.default === 'string') return schema.default
+  return v.safeParse(schema, undefined).success ? 'not set' : 'required'
+}

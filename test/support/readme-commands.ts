@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+
+/** A block of the README that can be pasted into a shell, and the answer that is written below it. */
+export type ReadmeCommand = { readonly command: string; readonly answer: HttpAnswer | undefined }
+export type HttpAnswer = {
+  readonly status: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+export type Terminal = {
+  /** What the command printed; rejects when it fails, and everything after it as well. */
+  readonly run: (command: string) => Promise<string>
+  readonly close: () => Promise<void>
+}
+
+const FENCED = /^```(\w*)\n([\s\S]*?)^```$/gm
+/** In a documented answer: an id or a time, which is another one each time. */
+const ANY = '…'
+const ID_OR_TIME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+const COMMAND_MS = 60_000
+
+/** The language of every fenced block, in the order of the text. */
+export const blockLanguages = (markdown: string): string[] => fencedBlocks(markdown).map(({ language }) => language)
+
+/** Every `sh` block, with the `http` block that comes next, if one does. */
+export const readmeCommands = (markdown: string): ReadmeCommand[] => {
+  const blocks = fencedBlocks(markdown)
+  return blocks.flatMap(({ language, text }, index) => {
+    const next = blocks[index + 1]
+    const answer = next?.language === 'http' ? parseAnswer(next.text) : undefined
+    return language === 'sh' ? [{ command: text.trimEnd(), answer }] : []
+  })
+}
+
+const fencedBlocks = (markdown: string): { language: string; text: string }[] =>
+  [...markdown.matchAll(FENCED)].map(([, language = '', text = '']) => ({ language, text }))
+
+/** The statements that a command hands to psql. */
+export const statementsIn = (command: string): string[] =>
+  [...command.matchAll(/<<'SQL'\n([\s\S]*?)\nSQL$/gm)].map(([, statement = '']) => statement)
+
+/** Rows of the tables whose first column has this heading, each as its cells; code marks are taken off. */
+export const tableRows = (markdown: string, firstHeading: string): string[][] => {
+  const rows: string[][] = []
+  let isInside = false
+  for (const line of markdown.split('\n')) {
+    if (!line.startsWith('|')) isInside = false
+    else if (isInside) rows.push(cellsOf(line))
+    else if (cellsOf(line)[0] === firstHeading) isInside = true
+  }
+  return rows.filter(([first = '']) => !/^[-: ]+$/.test(first))
+}
+
+const cellsOf = (line: string): string[] =>
+  line
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim().replace(/^`([^`]*)`$/, '$1'))
+
+/** An HTTP answer as `curl -i` prints it. */
+export const parseAnswer = (text: string): HttpAnswer => {
+  const [answer = ''] = /^HTTP\/[\s\S]*/m.exec(text) ?? []
+  const lines = answer.split(/\r?\n/)
+  const end = lines.indexOf('')
+  const headers = lines
+    .slice(1, end)
+    .map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()])
+  return { status: lines[0] ?? '', headers: Object.fromEntries(headers), body: JSON.parse(lines.slice(end).join('\n')) }
+}
+
+/** Fails when an answer differs from the documented one: status and body as a whole, and the headers that are documented. */
+export const assertDocumented = (documented: HttpAnswer, given: HttpAnswer): void => {
+  const headers = Object.fromEntries(Object.keys(documented.headers).map((name) => [name, given.headers[name]]))
+  const known = marked(documented, { ...given, headers })
+  assert.deepEqual(known, documented)
+}
+
+/** What was given, with the mark wherever one is documented and an id or a time was given. */
+const marked = (documented: unknown, given: unknown): unknown => {
+  if (documented === ANY) return typeof given === 'string' && ID_OR_TIME.test(given) ? ANY : given
+  if (Array.isArray(given)) return given.map((item, index) => marked(memberOf(documented, index), item))
+  if (typeof given !== 'object' || given === null) return given
+  return Object.fromEntries(Object.entries(given).map(([key, item]) => [key, marked(memberOf(documented, key), item)]))
+}
+
+const memberOf = (value: unknown, key: string | number): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
+
+/** One shell for all commands, since later ones use what earlier ones have set. It ends at the first that fails. */
+export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<string, string>> }): Terminal => {
+  const shell = spawn('bash', ['--noprofile', '--norc', '-euo', 'pipefail'], {
+    cwd,
+    env,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let output = ''
+  let changed = (): void => {}
+  let ended: string | undefined
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    changed()
+  })
+  const closed = new Promise<void>((resolve) => {
+    const end = (how: string) => (): void => {
+      ended = how
+      changed()
+      resolve()
+    }
+    shell.once('error', (error) => end(error.message)())
+    shell.once('close', (code, signal) => end(`ended with ${code ?? signal}`)())
+  })
+  shell.stdin.on('error', () => {})
+
+  let count = 0
+  const run = (command: string): Promise<string> => {
+    const mark = `--- done ${(count += 1)} ---`
+    output = ''
+    return new Promise<string>((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`still running:\n${command}\n${output}`)), COMMAND_MS)
+      changed = () => {
+        const end = output.indexOf(`${mark}\n`)
+        if (end === -1 && ended === undefined) return
+        clearTimeout(late)
+        if (end === -1) reject(new Error(`${ended}:\n${command}\n${output}`))
+        else resolve(output.slice(0, end))
+      }
+      // A program that reads its input must not get the commands that follow.
+      shell.stdin.write(`{ ${command}\n} </dev/null 2>&1\nprintf '%s\\n' '${mark}'\n`)
+      changed()
+    })
+  }
+  const close = async (): Promise<void> => {
+    shell.stdin.end()
+    await closed
+  }
+  return { run, close }
+}
