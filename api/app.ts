@@ -4,7 +4,9 @@ import type { Log } from '../db/contract/log.ts'
 import { identifyAccount } from './accounts.ts'
 import { identifyContact, purgeContact } from './contacts.ts'
 import { submitConversation } from './conversations.ts'
+import { createDocs } from './docs.ts'
 import { createFeedback } from './feedbacks.ts'
+import { openApiPage } from './openapi.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { operatorOnly } from './operator-only.ts'
 import { refusalResponse, unforeseenResponse } from './refusal.ts'
@@ -14,6 +16,8 @@ import { type Ingress, submit } from './submit.ts'
 
 export const BASE_PATH = '/api/v1'
 export const BOARD_PATH = '/admin/queues'
+const DOCUMENT_PATH = '/openapi.json'
+const DOCS_PATH = '/docs'
 
 export type AppDependencies = {
   ingress: Ingress
@@ -42,6 +46,7 @@ const createRoutes = ({ ingress, receipts, isReady, board, metrics, log }: AppDe
   }
   const metricsAnswer = async (): Promise<Response> =>
     new Response(await metrics(), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
+  const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
   const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
 
   return (
@@ -73,6 +78,9 @@ const createRoutes = ({ ingress, receipts, isReady, board, metrics, log }: AppDe
       .get(`${BASE_PATH}/submissions/:id`, (context) => readReceipt(receipts, incoming(context), context.params.id))
       .get('/healthz', () => Response.json({ alive: true }))
       .get('/readyz', readyAnswer)
+      .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
+      .get(DOCS_PATH, ({ request }) => docs(request))
+      .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
       .get('/metrics', ({ request }) => operatorOnly(ingress.authenticate, request, metricsAnswer))
       .all(BOARD_PATH, ({ request }) => operatorOnly(ingress.authenticate, request, board), UNPARSED)
       .all(`${BOARD_PATH}/*`, ({ request }) => operatorOnly(ingress.authenticate, request, board), UNPARSED)
@@ -85,6 +93,9 @@ const createRoutes = ({ ingress, receipts, isReady, board, metrics, log }: AppDe
       .all('/healthz', wrongMethod('GET'), UNPARSED)
       .all('/readyz', wrongMethod('GET'), UNPARSED)
       .all('/metrics', wrongMethod('GET'), UNPARSED)
+      .all(DOCUMENT_PATH, wrongMethod('GET'), UNPARSED)
+      .all(DOCS_PATH, wrongMethod('GET'), UNPARSED)
+      .all(`${DOCS_PATH}/*`, wrongMethod('GET'), UNPARSED)
   )
 }
 

@@ -92,7 +92,9 @@ export const ANSWER_SCHEMAS: JsonObject = {
     RECEIPT,
     Object.keys(RECEIPT).filter((name) => name !== 'counts'),
   ),
-  Error: object('Why the request was turned away.', { error: text('A sentence for people; programs go by the status.') }),
+  Error: object('Why the request was turned away.', {
+    error: text('A sentence for people; programs go by the status.'),
+  }),
   ValidationError: object('Everything that is wrong with the request.', {
     error: {
       type: 'array',

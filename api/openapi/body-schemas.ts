@@ -1,5 +1,5 @@
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema'
-import * as v from 'valibot'
+import type * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../db/contract/contact-record.ts'
 import { conversationRecord } from '../../db/contract/conversation-record.ts'
 import { feedbackRecord } from '../../db/contract/feedback-record.ts'

@@ -70,7 +70,8 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'ContactRecord.properties.$createdAt': `When the contact was created ${SOURCE_TIME}`,
   'ContactRecord.properties.$updatedAt': `When the contact last changed ${SOURCE_TIME}`,
   'ContactRecord.properties.$contractValue': 'What the contract with the contact is worth.',
-  'ContactRecord.account': 'The account that the contact belongs to, identified along with it. Absent or null changes nothing.',
+  'ContactRecord.account':
+    'The account that the contact belongs to, identified along with it. Absent or null changes nothing.',
   'ContactRecord.source':
     'Limits search and change to contacts of this source system. Without it all sources are searched, and a contact that has ' +
     'to be created belongs to `API`, or in a conversation to its source.',
@@ -113,7 +114,8 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
 
   Message: 'One message, or one turn of a spoken conversation.',
   'Message.id': 'Id of the message, unique in its conversation. Sent again, it replaces the former one.',
-  'Message.incoming': 'True when it came from a customer or another outsider, false when somebody of your team wrote it.',
+  'Message.incoming':
+    'True when it came from a customer or another outsider, false when somebody of your team wrote it.',
   'Message.contactId':
     'The external id of whoever sent it. Looked up among `contacts` first, then in the source of the conversation, then ' +
     'everywhere; need not be known yet.',

@@ -58,9 +58,13 @@ export const PARAMETERS = {
   ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {
     enum: ['gzip', 'identity'],
   }),
-  RequestId: requestHeader('X-Request-Id', 'An id of yours for the request, which the answer and our logs will carry.', {
-    pattern: '^[A-Za-z0-9._:-]{1,128}$',
-  }),
+  RequestId: requestHeader(
+    'X-Request-Id',
+    'An id of yours for the request, which the answer and our logs will carry.',
+    {
+      pattern: '^[A-Za-z0-9._:-]{1,128}$',
+    },
+  ),
   SubmissionId: {
     name: 'id',
     in: 'path',

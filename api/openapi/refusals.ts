@@ -26,7 +26,7 @@ const TURNED_AWAY = {
         refused: 'invalid',
         problems: [
           invalid('id is required', 'id'),
-          invalid('rating must be a finite number', 'rating'),
+          invalid('rating must be a number', 'rating'),
           invalid(
             'createdAt must be an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z',
             'createdAt',
@@ -35,9 +35,7 @@ const TURNED_AWAY = {
       },
       'a header that is not valid': {
         refused: 'invalid',
-        problems: [
-          invalid('The header Idempotency-Key must be 1 to 255 visible ASCII characters', 'Idempotency-Key'),
-        ],
+        problems: [invalid('The header Idempotency-Key must be 1 to 255 visible ASCII characters', 'Idempotency-Key')],
       },
     },
   },

@@ -1,0 +1,175 @@
+import type { JsonValue } from '../../db/contract/json.ts'
+import type { BodyName } from './body-schemas.ts'
+
+type Example = { summary: string; value: JsonValue }
+export type Examples = Readonly<Record<string, Example>>
+
+const SUBMISSION_ID = '019b1c6e-0f3a-7c52-8d4e-6a2b9f1c7d35'
+
+/** Bodies to send. The first of each is the one that people see first. */
+export const REQUEST_EXAMPLES = {
+  FeedbackSubmission: {
+    ticket: {
+      summary: 'A ticket of a known system, its customer by email',
+      value: {
+        description: 'The export stops at 1,000 rows, and nothing says so.',
+        title: 'Export is cut off',
+        contact: { email: 'mira@harbour.example', name: 'Mira Voss' },
+        account: { domain: 'harbour.example', name: 'Harbour Freight Lines' },
+        project: { name: 'Reporting' },
+        source: 'helpdesk',
+        sourceId: 'HD-4711',
+        shouldUnflattenSourceData: true,
+        sourceData: { url: 'https://helpdesk.example/tickets/4711', 'queue.name': 'exports' },
+        rating: 2,
+      },
+    },
+    external: {
+      summary: 'By ids of your own system, with tags of your own',
+      value: {
+        description: '<p>Dark mode at last. <b>Thank you!</b></p>',
+        isExternalContactId: true,
+        contactId: 'user-1029',
+        isExternalAccountId: true,
+        accountId: 'org-77',
+        tags: ['dark mode', 'praise'],
+      },
+    },
+    least: { summary: 'As little as possible', value: { description: 'Love the new search.' } },
+  },
+  ContactRecord: {
+    known: {
+      summary: 'A contact of a source system, with its account',
+      value: {
+        id: 'user-1029',
+        source: 'crm',
+        shouldUnflattenProperties: true,
+        properties: {
+          $email: 'mira@harbour.example',
+          $name: 'Mira Voss',
+          $createdAt: '2025-11-03T08:15:00+01:00',
+          $contractValue: 1200.5,
+          role: 'dispatcher',
+          'plan.seats': 12,
+        },
+        account: { id: 'org-77', properties: { $name: 'Harbour Freight Lines', $domain: 'harbour.example' } },
+      },
+    },
+    least: { summary: 'As little as possible', value: { id: 'user-1029' } },
+  },
+  AccountRecord: {
+    known: {
+      summary: 'An account with metadata',
+      value: {
+        id: 'org-77',
+        properties: {
+          $name: 'Harbour Freight Lines',
+          $domain: 'harbour.example',
+          $updatedAt: '2026-01-31T09:30:00Z',
+          $contractValue: 48000,
+          region: 'north',
+        },
+      },
+    },
+    least: { summary: 'As little as possible', value: { id: 'org-77' } },
+  },
+  PurgeRequest: {
+    byId: { summary: 'By the id in one source system', value: { id: 'user-1029', source: 'crm' } },
+    byEmail: { summary: 'By email, wherever it is from', value: { email: 'mira@harbour.example' } },
+  },
+  Conversation: {
+    chat: {
+      summary: 'A chat',
+      value: {
+        id: 'chat-88',
+        title: 'Where is my shipment?',
+        source: 'livechat',
+        createdAt: '2026-01-31T09:30:00Z',
+        contacts: [{ id: 'visitor-5', properties: { $name: 'Jonas Berg' } }],
+        messages: [
+          {
+            id: '1',
+            incoming: true,
+            contactId: 'visitor-5',
+            content: 'My shipment has not moved for three days.',
+            createdAt: '2026-01-31T09:30:05Z',
+          },
+          {
+            id: '2',
+            incoming: false,
+            contactId: 'agent-2',
+            content: 'It waits for customs. I will ask them to hurry.',
+            createdAt: '2026-01-31T09:31:40Z',
+            properties: { channel: 'mobile' },
+            sourceUrl: 'https://livechat.example/chat-88#2',
+          },
+        ],
+        propagatePropertiesToMessages: true,
+        properties: { channel: 'web', campaign: 'winter' },
+      },
+    },
+    least: {
+      summary: 'As little as possible',
+      value: { id: 'chat-89', source: 'livechat', createdAt: '2026-01-31T10:00:00Z', contacts: [], messages: [] },
+    },
+  },
+} as const satisfies Partial<Record<BodyName, Examples>>
+
+/** Answers, by the schema that describes them. */
+export const ANSWER_EXAMPLES = {
+  FeedbackCreated: {
+    ticket: {
+      summary: 'The ticket',
+      value: {
+        feedback: {
+          id: 'b7f8a0d2-5c1e-5d93-8a46-1f0e9c3b7a24',
+          description: 'The export stops at 1,000 rows, and nothing says so.',
+          customerId: '4c9d2e71-8b3f-5a60-9e15-7d2c6b8f0a13',
+          projectId: 'e2a6c5b8-1d4f-5e97-b038-9c7a5f2e6d41',
+          rating: 2,
+          sourceId: 'HD-4711',
+          sourceData: { url: 'https://helpdesk.example/tickets/4711', queue: { name: 'exports' } },
+        },
+      },
+    },
+    least: {
+      summary: 'A record without further values',
+      value: { feedback: { id: SUBMISSION_ID, description: 'Love the new search.' } },
+    },
+  },
+  Success: { accepted: { summary: 'Accepted', value: { success: true } } },
+  SubmissionFound: {
+    queued: {
+      summary: 'Still waiting',
+      value: {
+        submission: {
+          id: SUBMISSION_ID,
+          operation: 'create_feedback',
+          state: 'queued',
+          attempts: 0,
+          acceptedAt: '2026-01-31T09:30:00.250Z',
+          finishedAt: null,
+          error: null,
+        },
+      },
+    },
+    purge: {
+      summary: 'A purge that has ended',
+      value: {
+        submission: {
+          id: SUBMISSION_ID,
+          operation: 'purge_contact',
+          state: 'applied',
+          attempts: 1,
+          acceptedAt: '2026-01-31T09:30:00.250Z',
+          finishedAt: '2026-01-31T09:30:00.900Z',
+          error: null,
+          counts: { contact: 1, contact_external_id: 2, feedback: 17, message: 4 },
+        },
+      },
+    },
+  },
+  Alive: { alive: { summary: 'It runs', value: { alive: true } } },
+  Ready: { ready: { summary: 'It serves', value: { ready: true } } },
+} as const satisfies Readonly<Record<string, Examples>>
+export type AnswerName = keyof typeof ANSWER_EXAMPLES

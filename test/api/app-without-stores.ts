@@ -1,0 +1,34 @@
+import { type AppDependencies, createApp } from '../../api/app.ts'
+
+const notAsked = (): never => {
+  throw new Error('Nothing here may ask a store')
+}
+
+/** The service with nothing behind it: whoever comes has no valid token, and no store is asked. */
+export const appWithoutStores = (): ReturnType<typeof createApp> => {
+  const authenticate = async () => ({ refused: 'unauthenticated' }) as const
+  const ingress: AppDependencies['ingress'] = {
+    authenticate,
+    admit: notAsked,
+    enqueue: notAsked,
+    resolveReferences: notAsked,
+    findContacts: notAsked,
+    isQueued: notAsked,
+    awaitSettled: notAsked,
+    rememberAnswered: notAsked,
+    pressure: notAsked,
+    limitOf: () => undefined,
+    maxBytes: { body: 1, conversation: 1 },
+    hashKey: Buffer.alloc(32) as unknown as AppDependencies['ingress']['hashKey'],
+    onFault: notAsked,
+    count: () => {},
+  }
+  return createApp({
+    ingress,
+    receipts: { authenticate, settled: notAsked, queued: notAsked, onFault: notAsked },
+    isReady: async () => true,
+    board: notAsked,
+    metrics: notAsked,
+    log: () => {},
+  })
+}
