@@ -1,4 +1,3 @@
-import { createServer } from 'node:http'
 import process from 'node:process'
 import { Worker } from 'bullmq'
 import { lowestOutstandingIn, settlementIn } from '../db/admission.ts'
@@ -14,6 +13,7 @@ import { isMigrated, readMigrations } from '../db/migrate.ts'
 import { connectPostgres } from '../db/postgres.ts'
 import { connectToWork, redisCondition, unfitness } from '../db/redis.ts'
 import { readWorkerConfig, type WorkerConfig } from './config.ts'
+import { createHealthServer, createWorkerMetrics } from './health.ts'
 import { createProcessors } from './processors.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
@@ -90,6 +90,7 @@ const CONCURRENCY: Readonly<Record<QueueName, number>> = {
   purges: 2,
 }
 
+const metrics = createWorkerMetrics()
 const workers = QUEUE_NAMES.map((name) => {
   const worker = new Worker(name, processors[name], {
     connection: redis,
@@ -97,18 +98,15 @@ const workers = QUEUE_NAMES.map((name) => {
     concurrency: CONCURRENCY[name],
     maxStalledCount: MAX_DELIVERIES,
   })
+  worker.on('completed', (_job, result: unknown) => metrics.count(name, typeof result === 'string' ? result : 'done'))
+  worker.on('failed', () => metrics.count(name, 'failed'))
   worker.on('error', (error) => {
     if (redisReachable !== false) log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
   })
   return worker
 })
 
-const health = createServer((request, response) => {
-  const path = new URL(request.url ?? '/', 'http://worker').pathname
-  const alive = request.method === 'GET' && path === '/healthz'
-  response.writeHead(alive ? 200 : 404, { 'Content-Type': 'application/json' })
-  response.end(JSON.stringify(alive ? { alive: true } : { error: 'There is nothing at this path.' }))
-})
+const health = createHealthServer(metrics)
 health.on('error', () =>
   fail(`Port ${config.WORKER_PORT} on ${config.WORKER_HOST} is taken. Set WORKER_PORT to a free one.`),
 )

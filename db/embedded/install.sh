@@ -44,7 +44,8 @@ install_packages() {
   if command -v npm >/dev/null 2>&1; then
     # `npm ci` would refuse a lock file made where a registry lacks the packages for other platforms; this takes the same
     # versions from it, and leaves it alone.
-    set -- npm install --no-save --no-audit --no-fund --include=dev --include=optional --loglevel=error
+    # No package's own script runs: what the runtimes need of theirs is done below, PostgreSQL's links are made at its start.
+    set -- npm install --ignore-scripts --no-save --no-audit --no-fund --include=dev --include=optional --loglevel=error
   elif command -v bun >/dev/null 2>&1; then
     # Bun reads package-lock.json where it finds no lock file of its own; it shall not write one beside it.
     set -- env NODE_ENV=development bun install --no-save --no-progress

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Service, startService } from '../support/service.ts'
-import { redisKeysWith, tablesWith } from '../support/traces.ts'
+import { tablesWith } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
 const CONVERSATION_SOURCE = 'Intercom'
-const FINISHED_WITHIN_MS = 3_000
 /** Whoever else is in a conversation stays. */
 const OTHER = 'other'
 
@@ -89,22 +88,5 @@ describe('a purge', () => {
         array(select m.external_id from message as m where m.conversation_id = v.id order by 1) as messages
       from conversation as v where v.source = ${CONVERSATION_SOURCE}`
     assert.deepEqual([...conversations], [{ id: 'shared', contacts: [OTHER], messages: ['of-other', 'of-team'] }])
-  })
-
-  it('leaves no trace of the contact in Redis', async () => {
-    const mark = 'disappearing'
-    const email = await tellEverythingOf(mark)
-    await purge(email)
-    // The purge's own job ends a moment after the purge.
-    let left: string[] = []
-    await until(
-      'Redis has no trace of the contact',
-      async () => {
-        left = await redisKeysWith(service, mark)
-        return left.length === 0
-      },
-      FINISHED_WITHIN_MS,
-    ).catch(() => {})
-    assert.deepEqual(left, [])
   })
 })
