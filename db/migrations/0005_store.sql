@@ -176,6 +176,16 @@ begin
   group by (r.project).id order by (r.project).id
   on conflict (workspace_id, id) do update set first_number = excluded.first_number
   where k.first_number > excluded.first_number;
+
+  -- Above, what was given counted wherever no id meant anybody. Meanwhile one may: of something given in this very batch.
+  changed := changed || withdraw_given(ws, array(
+    select given_of(s.ref, f.number)
+    from unnest(incoming) as f join unnest(resolved) as r on r.id = f.id and r.number = f.number,
+      lateral (values
+        (f.contact_ref, (r.contact).given), (f.account_ref, (r.account).given), (f.project_ref, (r.project).given)
+      ) as s (ref, given)
+    where s.ref ? 'ids' and s.ref ? 'weak' and not s.given
+  ));
 end $$;
 
 -- Conversations and messages: whoever has the highest number stands, record by record; what a submission leaves out stays.

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import * as v from 'valibot'
+import { JOB_VERSION, submissionJob } from '../../db/contract/job.ts'
+import { ownId } from '../../db/contract/own-id.ts'
+import { store } from '../../db/store.ts'
+import { hashKey, toRows } from '../support/deliveries.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+
+const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
+const projectId = (name: string): string => ownId({ hashKey, workspaceId }, 'project', name)
+
+const feedback = (number: number, body: object) =>
+  toRows(
+    v.parse(submissionJob, {
+      version: JOB_VERSION,
+      workspaceId,
+      submissionId: `01900000-0000-7000-8000-${String(number).padStart(12, '0')}`,
+      number,
+      operation: 'create_feedback',
+      body: { description: 'slow', ...body },
+    }),
+  )
+
+describe('a batch', () => {
+  let schema: TestSchema
+  before(async () => {
+    schema = await freshSchema(1)
+  })
+  after(() => schema.drop())
+
+  it('creates no project beside an id that only the batch itself makes known', async () => {
+    await store(schema.sql, [
+      feedback(1, { project: { name: 'Ann' } }),
+      feedback(2, { project: { id: projectId('Ann'), name: 'Bob' } }),
+    ])
+    await store(schema.sql, [feedback(3, { projectId: projectId('Bob') })])
+    const projects = await schema.sql`select name from project`
+    const links = await schema.sql`select number::int, project_id from feedback order by number`
+    assert.deepEqual([...projects], [{ name: 'Ann' }])
+    assert.deepEqual(
+      links.map((row) => row['project_id']),
+      [projectId('Ann'), projectId('Ann'), null],
+    )
+  })
+})
