@@ -106,9 +106,8 @@ const workspacePart = (rows: readonly Rows[]): JsonObject => {
   if (keys.length > 0) {
     part['keys'] = keys
     part['claims'] = [...new Map(claims.map((claim) => [`${claim.key_id} ${claim.number}`, claim])).values()].map(
-      ({ kind: _, ...claim }) => ({ ...claim, link: false }),
+      (claim) => ({ ...claim, link: false }),
     )
-    part['claimKinds'] = Object.fromEntries(claims.map(({ key_id, kind }) => [key_id, kind]))
   }
   if (feedback.length > 0) part['feedback'] = feedback
   if (conversations.length > 0) {

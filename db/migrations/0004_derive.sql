@@ -23,8 +23,11 @@ create function given_of(ref jsonb, number bigint) returns given_reference
   language sql immutable
   return row(ref ->> 'weakKind', (ref ->> 'weak')::uuid, (ref ->> 'nameKey')::uuid, number)::given_reference;
 
+-- A claim on a weak key, with the kind of the key, which may be new.
+create type said_claim as (key_id uuid, kind text, number bigint, target_id uuid, link boolean);
+
 -- Writes claims and links and says which weak keys now answer differently (changed) or exist earlier (appeared).
-create function store_claims(ws uuid, claims identity_claim[], kinds jsonb, out changed uuid[], out appeared uuid[])
+create function store_claims(ws uuid, claims said_claim[], out changed uuid[], out appeared uuid[])
   language plpgsql as $$
 begin
   changed := array(
@@ -43,8 +46,8 @@ begin
   );
   with earliest as (
     insert into identity_key as k (workspace_id, id, kind, exists_from, subject_id)
-    select ws, c.key_id, kinds ->> c.key_id::text, min(c.number), c.key_id from unnest(claims) as c
-    group by c.key_id order by c.key_id
+    select ws, c.key_id, c.kind, min(c.number), c.key_id from unnest(claims) as c
+    group by c.key_id, c.kind order by c.key_id
     on conflict (workspace_id, id) do update set exists_from = excluded.exists_from
     where k.exists_from is null or k.exists_from > excluded.exists_from
     returning id
@@ -56,7 +59,7 @@ end $$;
 create function store_given(ws uuid, given given_reference[], out changed uuid[], out appeared uuid[])
   language plpgsql as $$
 declare
-  links identity_claim[];
+  links said_claim[];
   linked record;
 begin
   with earliest as (
@@ -70,13 +73,12 @@ begin
   )
   select coalesce(array_agg(id), '{}') into appeared from earliest;
   links := array(
-    select row(ws, g.name_key, g.number, g.weak, true)::identity_claim from unnest(given) as g where g.name_key is not null
+    select row(g.name_key, 'account_name', g.number, g.weak, true)::said_claim
+    from unnest(given) as g where g.name_key is not null
   );
   changed := '{}';
   if cardinality(links) > 0 then
-    linked := store_claims(
-      ws, links, (select jsonb_object_agg(g.name_key, 'account_name') from unnest(given) as g where g.name_key is not null)
-    );
+    linked := store_claims(ws, links);
     changed := linked.changed;
     appeared := appeared || linked.appeared;
   end if;
@@ -243,34 +245,39 @@ begin
       where n.workspace_id = ws and n.group_id = b.group_id and n.kind = 'contact_external' and n.said_from <= b.said_from
     )
   on conflict do nothing;
-  with homes as (
-    select b.group_id, b.home_id, b.said_from from identity_key as b
-    where b.workspace_id = ws and b.group_id = any (groups) and b.kind = 'contact_bare'
-      and not exists (
-        select from identity_key as n
-        where n.workspace_id = ws and n.group_id = b.group_id and n.kind = 'contact_external' and n.said_from <= b.said_from
-      )
+  -- Windows and no joins: of a conversation with thousands of new contacts the planner knows no numbers, and a nested loop
+  -- over them took seconds.
+  with members as (
+    select k.id, k.group_id, k.kind, k.source, k.said_from, k.exists_from as former_from, k.subject_id as former_subject,
+      min(k.said_from) filter (where k.kind <> 'contact_bare') over same_id as named_from,
+      min(k.said_from) filter (where k.kind = 'contact_bare') over same_id as bare_from,
+      (array_agg(k.home_id) filter (where k.kind = 'contact_bare') over same_id)[1] as home_id
+    from identity_key as k
+    where k.workspace_id = ws and k.group_id = any (groups)
+    window same_id as (partition by k.group_id)
   ),
-  externals as (
-    select k.id, k.group_id, k.source, least(k.said_from, h.said_from) as exists_from
-    from identity_key as k left join homes as h on h.group_id = k.group_id and h.home_id = k.id
-    where k.workspace_id = ws and k.group_id = any (groups) and k.kind <> 'contact_bare'
-  ),
-  oldest as (
-    select distinct on (group_id) group_id, id from externals
-    where exists_from is not null order by group_id, exists_from, source collate "C"
+  dated as (
+    select *, case
+      when kind = 'contact_bare' then said_from
+      when id = home_id and (named_from is null or bare_from < named_from) then least(said_from, bare_from)
+      else said_from
+    end as exists_from
+    from members
   ),
   derived as (
-    select id, group_id, exists_from, id as subject_id from externals
-    union all
-    select b.id, b.group_id, b.said_from, o.id from identity_key as b join oldest as o on o.group_id = b.group_id
-    where b.workspace_id = ws and b.kind = 'contact_bare'
+    select id, exists_from, former_from, former_subject, case
+      when kind <> 'contact_bare' then id
+      else first_value(id) over (
+        partition by group_id order by kind = 'contact_bare', exists_from nulls last, source collate "C"
+      )
+    end as subject_id
+    from dated
   ),
   moved as (
     update identity_key as k set exists_from = d.exists_from, subject_id = d.subject_id
     from derived as d
     where k.workspace_id = ws and k.id = d.id
-      and (k.exists_from, k.subject_id) is distinct from (d.exists_from, d.subject_id)
+      and (d.former_from, d.former_subject) is distinct from (d.exists_from, d.subject_id)
     returning k.id, k.group_id
   )
   select coalesce(array_agg(distinct u.id), '{}') into changed

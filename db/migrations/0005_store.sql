@@ -1,6 +1,6 @@
 -- What identify calls said: keys, their facts and their claims. Input: arrays of rows in the tables' own shapes, each key at
 -- most once (db/identity.ts merges), numbers of this workspace only.
-create function store_identities(ws uuid, keys identity_key[], claims identity_claim[], claim_kinds jsonb)
+create function store_identities(ws uuid, keys identity_key[], claims said_claim[])
 returns table (changed uuid[], appeared uuid[], touched uuid[])
   language plpgsql as $$
 declare
@@ -22,7 +22,7 @@ begin
     account_id = case when excluded.account_number > coalesce(k.account_number, 0) then excluded.account_id else k.account_id end,
     account_number = greatest(k.account_number, excluded.account_number);
   changed := regroup(ws, array(select distinct group_id from unnest(keys)));
-  held := store_claims(ws, claims, claim_kinds);
+  held := store_claims(ws, claims);
   changed := changed || held.changed;
   appeared := held.appeared;
   -- A bare id that moved takes along what was said about it, so both contacts are gathered anew.
@@ -244,7 +244,7 @@ begin
   on conflict do nothing;
 end $$;
 
--- One workspace's part of a batch: {keys, claims, claimKinds, feedback, conversations, messages, submissions}, rows in the
+-- One workspace's part of a batch: {keys, claims, feedback, conversations, messages, submissions}, rows in the
 -- tables' own shapes. Redelivery changes nothing: every write compares acceptance numbers.
 create function store_workspace(ws uuid, batch jsonb) returns setof submission
   language plpgsql as $$
@@ -259,8 +259,7 @@ begin
     select * into identities from store_identities(
       ws,
       array(select k from jsonb_populate_recordset(null::identity_key, batch -> 'keys') as k),
-      array(select c from jsonb_populate_recordset(null::identity_claim, batch -> 'claims') as c),
-      batch -> 'claimKinds'
+      array(select c from jsonb_populate_recordset(null::said_claim, batch -> 'claims') as c)
     );
     changed := identities.changed;
     appeared := identities.appeared;
