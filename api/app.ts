@@ -50,7 +50,8 @@ const createRoutes = ({ ingress, receipts, isReady, board, metrics, log }: AppDe
   const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
 
   return (
-    new Elysia({ name: 'feedback-insights', normalize: false })
+    // A host may be as short as it likes: by default the path is looked for behind the first eleven characters.
+    new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })
       .onError(({ code, error, request }) => {
         if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
         log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })

@@ -3,15 +3,21 @@ import process from 'node:process'
 export type Handler = (request: Request) => Promise<Response>
 export type Listening = { port: number; stop(): Promise<void> }
 
-/** Connections without traffic for this long are closed; a body has its own, longer bound (`readBody`). */
-const IDLE_SECONDS = 60
+/** A connection on which no whole head of a request arrives for this long is closed (on Bun; Deno has no such bound). */
+const HEAD_SECONDS = 10
+/** Once it has, the body (`readBody`) and an answer that waits (`Prefer: wait`) have bounds of their own, below this. */
+const REQUEST_SECONDS = 70
 
-type BunServer = { port: number; stop(closeActive?: boolean): Promise<void> }
+type BunServer = {
+  port: number
+  stop(closeActive?: boolean): Promise<void>
+  timeout(request: Request, seconds: number): void
+}
 type BunGlobal = {
   serve(options: {
     port: number
     hostname: string
-    fetch: Handler
+    fetch(request: Request, server: BunServer): Promise<Response>
     idleTimeout: number
     maxRequestBodySize: number
     reusePort: boolean
@@ -39,8 +45,11 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
     const server = globals.Bun.serve({
       port,
       hostname,
-      fetch,
-      idleTimeout: IDLE_SECONDS,
+      fetch: (request, server) => {
+        server.timeout(request, REQUEST_SECONDS)
+        return fetch(request)
+      },
+      idleTimeout: HEAD_SECONDS,
       // Sizes are judged while reading, with an answer that says so; the runtime's own 413 has no body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       reusePort: false,

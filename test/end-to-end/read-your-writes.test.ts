@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { hashKeyFrom, ownId, type Realm } from '../../db/contract/own-id.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const CONTACTS = Number(process.env['READ_YOUR_WRITES'] ?? (process.env['TEST_SIZE'] === 'long' ? 10_000 : 150))
+const AT_ONCE = 16
+
+describe('what was answered is seen by the next request', () => {
+  let service: Service
+  let queues: JobQueues
+  let realm: Realm
+  before(async () => {
+    service = await startService()
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+    realm = { hashKey: hashKeyFrom(service.environment['HASH_KEY']!), workspaceId: service.workspaceId }
+  })
+  after(async () => {
+    await closeQueues(queues)
+    await service.stop()
+  })
+
+  const pause = () => Promise.all(Object.values(queues).map((queue) => queue.pause()))
+  const resume = () => Promise.all(Object.values(queues).map((queue) => queue.resume()))
+  const drained = () => until('nothing is queued', async () => (await outstanding()) === 0, 60_000)
+  const outstanding = () => service.redis.zcard(`{${service.redisPrefix}:${service.workspaceId}}:outstanding`)
+
+  const accepted = async (path: string, body: object, token?: string) => {
+    const answer = await service.post(path, body, token === undefined ? {} : { token })
+    assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
+    return answer
+  }
+  const customerOf = async (body: object): Promise<string | undefined> =>
+    (await accepted('/feedbacks', { description: 'x', ...body })).body.feedback.customerId
+
+  /** A contact's first second: identified, named by every kind of reference, and every other one purged. */
+  const visit = async (mark: string, index: number): Promise<void> => {
+    const id = `${mark}-${index}`
+    const email = `${id}@example.com`
+    const source = index % 3 === 0 ? 'crm' : undefined
+    const before = await customerOf({ contact: { email } })
+    assert.equal(before, ownId(realm, 'contact_email', email), 'an email that nobody has claimed')
+    await accepted('/contacts/identify', { id, ...(source && { source }), properties: { $email: email } })
+    const contact = ownId(realm, 'contact_external', source ?? 'API', id)
+    assert.equal(await customerOf({ isExternalContactId: true, contactId: id }), contact, 'by external id')
+    assert.equal(await customerOf({ contact: { email: ` ${email.toUpperCase()} ` } }), contact, 'by email')
+    assert.equal(await customerOf({ contactId: contact }), contact, 'by own id')
+    assert.equal(await customerOf({ contactId: before }), contact, 'by the id of the absorbed')
+    assert.equal(await customerOf({ contactId: crypto.randomUUID() }), undefined, 'by an id of nobody')
+    if (index % 2 === 0) await accepted('/contacts/purge', index % 4 === 0 ? { id } : { email }, service.adminToken)
+  }
+
+  const visitAll = async (mark: string): Promise<void> => {
+    let next = 0
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        while (next < CONTACTS) await visit(mark, next++)
+      }),
+    )
+  }
+
+  const storedAsAnswered = async (mark: string): Promise<void> => {
+    await drained()
+    const [row] = await service.sql<{ contacts: number; feedback: number }[]>`
+      select count(distinct e.contact_id)::int as contacts, count(f.id)::int as feedback
+      from contact_external_id as e join feedback as f on f.contact_id = e.contact_id
+      where e.external_id like ${`${mark}-%`}`
+    const kept = Math.floor(CONTACTS / 2)
+    // Five of the six records of each contact that was not purged name somebody.
+    assert.deepEqual(row, { contacts: kept, feedback: kept * 5 })
+  }
+
+  it(`while the queues are paused, for ${CONTACTS} contacts, and is stored so afterwards`, async () => {
+    await pause()
+    await visitAll('paused')
+    await resume()
+    await storedAsAnswered('paused')
+  })
+
+  it(`while workers run, for ${CONTACTS} contacts`, async () => {
+    await visitAll('running')
+    await storedAsAnswered('running')
+  })
+
+  it('a project is known by its id at once', async () => {
+    await pause()
+    const first = await accepted('/feedbacks', { description: 'x', project: { name: 'Reports' } })
+    const { projectId } = first.body.feedback
+    const second = await accepted('/feedbacks', { description: 'x', projectId })
+    assert.equal(second.body.feedback.projectId, projectId)
+    await resume()
+    await drained()
+  })
+})
