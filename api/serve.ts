@@ -45,8 +45,8 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
     const server = globals.Bun.serve({
       port,
       hostname,
-      fetch: (request, server) => {
-        server.timeout(request, REQUEST_SECONDS)
+      fetch: (request, self) => {
+        self.timeout(request, REQUEST_SECONDS)
         return fetch(request)
       },
       idleTimeout: HEAD_SECONDS,

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { runCommand } from './command.ts'
+import { runCommand } from './run-command.ts'
 import { migrate, readMigrations } from './migrate.ts'
 
 await runCommand({

