@@ -11,6 +11,7 @@ const NAMES = [
   'WORKER_HOST',
   'WORKER_CONCURRENCY',
   'SHUTDOWN_SECONDS',
+  'RECEIPT_DAYS',
   'LOG_LEVEL',
 ] as const
 

@@ -6,6 +6,7 @@ import { hashKeyFrom } from '../db/contract/own-id.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { BadSettings } from '../db/contract/settings.ts'
 import { describeFault } from '../db/fault.ts'
+import { expireReceipts } from '../db/expire-receipts.ts'
 import { contactFinder } from '../db/find-contacts.ts'
 import { belongsToHashKey } from '../db/installation.ts'
 import { closeQueues, enqueueTagging, openQueues } from '../db/job-queues.ts'
@@ -13,11 +14,13 @@ import { isMigrated, readMigrations } from '../db/migrate.ts'
 import { connectPostgres } from '../db/postgres.ts'
 import { connectToWork, redisCondition, unfitness } from '../db/redis.ts'
 import { readWorkerConfig, type WorkerConfig } from './config.ts'
+import { withdrawLost } from '../db/sweep.ts'
 import { createHealthServer, createWorkerMetrics } from './health.ts'
 import { createProcessors } from './processors.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 const LOOK_UP_TIMEOUT_MS = 30_000
+const UPKEEP_EVERY_MS = 20_000
 /** A crashed worker's job is delivered again; one that crashes its worker this often is given up. */
 const MAX_DELIVERIES = 5
 
@@ -115,11 +118,23 @@ health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
   log('info', 'working', { port: typeof address === 'object' ? address?.port : undefined })
 })
 
+// Every worker does it now and then; doing it at the same time does no harm.
+const upkeep = setInterval(() => {
+  const work = { sql, redis, prefix: config.REDIS_PREFIX, queues }
+  void Promise.all([withdrawLost(work, Date.now()), expireReceipts(sql, config.RECEIPT_DAYS)]).then(
+    ([withdrawn, expired]) => {
+      if (withdrawn + expired > 0) log('info', 'upkeep', { withdrawn, expired })
+    },
+    (error: unknown) => log('warn', 'upkeep_failed', { fault: describeFault(error) }),
+  )
+}, UPKEEP_EVERY_MS)
+
 let draining = false
 const drain = async (): Promise<void> => {
   if (draining) return
   draining = true
   stopping.abort()
+  clearInterval(upkeep)
   log('info', 'draining')
   const late = setTimeout(
     () => fail('Active jobs did not finish within SHUTDOWN_SECONDS.'),

@@ -53,6 +53,7 @@ export const SETTINGS = {
   WORKER_HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
   WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '500'), 'a whole number from 1 to 10000'),
   SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
+  RECEIPT_DAYS: setting(v.optional(wholeNumber(1, 36_500), '90'), 'days from 1 to 36500'),
   LOG_LEVEL: setting(
     v.optional(v.picklist(['debug', 'info', 'warn', 'error', 'silent']), 'info'),
     'one of debug, info, warn, error, silent',

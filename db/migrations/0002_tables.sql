@@ -264,4 +264,5 @@ create table submission (
   counts jsonb,
   primary key (workspace_id, id)
 );
+create index submission_finished on submission (finished_at);
 create index identity_claim_identified on identity_claim (workspace_id, key_id, number) where not link;

@@ -1,0 +1,65 @@
+import type { Redis } from 'ioredis'
+import { admissionKeys } from './admission.ts'
+import { QUEUE_OF } from './contract/job.ts'
+import type { JobQueues } from './job-queues.ts'
+import type { Sql } from './postgres.ts'
+
+/** An admission without a job is given up after this time: its request got no confirmation. */
+const GIVEN_UP_AFTER_MS = 60_000
+const MICROSECONDS_PER_MS = 1_000
+const LOOKED_AT = 100
+
+// KEYS outstanding exists ledger. ARGV submission number. Withdraws once, however many sweep at the same time.
+const WITHDRAW = `
+if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HINCRBY', KEYS[3], 'accepted', -1)
+local fields = redis.call('HGETALL', KEYS[2])
+for i = 1, #fields, 2 do
+  if fields[i + 1] == ARGV[2] then redis.call('HDEL', KEYS[2], fields[i]) end
+end
+return 1
+`
+
+/**
+ * Withdraws admissions whose job never came: admitting and queueing are two steps, and a process can die in between. Until
+ * then they hold up the purges of their workspace. Returns how many were withdrawn.
+ */
+export const withdrawLost = async (
+  { sql, redis, prefix, queues }: { sql: Sql; redis: Redis; prefix: string; queues: JobQueues },
+  now: number,
+): Promise<number> => {
+  const workspaces = await sql<{ id: string }[]>`select id from workspace`
+  let withdrawn = 0
+  for (const { id: workspaceId } of workspaces) {
+    const name = admissionKeys(prefix, workspaceId)
+    const until = String((now - GIVEN_UP_AFTER_MS) * MICROSECONDS_PER_MS)
+    const old = await redis.zrangebyscore(name.outstanding, '-inf', until, 'WITHSCORES', 'LIMIT', 0, LOOKED_AT)
+    for (let index = 0; index < old.length; index += 2) {
+      const [submissionId, number] = [old[index]!, old[index + 1]!]
+      if (await hasJob(queues, submissionId)) continue
+      if (await isSettled(sql, workspaceId, submissionId)) await redis.zrem(name.outstanding, submissionId)
+      else
+        withdrawn += Number(
+          await redis.eval(WITHDRAW, 3, name.outstanding, name.exists, name.ledger, submissionId, number),
+        )
+      await forgetSayings(redis, name.said('*'), number)
+    }
+  }
+  return withdrawn
+}
+
+const hasJob = async (queues: JobQueues, submissionId: string): Promise<boolean> => {
+  const names = [...new Set(Object.values(QUEUE_OF))]
+  const states = await Promise.all(names.map((name) => queues[name].getJobState(submissionId)))
+  return states.some((state) => state !== 'unknown' && state !== 'completed')
+}
+
+const isSettled = async (sql: Sql, workspaceId: string, id: string): Promise<boolean> =>
+  (await sql`select from submission where workspace_id = ${workspaceId} and id = ${id} and state <> 'queued'`).count > 0
+
+/** What the lost submission would have said. Its body is gone, so all that is said in the workspace is looked through. */
+const forgetSayings = async (redis: Redis, pattern: string, number: string): Promise<void> => {
+  for await (const keys of redis.scanStream({ match: pattern.replaceAll(/[{}]/g, '\\$&'), count: 1_000 })) {
+    for (const key of keys as string[]) await redis.hdel(key, number)
+  }
+}
