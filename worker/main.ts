@@ -23,6 +23,9 @@ const LOOK_UP_TIMEOUT_MS = 30_000
 const UPKEEP_EVERY_MS = 20_000
 /** A crashed worker's job is delivered again; one that crashes its worker this often is given up. */
 const MAX_DELIVERIES = 5
+// What a killed worker held is delivered again within their sum. With BullMQ's defaults, 30 s each, it took a minute.
+const LOCK_MS = 15_000
+const LOOK_FOR_STALLED_EVERY_MS = 5_000
 
 const fail = (message: string): never => {
   process.stderr.write(`${message}\n`)
@@ -100,6 +103,8 @@ const workers = QUEUE_NAMES.map((name) => {
     prefix: queuePrefix(config.REDIS_PREFIX, name),
     concurrency: CONCURRENCY[name],
     maxStalledCount: MAX_DELIVERIES,
+    lockDuration: LOCK_MS,
+    stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
   })
   worker.on('completed', (_job, result: unknown) => metrics.count(name, typeof result === 'string' ? result : 'done'))
   worker.on('failed', () => metrics.count(name, 'failed'))

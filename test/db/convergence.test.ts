@@ -11,6 +11,8 @@ import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
 const WORKERS = 4
+/** An acceptance number after all of a history's. */
+const LATER = 2_000_000
 
 describe('whoever processes it, in whatever order', () => {
   let schema: TestSchema
@@ -26,6 +28,38 @@ describe('whoever processes it, in whatever order', () => {
         await clearTables(schema.sql)
         for (const row of history.map(toRows)) await store(schema.sql, [row])
         assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
+      }),
+      seeded({ numRuns: HISTORIES }),
+    )
+  })
+
+  it(`keeps every contact and account id resolving to the right one, through all merges, in ${HISTORIES} histories`, async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (history) => {
+        await clearTables(schema.sql)
+        const answered: { workspace: string; record: string; number: string; contact: string; account: string }[] = []
+        for (const row of history.map(toRows)) {
+          await store(schema.sql, [row])
+          answered.push(
+            ...(await schema.sql<typeof answered>`
+              select workspace_id as workspace, id as record, number, contact_id as contact, account_id as account
+              from feedback where number = ${row.submission.number} and workspace_id = ${row.workspaceId}`),
+          )
+        }
+        const wrong = await schema.sql`
+          select a.*, f.contact_id as contact_now, f.account_id as account_now
+          from jsonb_to_recordset(${schema.sql.json(answered)})
+            as a (workspace uuid, record uuid, number bigint, contact uuid, account uuid)
+          left join feedback as f on f.workspace_id = a.workspace and f.id = a.record and f.number = a.number,
+            resolve_own(a.workspace, 'contact', a.contact, ${LATER}::bigint) as contact_later,
+            resolve_own(a.workspace, 'account', a.account, ${LATER}::bigint) as account_later
+          where (a.contact is not null and not exists (
+              select from contact where workspace_id = a.workspace and id = contact_later))
+            or (a.account is not null and not exists (
+              select from account where workspace_id = a.workspace and id = account_later))
+            or (a.contact is not null and f.id is not null and f.contact_id is distinct from contact_later)
+            or (a.account is not null and f.id is not null and f.account_id is distinct from account_later)`
+        assert.deepEqual([...wrong], [])
       }),
       seeded({ numRuns: HISTORIES }),
     )

@@ -10,6 +10,8 @@ export type ServiceProcess = {
   readonly output: () => string
   /** Ends it as an init system would, and fails when it does not come to a clean end. */
   readonly stop: () => Promise<void>
+  /** Ends it as a power cut would. */
+  readonly kill: () => Promise<void>
 }
 
 const READY_WITHIN_MS = 30_000
@@ -76,7 +78,12 @@ export const startProcess = async (
     }
     assert.equal(child.exitCode, 0, `${program} did not end cleanly (${child.signalCode}):\n${output}`)
   }
-  return { port, output: () => output, stop }
+  const kill = async (): Promise<void> => {
+    const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
+    process.kill(child.pid!, 'SIGKILL')
+    await ended
+  }
+  return { port, output: () => output, stop, kill }
 }
 
 const readyPort = (output: string, event: string): number | undefined => {
