@@ -49,10 +49,10 @@ const IDEMPOTENCY_SECONDS = 24 * 60 * 60
 // One round trip and one atomic step on Redis's own clock: has it been here before, may it enter, which number does it get,
 // and what is queued about the keys it asks for. The bucket is the list of the moments at which its missing tokens were
 // spent, oldest last, in microseconds. An idempotency record is body:submission:number:state.
-// KEYS number bucket outstanding exists ledger idempotency, then the keys of what is said, then those looked up.
-// ARGV tokens windowMs floor open|full|peek submission body inFlightSeconds #exists exists… #said value… #lookUp id…
+// KEYS number bucket outstanding exists ledger idempotency purges, then the keys of what is said, then those looked up.
+// ARGV tokens windowMs floor open|full|peek submission body inFlightSeconds isPurge #exists exists… #said value… #lookUp id…
 const ADMIT = `
-local at = 8
+local at = 9
 local function list()
   local n = tonumber(ARGV[at])
   local items = {}
@@ -64,7 +64,7 @@ local exists, said, lookUp = list(), list(), list()
 local function queued()
   local facts = {}
   for i, id in ipairs(lookUp) do
-    facts[i] = {redis.call('HGET', KEYS[4], id) or '', redis.call('HGETALL', KEYS[6 + #said + i])}
+    facts[i] = {redis.call('HGET', KEYS[4], id) or '', redis.call('HGETALL', KEYS[7 + #said + i])}
   end
   return facts
 end
@@ -101,9 +101,10 @@ local number = string.format('%.0f', math.max(now, last + 1, tonumber(ARGV[3]) +
 local facts = queued()
 redis.call('SET', KEYS[1], number)
 redis.call('ZADD', KEYS[3], number, ARGV[5])
+if ARGV[8] == '1' then redis.call('ZADD', KEYS[7], number, ARGV[5]) end
 redis.call('HINCRBY', KEYS[5], 'accepted', 1)
 for _, id in ipairs(exists) do redis.call('HSETNX', KEYS[4], id, number) end
-for i, saying in ipairs(said) do redis.call('HSET', KEYS[6 + i], number, saying) end
+for i, saying in ipairs(said) do redis.call('HSET', KEYS[7 + i], number, saying) end
 if ARGV[6] ~= '' then
   redis.call('SET', KEYS[6], ARGV[6] .. ':' .. ARGV[5] .. ':' .. number .. ':in-flight', 'EX', ARGV[7])
 end
@@ -128,6 +129,8 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     number: `${base}:number`,
     bucket: (operation: Operation) => `${base}:bucket:${operation}`,
     outstanding: `${base}:outstanding`,
+    /** Those of the outstanding that are purges: what was accepted after one waits until it is done. */
+    purges: `${base}:purges`,
     exists: `${base}:exists`,
     ledger: `${base}:ledger`,
     said: (keyId: string) => `${base}:said:${keyId}`,
@@ -162,6 +165,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
       name.exists,
       name.ledger,
       name.idempotency(operation, idempotency?.key ?? ''),
+      name.purges,
       ...pending.said.map(({ keyId }) => name.said(keyId)),
       ...lookUp.map(name.said),
     ]
@@ -175,6 +179,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
       submissionId,
       idempotency?.body ?? '',
       IN_FLIGHT_SECONDS,
+      operation === 'purge_contact' ? 1 : 0,
       pending.exists.length,
       ...pending.exists,
       pending.said.length,
@@ -260,10 +265,13 @@ export const rememberAnswered = async (
   )
 }
 
-// KEYS outstanding exists, then said keys. ARGV #submissions submission… number id (pairs for exists), then the numbers of said.
+// KEYS outstanding exists purges, then said keys. ARGV #submissions submission… number id (pairs for exists), then the numbers of said.
 const SETTLE = `
 local n = tonumber(ARGV[1])
-for i = 1, n do redis.call('ZREM', KEYS[1], ARGV[1 + i]) end
+for i = 1, n do
+  redis.call('ZREM', KEYS[1], ARGV[1 + i])
+  redis.call('ZREM', KEYS[3], ARGV[1 + i])
+end
 local at = n + 2
 local pairs = tonumber(ARGV[at])
 for i = 1, pairs do
@@ -271,7 +279,7 @@ for i = 1, pairs do
   if redis.call('HGET', KEYS[2], id) == number then redis.call('HDEL', KEYS[2], id) end
 end
 at = at + 2 * pairs
-for i = 3, #KEYS do redis.call('HDEL', KEYS[i], ARGV[at + i - 2]) end
+for i = 4, #KEYS do redis.call('HDEL', KEYS[i], ARGV[at + i - 3]) end
 return 0
 `
 
@@ -291,7 +299,7 @@ export const settlementIn = (redis: Redis, prefix: string): Settle => {
         const name = admissionKeys(prefix, workspaceId)
         const exists = submissions.flatMap(({ number, pending }) => pending.exists.map((id) => [number, id]))
         const said = submissions.flatMap(({ number, pending }) => pending.said.map(({ keyId }) => ({ keyId, number })))
-        const keys = [name.outstanding, name.exists, ...said.map(({ keyId }) => name.said(keyId))]
+        const keys = [name.outstanding, name.exists, name.purges, ...said.map(({ keyId }) => name.said(keyId))]
         return withSettle.settle(
           keys.length,
           ...keys,
@@ -306,12 +314,18 @@ export const settlementIn = (redis: Redis, prefix: string): Settle => {
   }
 }
 
-export type LowestOutstanding = (workspaceId: string) => Promise<number | undefined>
+/** Acceptance number of the first of something in a workspace that is not settled yet; undefined when there is none. */
+export type LowestOf = (workspaceId: string) => Promise<number | undefined>
 
-/** The lowest acceptance number of a workspace that is not settled yet; undefined when nothing is queued. */
-export const lowestOutstandingIn =
-  (redis: Redis, prefix: string): LowestOutstanding =>
+const lowestIn =
+  (redis: Redis, key: (workspaceId: string) => string): LowestOf =>
   async (workspaceId) => {
-    const [, number] = await redis.zrange(admissionKeys(prefix, workspaceId).outstanding, '0', '0', 'WITHSCORES')
+    const [, number] = await redis.zrange(key(workspaceId), '0', '0', 'WITHSCORES')
     return number === undefined ? undefined : Number(number)
   }
+
+export const lowestOutstandingIn = (redis: Redis, prefix: string): LowestOf =>
+  lowestIn(redis, (workspaceId) => admissionKeys(prefix, workspaceId).outstanding)
+
+export const lowestPurgeIn = (redis: Redis, prefix: string): LowestOf =>
+  lowestIn(redis, (workspaceId) => admissionKeys(prefix, workspaceId).purges)

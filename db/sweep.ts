@@ -9,10 +9,11 @@ const GIVEN_UP_AFTER_MS = 60_000
 const MICROSECONDS_PER_MS = 1_000
 const LOOKED_AT = 100
 
-// KEYS outstanding exists ledger. ARGV submission number. Withdraws once, however many sweep at the same time.
+// KEYS outstanding exists ledger purges. ARGV submission number. Withdraws once, however many sweep at the same time.
 const WITHDRAW = `
 if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HINCRBY', KEYS[3], 'accepted', -1)
+redis.call('ZREM', KEYS[4], ARGV[1])
 local fields = redis.call('HGETALL', KEYS[2])
 for i = 1, #fields, 2 do
   if fields[i + 1] == ARGV[2] then redis.call('HDEL', KEYS[2], fields[i]) end
@@ -37,11 +38,13 @@ export const withdrawLost = async (
     for (let index = 0; index < old.length; index += 2) {
       const [submissionId, number] = [old[index]!, old[index + 1]!]
       if (await hasJob(queues, submissionId)) continue
-      if (await isSettled(sql, workspaceId, submissionId)) await redis.zrem(name.outstanding, submissionId)
-      else
-        withdrawn += Number(
-          await redis.eval(WITHDRAW, 3, name.outstanding, name.exists, name.ledger, submissionId, number),
-        )
+      if (await isSettled(sql, workspaceId, submissionId)) {
+        await redis.zrem(name.outstanding, submissionId)
+        await redis.zrem(name.purges, submissionId)
+      } else {
+        const keys = [name.outstanding, name.exists, name.ledger, name.purges]
+        withdrawn += Number(await redis.eval(WITHDRAW, keys.length, ...keys, submissionId, number))
+      }
       await forgetSayings(redis, name.said('*'), number)
     }
   }

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { Worker } from 'bullmq'
-import { lowestOutstandingIn, settlementIn } from '../db/admission.ts'
+import { lowestOutstandingIn, lowestPurgeIn, settlementIn } from '../db/admission.ts'
 import { logTo } from '../db/contract/log.ts'
 import { hashKeyFrom } from '../db/contract/own-id.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
@@ -82,6 +82,7 @@ const processors = createProcessors({
   findContacts: contactFinder(sql, hashKey, LOOK_UP_TIMEOUT_MS),
   settle: settlementIn(redis, config.REDIS_PREFIX),
   lowestOutstanding: lowestOutstandingIn(redis, config.REDIS_PREFIX),
+  lowestPurge: lowestPurgeIn(redis, config.REDIS_PREFIX),
   enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
   log,
   stop: stopping.signal,

@@ -1,6 +1,6 @@
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import * as v from 'valibot'
-import type { LowestOutstanding, Settle, Settled } from '../db/admission.ts'
+import type { LowestOf, Settle, Settled } from '../db/admission.ts'
 import { inBatches } from '../db/contract/in-batches.ts'
 import { type JobOf, type SubmissionJob, submissionJob, type TaggingJob, taggingJob } from '../db/contract/job.ts'
 import type { Log } from '../db/contract/log.ts'
@@ -11,7 +11,7 @@ import { setAside } from '../db/dead.ts'
 import { describeFault, isPermanentFault } from '../db/fault.ts'
 import type { FindContacts } from '../db/find-contacts.ts'
 import type { Sql } from '../db/postgres.ts'
-import { type Rows, store } from '../db/store.ts'
+import { type Rows, type SettledSubmission, store } from '../db/store.ts'
 import { purge } from './purge.ts'
 import { rowsOf } from './rows.ts'
 import { tag, taggingFor } from './tagging.ts'
@@ -24,7 +24,8 @@ export type WorkerDependencies = {
   hashKey: HashKey
   findContacts: FindContacts
   settle: Settle
-  lowestOutstanding: LowestOutstanding
+  lowestOutstanding: LowestOf
+  lowestPurge: LowestOf
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
   log: Log
   /** The process wants to end: nobody waits for a server any more. */
@@ -34,6 +35,7 @@ export type WorkerDependencies = {
 /** At most this many submissions are stored by one statement; a lone one waits this long for company. */
 const BATCH = { items: 500, waitMs: 5 }
 const PURGE_LOOKS_AGAIN_AFTER_MS = 50
+const LATER_THAN_PURGE_LOOKS_AGAIN_AFTER_MS = 250
 
 /** What is done with the jobs of each queue. */
 export const createProcessors = (dependencies: WorkerDependencies): Readonly<Record<QueueName, Processor>> => ({
@@ -53,25 +55,47 @@ type Item = { rows: Rows; settled: Settled }
 const storing = (dependencies: WorkerDependencies): Work => {
   const { sql, hashKey, settle, enqueueTagging, stop } = dependencies
   const storeInBatches = inBatches(
-    async (batch: readonly Item[]) => {
+    async (all: readonly Item[]): Promise<(SettledSubmission['state'] | 'deferred')[]> => {
+      const deferred = await laterThanPurges(dependencies, all)
+      const batch = all.filter((item) => !deferred.has(item))
       const rows = batch.map((item) => item.rows)
+      if (batch.length === 0) return all.map(() => 'deferred')
       const stored = await whenAvailable(() => store(sql, rows), stop)
       const states = new Map(stored.map(({ id, state }) => [id, state]))
       // Before the jobs are answered: after a crash in between they are delivered again, and these steps taken again.
       await settle(batch.map((item) => item.settled))
       await enqueueTagging(taggingFor(rows))
-      return rows.map(({ submission }) => states.get(submission.id) ?? 'applied')
+      return all.map((item) => (deferred.has(item) ? 'deferred' : (states.get(item.rows.submission.id) ?? 'applied')))
     },
     BATCH,
     isPermanentFault,
   )
-  return ({ job, submission }) => {
+  return async ({ job, submission, lockToken }) => {
     if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
-    return storeInBatches({
+    const state = await storeInBatches({
       rows: rowsOf(hashKey, submission, job.attemptsMade + 1),
       settled: settledBy(hashKey, submission),
     })
+    return state === 'deferred' ? lookAgain({ job, lockToken }, LATER_THAN_PURGE_LOOKS_AGAIN_AFTER_MS) : state
   }
+}
+
+/**
+ * Those that were accepted after a purge which is not done yet. They wait: whom a purge concerns is decided by what came
+ * before it alone, and what comes after it starts afresh.
+ */
+const laterThanPurges = async (
+  { lowestPurge }: WorkerDependencies,
+  items: readonly Item[],
+): Promise<ReadonlySet<Item>> => {
+  const workspaces = [...new Set(items.map(({ settled }) => settled.workspaceId))]
+  const purges = new Map(await Promise.all(workspaces.map(async (id) => [id, await lowestPurge(id)] as const)))
+  return new Set(items.filter(({ settled }) => settled.number > (purges.get(settled.workspaceId) ?? Infinity)))
+}
+
+const lookAgain = async ({ job, lockToken }: Pick<Delivery, 'job' | 'lockToken'>, afterMs: number): Promise<never> => {
+  await job.moveToDelayed(Date.now() + afterMs, lockToken)
+  throw new DelayedError()
 }
 
 const settledBy = (hashKey: HashKey, submission: SubmissionJob): Settled => {
@@ -86,8 +110,7 @@ const purging =
     if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
     const lowest = await dependencies.lowestOutstanding(submission.workspaceId)
     if (lowest !== undefined && lowest < submission.number) {
-      await job.moveToDelayed(Date.now() + PURGE_LOOKS_AGAIN_AFTER_MS, lockToken)
-      throw new DelayedError()
+      return lookAgain({ job, lockToken }, PURGE_LOOKS_AGAIN_AFTER_MS)
     }
     return whenAvailable(() => purgeAndSettle(dependencies, job, submission), dependencies.stop)
   }
