@@ -98,7 +98,7 @@ export const store = async (sql: Sql, batch: readonly Rows[]): Promise<SettledSu
 
 const workspacePart = (rows: readonly Rows[]): JsonObject => {
   const ordered = rows.toSorted((a, b) => a.submission.number - b.submission.number)
-  const keys = oncePerKey(ordered.flatMap((row) => row.keys ?? []))
+  const keys = ordered.flatMap((row) => oncePerKey(row.keys ?? []))
   const claims = ordered.flatMap((row) => row.claims ?? [])
   const feedback = ordered.flatMap((row) => row.feedback ?? [])
   const conversations = ordered.flatMap((row) => row.conversation ?? [])
@@ -117,7 +117,7 @@ const workspacePart = (rows: readonly Rows[]): JsonObject => {
   return part as JsonObject
 }
 
-/** One statement may touch a row only once, so what several submissions say about a key is put together first. */
+/** A conversation can name an account more than once: what it says is put together, the later counting. */
 const oncePerKey = (rows: readonly KeyRow[]): KeyRow[] => {
   const merged = new Map<string, KeyRow>()
   for (const row of rows) {

@@ -90,6 +90,8 @@ create function withdraw_given(ws uuid, given given_reference[]) returns uuid[]
 declare
   weak_keys uuid[] := array(select distinct g.weak from unnest(given) as g);
   names uuid[] := array(select distinct g.name_key from unnest(given) as g where g.name_key is not null);
+  -- As long as the links stand: records that they led elsewhere are linked anew only afterwards.
+  reached uuid[] := coalesce(reach(ws, weak_keys || names), '{}');
 begin
   delete from identity_claim as c using unnest(given) as g
   where c.workspace_id = ws and c.key_id = g.name_key and c.number = g.number and c.link;
@@ -100,8 +102,8 @@ begin
       (
         select min(r.number) from reference as r
         where r.workspace_id = ws
-          and ((r.contact_id = any (reach(ws, array[w.id])) and r.contact_given and r.contact_ref ->> 'weak' = w.id::text)
-            or (r.account_id = any (reach(ws, array[w.id])) and r.account_given and r.account_ref ->> 'weak' = w.id::text)
+          and ((r.contact_id = any (reached) and r.contact_given and r.contact_ref ->> 'weak' = w.id::text)
+            or (r.account_id = any (reached) and r.account_given and r.account_ref ->> 'weak' = w.id::text)
             or (r.project_id = w.id and r.project_given and r.project_ref ->> 'weak' = w.id::text))
       ) as said_from,
       (select min(c.number) from identity_claim as c where c.workspace_id = ws and c.key_id = w.id) as claimed_from

@@ -1,5 +1,5 @@
--- What identify calls said: keys, their facts and their claims. Input: arrays of rows in the tables' own shapes, each key at
--- most once (db/identity.ts merges), numbers of this workspace only.
+-- What identify calls said: keys, their facts and their claims, as rows in the tables' own shapes, a key at most once for each
+-- submission.
 create function store_identities(ws uuid, keys identity_key[], claims said_claim[])
 returns table (changed uuid[], appeared uuid[], touched uuid[])
   language plpgsql as $$
@@ -10,9 +10,11 @@ begin
   insert into identity_key as k (
     workspace_id, id, kind, group_id, home_id, source, external_id, said_from, last_number, facts,
     account_id, account_number, subject_id)
-  select ws, n.id, n.kind, n.group_id, n.home_id, n.source, n.external_id, n.said_from, n.last_number, n.facts,
-    n.account_id, n.account_number, n.id
-  from unnest(keys) as n order by n.id
+  select ws, n.id, min(n.kind), (array_agg(n.group_id))[1], (array_agg(n.home_id order by n.said_from))[1],
+    (array_agg(n.source order by n.said_from))[1], min(n.external_id), min(n.said_from), max(n.last_number), all_facts(n.facts),
+    (array_agg(n.account_id order by n.account_number desc) filter (where n.account_id is not null))[1],
+    max(n.account_number), n.id
+  from unnest(keys) as n group by n.id order by n.id
   on conflict (workspace_id, id) do update set
     facts = merge_facts(k.facts, excluded.facts),
     home_id = case when excluded.said_from < k.said_from then excluded.home_id else k.home_id end,
@@ -245,7 +247,7 @@ begin
 end $$;
 
 -- One workspace's part of a batch: {keys, claims, feedback, conversations, messages, submissions}, rows in the
--- tables' own shapes. Redelivery changes nothing: every write compares acceptance numbers.
+-- tables' own shapes. Redelivery changes nothing.
 create function store_workspace(ws uuid, batch jsonb) returns setof submission
   language plpgsql as $$
 declare
@@ -254,12 +256,18 @@ declare
   changed uuid[] := '{}';
   appeared uuid[] := '{}';
   touched uuid[] := '{}';
+  -- Delivered again although it was settled before: a purge may have removed it meanwhile, so nothing of it is looked at.
+  settled bigint[] := array(
+    select s.acceptance_number
+    from jsonb_to_recordset(batch -> 'submissions') as d (id uuid)
+    join submission as s on s.workspace_id = ws and s.id = d.id and s.state in ('applied', 'superseded', 'purged')
+  );
 begin
   if batch ? 'keys' then
     select * into identities from store_identities(
       ws,
-      array(select k from jsonb_populate_recordset(null::identity_key, batch -> 'keys') as k),
-      array(select c from jsonb_populate_recordset(null::said_claim, batch -> 'claims') as c)
+      array(select k from jsonb_populate_recordset(null::identity_key, batch -> 'keys') as k where k.said_from <> all (settled)),
+      array(select c from jsonb_populate_recordset(null::said_claim, batch -> 'claims') as c where c.number <> all (settled))
     );
     changed := identities.changed;
     appeared := identities.appeared;
@@ -268,12 +276,14 @@ begin
   if batch ? 'conversations' then
     perform store_conversations(
       ws,
-      array(select c from jsonb_populate_recordset(null::conversation, batch -> 'conversations') as c),
-      array(select m from jsonb_populate_recordset(null::message, batch -> 'messages') as m)
+      array(select c from jsonb_populate_recordset(null::conversation, batch -> 'conversations') as c where c.number <> all (settled)),
+      array(select m from jsonb_populate_recordset(null::message, batch -> 'messages') as m where m.number <> all (settled))
     );
   end if;
   if batch ? 'feedback' then
-    said := store_feedback(ws, array(select f from jsonb_populate_recordset(null::feedback, batch -> 'feedback') as f));
+    said := store_feedback(ws, array(
+      select f from jsonb_populate_recordset(null::feedback, batch -> 'feedback') as f where f.number <> all (settled)
+    ));
     changed := changed || said.changed;
     appeared := appeared || said.appeared;
   end if;

@@ -29,6 +29,22 @@ describe('a batch', () => {
   })
   after(() => schema.drop())
 
+  it('keeps an account that is known by its name when a later reference to it gives the name with a domain', async () => {
+    const acme = ownId({ hashKey, workspaceId }, 'account_name', 'Acme')
+    await store(schema.sql, [
+      feedback(11, { account: { name: 'Acme' } }),
+      feedback(12, { account: { id: acme, name: 'Acme', domain: 'acme.example' } }),
+    ])
+    const links = await schema.sql<{ account: string | null }[]>`
+      select account_id as account from feedback where number in (11, 12)`
+    assert.deepEqual(
+      links.map(({ account }) => account),
+      [acme, acme],
+    )
+    const accounts = await schema.sql<{ id: string }[]>`select id from account`
+    assert.deepEqual([...accounts], [{ id: acme }])
+  })
+
   it('creates no project beside an id that only the batch itself makes known', async () => {
     await store(schema.sql, [
       feedback(1, { project: { name: 'Ann' } }),
@@ -37,7 +53,7 @@ describe('a batch', () => {
     await store(schema.sql, [feedback(3, { projectId: projectId('Bob') })])
     const projects = await schema.sql`select name from project`
     const links = await schema.sql<{ project: string | null }[]>`
-      select project_id as project from feedback order by number`
+      select project_id as project from feedback where number < 10 order by number`
     assert.deepEqual([...projects], [{ name: 'Ann' }])
     assert.deepEqual(
       links.map(({ project }) => project),
