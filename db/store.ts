@@ -99,15 +99,12 @@ export const store = async (sql: Sql, batch: readonly Rows[]): Promise<SettledSu
 const workspacePart = (rows: readonly Rows[]): JsonObject => {
   const ordered = rows.toSorted((a, b) => a.submission.number - b.submission.number)
   const keys = ordered.flatMap((row) => oncePerKey(row.keys ?? []))
-  const claims = ordered.flatMap((row) => row.claims ?? [])
   const feedback = ordered.flatMap((row) => row.feedback ?? [])
   const conversations = ordered.flatMap((row) => row.conversation ?? [])
   const part: Record<string, unknown> = { submissions: ordered.map((row) => row.submission) }
   if (keys.length > 0) {
     part['keys'] = keys
-    part['claims'] = [...new Map(claims.map((claim) => [`${claim.key_id} ${claim.number}`, claim])).values()].map(
-      (claim) => ({ ...claim, link: false }),
-    )
+    part['claims'] = ordered.flatMap((row) => decided(row.claims ?? []))
   }
   if (feedback.length > 0) part['feedback'] = feedback
   if (conversations.length > 0) {
@@ -115,6 +112,17 @@ const workspacePart = (rows: readonly Rows[]): JsonObject => {
     part['messages'] = ordered.flatMap((row) => row.messages ?? [])
   }
   return part as JsonObject
+}
+
+/** Of several who claim the same in one submission, the last decides. */
+const decided = (claims: readonly ClaimRow[]) => {
+  const last = new Map(claims.map((claim) => [claim.key_id, claim]))
+  const once = new Map(claims.map((claim) => [`${claim.key_id} ${claim.target_id}`, claim]))
+  return [...once.values()].map((claim) => ({
+    ...claim,
+    link: false,
+    decides: last.get(claim.key_id)!.target_id === claim.target_id,
+  }))
 }
 
 /** A conversation can name an account more than once: what it says is put together, the later counting. */

@@ -237,7 +237,9 @@ create table identity_claim (
   number bigint not null,
   target_id uuid not null,
   link boolean not null,
-  primary key (workspace_id, key_id, number)
+  -- Of several contacts with one email in one conversation the last decides; the others are kept because it is their email too.
+  decides boolean not null default true,
+  primary key (workspace_id, key_id, number, target_id)
 );
 create index identity_claim_target on identity_claim (workspace_id, target_id);
 
@@ -265,4 +267,4 @@ create table submission (
   primary key (workspace_id, id)
 );
 create index submission_finished on submission (finished_at);
-create index identity_claim_identified on identity_claim (workspace_id, key_id, number) where not link;
+create index identity_claim_identified on identity_claim (workspace_id, key_id, number) where not link and decides;

@@ -16,13 +16,13 @@ declare
   found_claim identity_claim;
 begin
   select * into found_claim from identity_claim
-  where workspace_id = ws and key_id = weak and not link and number <= n order by number desc limit 1;
+  where workspace_id = ws and key_id = weak and not link and decides and number <= n order by number desc limit 1;
   if found then return found_claim; end if;
   select * into found_claim from identity_claim
-  where workspace_id = ws and key_id = weak and number <= n order by number desc limit 1;
+  where workspace_id = ws and key_id = weak and decides and number <= n order by number desc limit 1;
   if found then return found_claim; end if;
   select * into found_claim from identity_claim
-  where workspace_id = ws and key_id = weak and number > n order by number limit 1;
+  where workspace_id = ws and key_id = weak and decides and number > n order by number limit 1;
   return found_claim;
 end $$;
 
@@ -58,7 +58,7 @@ begin
      or key.kind = 'contact_bare' or not starts_with(key.kind, slot) then
     return null;
   end if;
-  select * into first_claim from identity_claim where workspace_id = ws and key_id = own order by number limit 1;
+  select * into first_claim from identity_claim where workspace_id = ws and key_id = own and decides order by number limit 1;
   if not found then return own; end if;
   return claimed_subject(ws, first_claim, first_claim.number);
 end $$;

@@ -24,7 +24,7 @@ create function given_of(ref jsonb, number bigint) returns given_reference
   return row(ref ->> 'weakKind', (ref ->> 'weak')::uuid, (ref ->> 'nameKey')::uuid, number)::given_reference;
 
 -- A claim on a weak key, with the kind of the key, which may be new.
-create type said_claim as (key_id uuid, kind text, number bigint, target_id uuid, link boolean);
+create type said_claim as (key_id uuid, kind text, number bigint, target_id uuid, link boolean, decides boolean);
 
 -- Writes claims and links and says which weak keys now answer differently (changed) or exist earlier (appeared).
 create function store_claims(ws uuid, claims said_claim[], out changed uuid[], out appeared uuid[])
@@ -33,13 +33,13 @@ begin
   changed := array(
     select distinct c.key_id
     from unnest(claims) as c, claim_at(ws, c.key_id, c.number) as before
-    where before.key_id is null or before.target_id <> c.target_id or before.link <> c.link
-      or (before.number > c.number and c.link)
+    where c.decides
+      and (before.key_id is null or before.target_id <> c.target_id or before.link <> c.link
+        or (before.number > c.number and c.link))
   );
-  insert into identity_claim (workspace_id, key_id, number, target_id, link)
-  select ws, c.key_id, c.number, c.target_id, c.link from unnest(claims) as c
-  on conflict (workspace_id, key_id, number) do update set target_id = excluded.target_id, link = excluded.link
-  where (identity_claim.target_id, identity_claim.link) is distinct from (excluded.target_id, excluded.link);
+  insert into identity_claim (workspace_id, key_id, number, target_id, link, decides)
+  select ws, c.key_id, c.number, c.target_id, c.link, c.decides from unnest(claims) as c
+  on conflict do nothing;
   -- A name that was linked to a domain follows it.
   changed := changed || array(
     select key_id from identity_claim where workspace_id = ws and target_id = any (changed) and link
@@ -73,7 +73,7 @@ begin
   )
   select coalesce(array_agg(id), '{}') into appeared from earliest;
   links := array(
-    select row(g.name_key, 'account_name', g.number, g.weak, true)::said_claim
+    select row(g.name_key, 'account_name', g.number, g.weak, true, true)::said_claim
     from unnest(given) as g where g.name_key is not null
   );
   changed := '{}';

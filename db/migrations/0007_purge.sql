@@ -131,7 +131,7 @@ begin
   delete from identity_key where workspace_id = ws and id = any (keys);
   delete from identity_key as k
   where k.workspace_id = ws and k.id = any (emails)
-    and not exists (select from identity_claim as c where c.workspace_id = ws and c.key_id = k.id);
+    and not exists (select from identity_claim as c where c.workspace_id = ws and c.key_id = k.id and c.decides);
   delete from contact where workspace_id = ws and id = any (contacts);
   get diagnostics gone = row_count;
   return gone;

@@ -7,6 +7,7 @@ import { identifyContact, openContacts, type Contacts } from './contacts.ts'
 import { submitConversation, type Conversation } from './conversations.ts'
 import { createFeedback, type Feedback } from './feedbacks.ts'
 import type { Profile } from './profile.ts'
+import { purge } from './purge.ts'
 import { type Claims, openRegister, type Register } from './register.ts'
 
 /** One careful clerk, who keeps the files of one workspace and takes in one submission after the other. */
@@ -27,7 +28,6 @@ export const openClerk = (realm: Realm): Clerk => ({
   conversations: new Map(),
 })
 
-/** @throws Error for a purge: those are not modelled. */
 export const takeIn = (clerk: Clerk, job: SubmissionJob): void => {
   const { number } = job
   const claims: Claims = new Map()
@@ -47,7 +47,8 @@ export const takeIn = (clerk: Clerk, job: SubmissionJob): void => {
       )
       break
     case 'purge_contact':
-      throw new Error('The model has no purge')
+      purge(clerk, job)
+      break
   }
   for (const claim of claims.values()) claim()
 }

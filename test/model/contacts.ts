@@ -9,8 +9,8 @@ export interface Contacts extends Register {
   readonly realm: Realm
   /** By external id and source; the sources of an external id in the order in which they came up. */
   readonly byExternalId: Map<string, Map<string, Profile>>
-  /** Whom an email means now: who claimed it last, or else its anonymous contact. */
-  readonly byEmail: Map<string, { profile: Profile; claimed: boolean }>
+  /** Who has claimed an email, the latest last, and the anonymous contact that it had before. */
+  readonly byEmail: Map<string, { claimants: Profile[]; anonymous: Profile | null }>
 }
 
 export const openContacts = (realm: Realm): Contacts => ({
@@ -56,12 +56,19 @@ export const identifyContact = (contacts: Contacts, identified: Identified): Pro
   return profile
 }
 
+/** Whom an email means now: who claimed it last, or else its anonymous contact. */
+export const emailMeans = (contacts: Contacts, email: string): Profile | undefined => {
+  const meaning = contacts.byEmail.get(email)
+  return meaning?.claimants.at(-1) ?? meaning?.anonymous ?? undefined
+}
+
 /** The latest claim holds. The first one takes over the anonymous contact, whom nobody had claimed. */
 const claimEmail = (contacts: Contacts, email: string, claimant: Profile): void => {
-  const meant = contacts.byEmail.get(email)
-  if (meant && !meant.claimed) absorb(claimant, meant.profile)
+  const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
+  if (meaning.claimants.length === 0 && meaning.anonymous) absorb(claimant, meaning.anonymous)
   giveOwnId(contacts, ownId(contacts.realm, 'contact_email', email), claimant)
-  contacts.byEmail.set(email, { profile: claimant, claimed: true })
+  meaning.claimants.push(claimant)
+  contacts.byEmail.set(email, meaning)
 }
 
 type Given = { contact: FeedbackRecord['contact']; feedbackId: string; number: number }
@@ -85,9 +92,9 @@ export const findOrCreateContact = (
 }
 
 const findOrCreateByEmail = (contacts: Contacts, email: string, number: number): Profile => {
-  const meant = contacts.byEmail.get(email)
-  if (meant) return meant.profile
+  const meant = emailMeans(contacts, email)
+  if (meant) return meant
   const profile = findOrOpen(contacts, ownId(contacts.realm, 'contact_email', email), number)
-  contacts.byEmail.set(email, { profile, claimed: false })
+  contacts.byEmail.set(email, { claimants: [], anonymous: profile })
   return profile
 }

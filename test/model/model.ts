@@ -10,8 +10,6 @@ import { inOrder, instant, type Tables } from './tables.ts'
 /**
  * What the tables have to hold after these submissions, in whatever order they are given: each workspace has a clerk who takes
  * them in one at a time, in the order of their acceptance numbers.
- *
- * @throws Error for a purge: those are not modelled.
  */
 export const applyAll = (hashKey: HashKey, submissions: readonly SubmissionJob[]): Tables => {
   const clerks = new Map<string, Clerk>()

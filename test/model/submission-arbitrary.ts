@@ -24,19 +24,22 @@ export type HistoryOptions = {
   maxLength?: number
   /** Of each workspace; the following ones are consecutive. */
   firstNumber?: number
+  /** Purges among them, too. */
+  purges?: boolean
 }
 
-/** Submissions of all operations but purge, in the order of acceptance. Every body has passed its schema. */
+/** Submissions of all operations, purges if they are asked for, in the order of acceptance. Every body has passed its schema. */
 export const submissionHistories = ({
   hashKey,
   workspaceIds = DEFAULT_WORKSPACES,
   maxLength = DEFAULT_MAX_LENGTH,
   firstNumber = 1,
+  purges = false,
 }: HistoryOptions): fc.Arbitrary<SubmissionJob[]> => {
   const submissions = workspaceIds.map((workspaceId, index) => ({
     // What matters happens within a workspace; the others only have to be there.
     weight: index === 0 ? FIRST_WORKSPACE_WEIGHT : 1,
-    arbitrary: submissionsOf({ hashKey, workspaceId }, index),
+    arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges }),
   }))
   return fc.array(fc.oneof(...submissions), { maxLength, size: 'max' }).map((drawn) => {
     const counts = workspaceIds.map(() => 0)
@@ -61,13 +64,17 @@ type Drawn = { workspace: number; operation: SubmissionJob['operation']; body: u
 const submissionIdOf = (workspace: number, count: number): string =>
   `01900000-0000-7000-8000-${String(workspace).padStart(4, '0')}${String(count).padStart(8, '0')}`
 
-const submissionsOf = (realm: Realm, workspace: number): fc.Arbitrary<Drawn> => {
+const submissionsOf = (
+  realm: Realm,
+  { workspace, purges }: { workspace: number; purges: boolean },
+): fc.Arbitrary<Drawn> => {
   const as = (operation: Drawn['operation']) => (body: unknown) => ({ workspace, operation, body })
   return fc.oneof(
     { weight: 5, arbitrary: feedback(ownIds(realm, workspace)).map(as('create_feedback')) },
     { weight: 4, arbitrary: contact.map(as('identify_contact')) },
     { weight: 2, arbitrary: account.map(as('identify_account')) },
     { weight: 2, arbitrary: conversation.map(as('submit_conversation')) },
+    ...(purges ? [{ weight: 1, arbitrary: purge.map(as('purge_contact')) }] : []),
   )
 }
 
@@ -161,6 +168,14 @@ const conversation = body(
   },
   ['id', 'source', 'createdAt', 'contacts', 'messages'],
 )
+
+const purge = fc
+  .tuple(fc.constantFrom('id', 'email', 'both'), externalId, oneOf(EMAILS), nullOr(source))
+  .map(([by, id, given, from]) => ({
+    ...(by !== 'email' && { id }),
+    ...(by !== 'id' && { email: given }),
+    ...(from != null && { source: from }),
+  }))
 
 type OwnIds = { contact: fc.Arbitrary<string>; account: fc.Arbitrary<string>; project: fc.Arbitrary<string> }
 

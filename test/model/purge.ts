@@ -1,0 +1,66 @@
+import type { JobOf } from '../../db/contract/job.ts'
+import { comparableEmail } from '../../db/contract/own-id.ts'
+import { DEFAULT_SOURCE } from '../../db/contract/stored-feedback.ts'
+import type { Clerk } from './clerk.ts'
+import { type Contacts, emailMeans } from './contacts.ts'
+import { current, type Profile, text } from './profile.ts'
+
+/**
+ * Takes out whoever matches, with all that is theirs. Feedback that remembers an external id whom nobody has goes for the
+ * asking; what it has created of accounts and projects stays.
+ */
+export const purge = (clerk: Clerk, { body }: JobOf<'purge_contact'>): void => {
+  const gone = matching(clerk.contacts, body)
+  const isGone = (profile: Profile | null): boolean => profile !== null && gone.has(current(profile))
+  const remembered = body.id == null ? [] : (clerk.contacts.awaiting.get(body.id) ?? [])
+
+  for (const [id, { contact }] of clerk.feedbacks) {
+    if (isGone(contact.profile) || remembered.includes(contact)) clerk.feedbacks.delete(id)
+  }
+  for (const [id, conversation] of clerk.conversations) {
+    let was = false
+    for (const contact of conversation.contacts) if (isGone(contact)) was = conversation.contacts.delete(contact)
+    for (const [messageId, { contact }] of conversation.messages) {
+      if (isGone(contact.profile)) was = conversation.messages.delete(messageId)
+    }
+    const others = [...conversation.messages.values()].some(({ contact }) => contact.profile !== null)
+    if (was && conversation.contacts.size === 0 && !others) clerk.conversations.delete(id)
+  }
+  forget(clerk.contacts, isGone)
+}
+
+const matching = (contacts: Contacts, { id, email, source }: JobOf<'purge_contact'>['body']): Set<Profile> => {
+  const sourcesOf = (profile: Profile): string[] =>
+    [...contacts.byExternalId.values()].flatMap((sources) =>
+      [...sources].filter(([, held]) => held === profile).map(([name]) => name),
+    )
+  const inSource = (profile: Profile): boolean => {
+    const sources = sourcesOf(profile)
+    return source == null || sources.includes(source) || (sources.length === 0 && source === DEFAULT_SOURCE)
+  }
+  const found = new Set<Profile>()
+  for (const [name, profile] of contacts.byExternalId.get(id ?? '') ?? []) {
+    if (source == null || name === source) found.add(profile)
+  }
+  const comparable = comparableEmail(email ?? '')
+  if (comparable === undefined) return found
+  const meant = emailMeans(contacts, comparable)
+  for (const profile of new Set([...contacts.profiles.values()].map(current))) {
+    const has = comparableEmail(text(profile, 'email') ?? '') === comparable
+    if ((has || profile === meant) && inSource(profile)) found.add(profile)
+  }
+  return found
+}
+
+const forget = (contacts: Contacts, isGone: (profile: Profile) => boolean): void => {
+  for (const [id, profile] of contacts.profiles) if (isGone(profile)) contacts.profiles.delete(id)
+  for (const [externalId, sources] of contacts.byExternalId) {
+    for (const [source, profile] of sources) if (isGone(profile)) sources.delete(source)
+    if (sources.size === 0) contacts.byExternalId.delete(externalId)
+  }
+  for (const [email, meaning] of contacts.byEmail) {
+    meaning.claimants = meaning.claimants.filter((claimant) => !isGone(claimant))
+    if (meaning.anonymous && isGone(meaning.anonymous)) meaning.anonymous = null
+    if (meaning.claimants.length === 0 && !meaning.anonymous) contacts.byEmail.delete(email)
+  }
+}
