@@ -225,6 +225,8 @@ create table identity_key (
   account_number bigint,
   exists_from bigint,
   subject_id uuid not null,
+  -- Whom its own id stood for was purged: the key still means whoever else claimed it, its id means nobody.
+  orphaned boolean not null default false,
   primary key (workspace_id, id)
 );
 create index identity_key_group on identity_key (workspace_id, group_id) where group_id is not null;

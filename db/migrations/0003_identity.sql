@@ -55,7 +55,7 @@ declare
 begin
   select * into key from identity_key where workspace_id = ws and id = own;
   if not found or key.exists_from is null or key.exists_from >= n
-     or key.kind = 'contact_bare' or not starts_with(key.kind, slot) then
+     or key.orphaned or key.kind = 'contact_bare' or not starts_with(key.kind, slot) then
     return null;
   end if;
   select * into first_claim from identity_claim where workspace_id = ws and key_id = own and decides order by number limit 1;

@@ -126,6 +126,11 @@ begin
     union
     select id from identity_key where workspace_id = ws and id = any (contacts) and kind = 'contact_email'
   );
+  update identity_key as k set orphaned = true
+  where k.workspace_id = ws and k.id = any (emails) and (
+    select c.target_id from identity_claim as c
+    where c.workspace_id = ws and c.key_id = k.id and c.decides order by c.number limit 1
+  ) = any (keys);
   delete from identity_claim where workspace_id = ws and target_id = any (keys);
   delete from contact_external_id where workspace_id = ws and key_id = any (keys);
   delete from identity_key where workspace_id = ws and id = any (keys);

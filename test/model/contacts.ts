@@ -65,8 +65,10 @@ export const emailMeans = (contacts: Contacts, email: string): Profile | undefin
 /** The latest claim holds. The first one takes over the anonymous contact, whom nobody had claimed. */
 const claimEmail = (contacts: Contacts, email: string, claimant: Profile): void => {
   const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
-  if (meaning.claimants.length === 0 && meaning.anonymous) absorb(claimant, meaning.anonymous)
-  giveOwnId(contacts, ownId(contacts.realm, 'contact_email', email), claimant)
+  if (meaning.claimants.length === 0) {
+    if (meaning.anonymous) absorb(claimant, meaning.anonymous)
+    giveOwnId(contacts, ownId(contacts.realm, 'contact_email', email), claimant)
+  }
   meaning.claimants.push(claimant)
   contacts.byEmail.set(email, meaning)
 }
