@@ -1,25 +1,20 @@
 import process from 'node:process'
 import { admissionTo, queuedFactsIn, type RateLimit, rememberAnswered } from '../db/admission.ts'
+import { connectProcess, endWith } from '../db/connect-process.ts'
 import type { Operation } from '../db/contract/job.ts'
-import { logTo } from '../db/contract/log.ts'
-import { hashKeyFrom } from '../db/contract/own-id.ts'
-import { BadSettings } from '../db/contract/settings.ts'
 import { describeFault } from '../db/fault.ts'
 import { contactFinder, queuedContactFinder } from '../db/find-contacts.ts'
 import { referenceResolver } from '../db/identity.ts'
-import { belongsToHashKey } from '../db/installation.ts'
 import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
 import { readLedgers } from '../db/ledger.ts'
-import { isMigrated, readMigrations } from '../db/migrate.ts'
-import { connectPostgres } from '../db/postgres.ts'
 import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
-import { connectToAnswer, redisCondition, unfitness } from '../db/redis.ts'
+import { connectToAnswer, redisCondition } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
 import { BOARD_PATH, createApp } from './app.ts'
 import { authenticator } from './authenticate.ts'
 import { settledAwaiter } from './await-settled.ts'
 import { createBoard } from './board.ts'
-import { type ApiConfig, readApiConfig } from './config.ts'
+import { readApiConfig } from './config.ts'
 import { createMetrics } from './metrics.ts'
 import { watchPressure } from './pressure.ts'
 import { serve } from './serve.ts'
@@ -28,67 +23,23 @@ const LOOK_UP_TIMEOUT_MS = 2_000
 const STATEMENT_TIMEOUT_MS = 5_000
 const MINUTE_MS = 60_000
 
-const fail = (message: string): never => {
-  process.stderr.write(`${message}\n`)
-  process.exit(1)
-}
-
-const configOrExit = (): ApiConfig => {
-  try {
-    return readApiConfig(process.env)
-  } catch (error) {
-    return fail(error instanceof BadSettings ? error.message : 'The environment cannot be read.')
-  }
-}
-
-const config = configOrExit()
-const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: 'api' })
-const hashKey = hashKeyFrom(config.HASH_KEY)
-const sql = connectPostgres(config.DATABASE_URL, {
-  connections: config.DATABASE_CONNECTIONS,
+const { config, log, hashKey, sql, redis } = await connectProcess({
+  name: 'api',
+  readConfig: readApiConfig,
+  connectRedis: connectToAnswer,
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-  applicationName: 'feedback-insights-api',
-  ...(config.DATABASE_SCHEMA !== undefined && { schema: config.DATABASE_SCHEMA }),
 })
-const redis = connectToAnswer(config.REDIS_URL)
-let redisReachable: boolean | undefined
-redis.on('error', (error: unknown) => {
-  if (redisReachable !== false) log('warn', 'redis_unreachable', { fault: describeFault(error) })
-  redisReachable = false
+await setBootstrapTokens(sql, {
+  ...(config.BOOTSTRAP_ACCESS_TOKEN !== undefined && { access: config.BOOTSTRAP_ACCESS_TOKEN }),
+  ...(config.BOOTSTRAP_ADMIN_TOKEN !== undefined && { admin: config.BOOTSTRAP_ADMIN_TOKEN }),
 })
-redis.on('ready', () => {
-  if (redisReachable === false) log('info', 'redis_reachable')
-  redisReachable = true
-})
-const checkInstallation = async (): Promise<void> => {
-  const condition = await redisCondition(redis)
-  const reason = unfitness(condition)
-  if (reason !== undefined) fail(reason)
-  if (!condition.appendOnly) log('warn', 'redis_without_append_only_file')
-  if (!(await isMigrated(sql, await readMigrations()))) {
-    fail('The database has not been migrated to this version. Run: bun run migrate')
-  }
-  if (!(await belongsToHashKey(sql, hashKey))) {
-    fail('HASH_KEY is not the one that this database was made with. Start with the former one.')
-  }
-  await setBootstrapTokens(sql, {
-    ...(config.BOOTSTRAP_ACCESS_TOKEN !== undefined && { access: config.BOOTSTRAP_ACCESS_TOKEN }),
-    ...(config.BOOTSTRAP_ADMIN_TOKEN !== undefined && { admin: config.BOOTSTRAP_ADMIN_TOKEN }),
-  })
-}
+const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
+const metrics = createMetrics(Object.values(queues), () => readLedgers(sql, redis, config.REDIS_PREFIX))
 
 const limitOf = (operation: Operation): RateLimit | undefined => {
   const tokens = operation === 'submit_conversation' ? config.CONVERSATIONS_PER_MINUTE : config.SUBMISSIONS_PER_MINUTE
   return tokens === undefined ? undefined : { tokens, windowMs: MINUTE_MS }
 }
-
-// BullMQ keeps the failure of its first command for ever, so its queues are opened on a connection that is ready.
-await new Promise<void>((resolve) => (redis.status === 'ready' ? resolve() : redis.once('ready', resolve)))
-const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
-const metrics = createMetrics(Object.values(queues), () => readLedgers(sql, redis, config.REDIS_PREFIX))
-await checkInstallation().catch((error: unknown) =>
-  fail(`The API cannot start: Redis or Postgres failed with ${describeFault(error)}.`),
-)
 
 const pressure = watchPressure(async () => {
   const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), countWaiting(queues)])
@@ -140,7 +91,7 @@ const listening = (() => {
   try {
     return serve({ port: config.PORT, hostname: config.HOST, fetch: app.handle })
   } catch {
-    return fail(`Port ${config.PORT} on ${config.HOST} is taken. Set PORT to a free one.`)
+    return endWith(`Port ${config.PORT} on ${config.HOST} is taken. Set PORT to a free one.`)
   }
 })()
 log('info', 'listening', { host: config.HOST, port: listening.port })
@@ -150,7 +101,7 @@ const drain = async (): Promise<void> => {
   draining = true
   log('info', 'draining')
   const late = setTimeout(
-    () => fail('Requests in flight were not answered within SHUTDOWN_SECONDS.'),
+    () => endWith('Requests in flight were not answered within SHUTDOWN_SECONDS.'),
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await listening.stop()

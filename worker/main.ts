@@ -1,19 +1,14 @@
 import process from 'node:process'
 import { Worker } from 'bullmq'
 import { lowestOutstandingIn, lowestPurgeIn, settlementIn } from '../db/admission.ts'
-import { logTo } from '../db/contract/log.ts'
-import { hashKeyFrom } from '../db/contract/own-id.ts'
+import { connectProcess, endWith } from '../db/connect-process.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
-import { BadSettings } from '../db/contract/settings.ts'
 import { describeFault } from '../db/fault.ts'
 import { expireReceipts } from '../db/expire-receipts.ts'
 import { contactFinder } from '../db/find-contacts.ts'
-import { belongsToHashKey } from '../db/installation.ts'
 import { closeQueues, enqueueTagging, openQueues } from '../db/job-queues.ts'
-import { isMigrated, readMigrations } from '../db/migrate.ts'
-import { connectPostgres } from '../db/postgres.ts'
-import { connectToWork, redisCondition, unfitness } from '../db/redis.ts'
-import { readWorkerConfig, type WorkerConfig } from './config.ts'
+import { connectToWork } from '../db/redis.ts'
+import { readWorkerConfig } from './config.ts'
 import { withdrawLost } from '../db/sweep.ts'
 import { createHealthServer, createWorkerMetrics } from './health.ts'
 import { createProcessors } from './processors.ts'
@@ -27,53 +22,12 @@ const MAX_DELIVERIES = 5
 const LOCK_MS = 15_000
 const LOOK_FOR_STALLED_EVERY_MS = 5_000
 
-const fail = (message: string): never => {
-  process.stderr.write(`${message}\n`)
-  process.exit(1)
-}
-
-const configOrExit = (): WorkerConfig => {
-  try {
-    return readWorkerConfig(process.env)
-  } catch (error) {
-    return fail(error instanceof BadSettings ? error.message : 'The environment cannot be read.')
-  }
-}
-
-const config = configOrExit()
-const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: 'worker' })
-const hashKey = hashKeyFrom(config.HASH_KEY)
-const sql = connectPostgres(config.DATABASE_URL, {
-  connections: config.DATABASE_CONNECTIONS,
+const { config, log, hashKey, sql, redis } = await connectProcess({
+  name: 'worker',
+  readConfig: readWorkerConfig,
+  connectRedis: connectToWork,
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-  applicationName: 'feedback-insights-worker',
-  ...(config.DATABASE_SCHEMA !== undefined && { schema: config.DATABASE_SCHEMA }),
 })
-const redis = connectToWork(config.REDIS_URL)
-let redisReachable: boolean | undefined
-redis.on('error', (error: unknown) => {
-  if (redisReachable !== false) log('warn', 'redis_unreachable', { fault: describeFault(error) })
-  redisReachable = false
-})
-redis.on('ready', () => {
-  if (redisReachable === false) log('info', 'redis_reachable')
-  redisReachable = true
-})
-
-const checkInstallation = async (): Promise<void> => {
-  const reason = unfitness(await redisCondition(redis))
-  if (reason !== undefined) fail(reason)
-  if (!(await isMigrated(sql, await readMigrations()))) {
-    fail('The database has not been migrated to this version. Run: bun run migrate')
-  }
-  if (!(await belongsToHashKey(sql, hashKey))) {
-    fail('HASH_KEY is not the one that this database was made with. Start with the former one.')
-  }
-}
-await checkInstallation().catch((error: unknown) =>
-  fail(`The worker cannot start: Redis or Postgres failed with ${describeFault(error)}.`),
-)
-
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
 const processors = createProcessors({
@@ -110,14 +64,15 @@ const workers = QUEUE_NAMES.map((name) => {
   worker.on('completed', (_job, result: unknown) => metrics.count(name, typeof result === 'string' ? result : 'done'))
   worker.on('failed', () => metrics.count(name, 'failed'))
   worker.on('error', (error) => {
-    if (redisReachable !== false) log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
+    // An outage of Redis is logged once, by its connection.
+    if (redis.status === 'ready') log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
   })
   return worker
 })
 
 const health = createHealthServer(metrics)
 health.on('error', () =>
-  fail(`Port ${config.WORKER_PORT} on ${config.WORKER_HOST} is taken. Set WORKER_PORT to a free one.`),
+  endWith(`Port ${config.WORKER_PORT} on ${config.WORKER_HOST} is taken. Set WORKER_PORT to a free one.`),
 )
 health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
   const address = health.address()
@@ -143,7 +98,7 @@ const drain = async (): Promise<void> => {
   clearInterval(upkeep)
   log('info', 'draining')
   const late = setTimeout(
-    () => fail('Active jobs did not finish within SHUTDOWN_SECONDS.'),
+    () => endWith('Active jobs did not finish within SHUTDOWN_SECONDS.'),
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await Promise.all(workers.map((worker) => worker.close()))

@@ -1,32 +1,35 @@
 import type { JobOf } from '../../db/contract/job.ts'
 import { comparableEmail } from '../../db/contract/own-id.ts'
 import { DEFAULT_SOURCE } from '../../db/contract/stored-feedback.ts'
-import type { Clerk } from './clerk.ts'
 import { type Contacts, emailMeans } from './contacts.ts'
+import type { Conversation } from './conversations.ts'
+import type { Feedback } from './feedbacks.ts'
 import { current, type Profile, text } from './profile.ts'
+
+type Files = { contacts: Contacts; feedbacks: Map<string, Feedback>; conversations: Map<string, Conversation> }
 
 /**
  * Takes out whoever matches, with all that is theirs. Feedback that remembers an external id whom nobody has goes for the
  * asking; what it has created of accounts and projects stays.
  */
-export const purge = (clerk: Clerk, { body }: JobOf<'purge_contact'>): void => {
-  const gone = matching(clerk.contacts, body)
+export const purge = (files: Files, { body }: JobOf<'purge_contact'>): void => {
+  const gone = matching(files.contacts, body)
   const isGone = (profile: Profile | null): boolean => profile !== null && gone.has(current(profile))
-  const remembered = body.id == null ? [] : (clerk.contacts.awaiting.get(body.id) ?? [])
+  const remembered = body.id == null ? [] : (files.contacts.awaiting.get(body.id) ?? [])
 
-  for (const [id, { contact }] of clerk.feedbacks) {
-    if (isGone(contact.profile) || remembered.includes(contact)) clerk.feedbacks.delete(id)
+  for (const [id, { contact }] of files.feedbacks) {
+    if (isGone(contact.profile) || remembered.includes(contact)) files.feedbacks.delete(id)
   }
-  for (const [id, conversation] of clerk.conversations) {
+  for (const [id, conversation] of files.conversations) {
     let was = false
     for (const contact of conversation.contacts) if (isGone(contact)) was = conversation.contacts.delete(contact)
     for (const [messageId, { contact }] of conversation.messages) {
       if (isGone(contact.profile)) was = conversation.messages.delete(messageId)
     }
     const others = [...conversation.messages.values()].some(({ contact }) => contact.profile !== null)
-    if (was && conversation.contacts.size === 0 && !others) clerk.conversations.delete(id)
+    if (was && conversation.contacts.size === 0 && !others) files.conversations.delete(id)
   }
-  forget(clerk.contacts, isGone)
+  forget(files.contacts, isGone)
 }
 
 const matching = (contacts: Contacts, { id, email, source }: JobOf<'purge_contact'>['body']): Set<Profile> => {

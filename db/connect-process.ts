@@ -1,0 +1,92 @@
+import process from 'node:process'
+import type { Redis } from 'ioredis'
+import { type Log, logTo } from './contract/log.ts'
+import { type HashKey, hashKeyFrom } from './contract/own-id.ts'
+import { BadSettings, type Settings } from './contract/settings.ts'
+import { describeFault } from './fault.ts'
+import { belongsToHashKey } from './installation.ts'
+import { isMigrated, readMigrations } from './migrate.ts'
+import { connectPostgres, type Sql } from './postgres.ts'
+import { redisCondition, unfitness } from './redis.ts'
+
+type Needed = Settings<
+  'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_CONNECTIONS' | 'REDIS_URL' | 'HASH_KEY' | 'LOG_LEVEL'
+>
+
+export type ConnectedProcess<Config> = { config: Config; log: Log; hashKey: HashKey; sql: Sql; redis: Redis }
+
+/** Ends this process, which cannot go on, with the reason as its last line. */
+export const endWith = (reason: string): never => {
+  process.stderr.write(`${reason}\n`)
+  process.exit(1)
+}
+
+/**
+ * What API and workers have in common at their start: reads the configuration, connects, and makes sure that this Redis loses
+ * nothing and that this database is of this version and this hash key. Otherwise it ends the process with the reason.
+ */
+export const connectProcess = async <Config extends Needed>(kind: {
+  name: 'api' | 'worker'
+  readConfig: (environment: Readonly<Record<string, string | undefined>>) => Config
+  connectRedis: (url: string) => Redis
+  statementTimeoutMs: number
+}): Promise<ConnectedProcess<Config>> => {
+  const config = readOrEnd(kind.readConfig)
+  const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
+  const hashKey = hashKeyFrom(config.HASH_KEY)
+  const sql = connectPostgres(config.DATABASE_URL, {
+    connections: config.DATABASE_CONNECTIONS,
+    statementTimeoutMs: kind.statementTimeoutMs,
+    applicationName: `feedback-insights-${kind.name}`,
+    ...(config.DATABASE_SCHEMA !== undefined && { schema: config.DATABASE_SCHEMA }),
+  })
+  const redis = kind.connectRedis(config.REDIS_URL)
+  logReachability(redis, log)
+  // BullMQ keeps the failure of its first command for ever, so nothing is opened on a connection that is not ready.
+  await new Promise<void>((resolve) => (redis.status === 'ready' ? resolve() : redis.once('ready', resolve)))
+  try {
+    await checkInstallation({ sql, redis, hashKey, log })
+  } catch (error) {
+    endWith(`This process cannot start: Redis or Postgres failed with ${describeFault(error)}.`)
+  }
+  return { config, log, hashKey, sql, redis }
+}
+
+const readOrEnd = <Config>(read: (environment: Readonly<Record<string, string | undefined>>) => Config): Config => {
+  try {
+    return read(process.env)
+  } catch (error) {
+    return endWith(error instanceof BadSettings ? error.message : 'The environment cannot be read.')
+  }
+}
+
+/** Says once that Redis went away, and once that it is back: the client tells its errors many times a second. */
+const logReachability = (redis: Redis, log: Log): void => {
+  let reachable = true
+  redis.on('error', (error: unknown) => {
+    if (reachable) log('warn', 'redis_unreachable', { fault: describeFault(error) })
+    reachable = false
+  })
+  redis.on('ready', () => {
+    if (!reachable) log('info', 'redis_reachable')
+    reachable = true
+  })
+}
+
+const checkInstallation = async ({
+  sql,
+  redis,
+  hashKey,
+  log,
+}: Pick<ConnectedProcess<unknown>, 'sql' | 'redis' | 'hashKey' | 'log'>): Promise<void> => {
+  const condition = await redisCondition(redis)
+  const reason = unfitness(condition)
+  if (reason !== undefined) endWith(reason)
+  if (!condition.appendOnly) log('warn', 'redis_without_append_only_file')
+  if (!(await isMigrated(sql, await readMigrations()))) {
+    endWith('The database has not been migrated to this version. Run: npm run migrate')
+  }
+  if (!(await belongsToHashKey(sql, hashKey))) {
+    endWith('HASH_KEY is not the one that this database was made with. Start with the former one.')
+  }
+}
