@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000
 
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'api',
-  readConfig: readApiConfig,
+  readConfig: () => readApiConfig(process.env),
   connectRedis: connectToAnswer,
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
 })

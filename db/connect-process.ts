@@ -27,7 +27,7 @@ export const endWith = (reason: string): never => {
  */
 export const connectProcess = async <Config extends Needed>(kind: {
   name: 'api' | 'worker'
-  readConfig: (environment: Readonly<Record<string, string | undefined>>) => Config
+  readConfig: () => Config
   connectRedis: (url: string) => Redis
   statementTimeoutMs: number
 }): Promise<ConnectedProcess<Config>> => {
@@ -52,9 +52,9 @@ export const connectProcess = async <Config extends Needed>(kind: {
   return { config, log, hashKey, sql, redis }
 }
 
-const readOrEnd = <Config>(read: (environment: Readonly<Record<string, string | undefined>>) => Config): Config => {
+const readOrEnd = <Config>(read: () => Config): Config => {
   try {
-    return read(process.env)
+    return read()
   } catch (error) {
     return endWith(error instanceof BadSettings ? error.message : 'The environment cannot be read.')
   }

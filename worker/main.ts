@@ -24,7 +24,7 @@ const LOOK_FOR_STALLED_EVERY_MS = 5_000
 
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
-  readConfig: readWorkerConfig,
+  readConfig: () => readWorkerConfig(process.env),
   connectRedis: connectToWork,
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
 })
