@@ -1,7 +1,7 @@
 import { type ConversationRecord, conversationRecord } from '../db/contract/conversation-record.ts'
 import { MAX_PROPAGATED_BYTES } from '../db/contract/limits.ts'
 import { propagatedSizeBytes } from '../db/contract/propagation-size.ts'
-import { unflatten } from '../db/contract/unflatten.ts'
+import { unflattenIf } from '../db/contract/unflatten.ts'
 import type { SubmissionKind } from './submit.ts'
 
 /** POST /conversations */
@@ -19,7 +19,7 @@ export const submitConversation: SubmissionKind<'submit_conversation', typeof co
 const propagatedBytes = (body: ConversationRecord): number =>
   propagatedSizeBytes({
     conversationBytes: jsonBytes(body),
-    propertiesBytes: jsonBytes(body.shouldUnflattenProperties === true ? unflatten(body.properties) : body.properties),
+    propertiesBytes: jsonBytes(unflattenIf(body.shouldUnflattenProperties, body.properties)),
     messageCount: body.messages.length,
   })
 

@@ -17,7 +17,7 @@ export type Refusal =
   | { refused: 'idempotency-key-of-other-body' }
   | { refused: 'not-found' }
   | { refused: 'wrong-method'; allow: string }
-  | { refused: 'unavailable'; why: 'redis' | 'redis-memory' | 'backlog' | 'postgres' | 'draining' }
+  | { refused: 'unavailable'; why: 'redis' | 'redis-memory' | 'backlog' | 'postgres' }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
 
@@ -77,7 +77,6 @@ const UNAVAILABLE: Readonly<Record<Extract<Refusal, { refused: 'unavailable' }>[
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
-  draining: 'This process is shutting down. Nothing was accepted; retry.',
 }
 
 const span = (seconds: number): string => (seconds === 60 ? 'minute' : `${seconds} s`)

@@ -4,7 +4,7 @@ import type { ConversationRecord, MessageRecord } from '../db/contract/conversat
 import type { JsonObject } from '../db/contract/json.ts'
 import { type HashKey, ownId } from '../db/contract/own-id.ts'
 import { contactGroup, type Reference } from '../db/contract/reference.ts'
-import { unflatten } from '../db/contract/unflatten.ts'
+import { unflattenIf } from '../db/contract/unflatten.ts'
 import type { ClaimRow, ConversationRow, KeyRow, MessageRow } from '../db/store.ts'
 import { type Identified, identifiedContact } from './identified.ts'
 import { propagate } from './propagate.ts'
@@ -25,7 +25,7 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
   const contacts = lastOfEach(withSources(body.contacts), ({ source, id }) => JSON.stringify([source ?? null, id]))
   const identified = contacts.map((contact) => identifiedContact(saying, contact))
   const id = ownId(realm, 'conversation', body.source, body.id)
-  const properties = unflattened(body.properties, body.shouldUnflattenProperties)
+  const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
   const preferred = new Map(contacts.map((contact, index) => [contact.id, identified[index]!.key.id]))
   return {
     keys: identified.flatMap(({ keys }) => keys),
@@ -80,11 +80,8 @@ const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => 
   return [...last.values()]
 }
 
-const unflattened = (properties: JsonObject, wanted: boolean | null | undefined): JsonObject =>
-  wanted === true ? unflatten(properties) : properties
-
 const rawData = (conversation: ConversationRecord, properties: JsonObject, message: MessageRecord): JsonObject => {
-  const own = unflattened(message.properties, message.shouldUnflattenProperties)
+  const own = unflattenIf(message.shouldUnflattenProperties, message.properties)
   return conversation.propagatePropertiesToMessages === true ? propagate(properties, own) : own
 }
 

@@ -1,9 +1,9 @@
 import type { AccountRecord, ContactRecord } from '../db/contract/contact-record.ts'
 import { identifiedFacts } from '../db/contract/facts.ts'
-import type { JsonObject, JsonValue } from '../db/contract/json.ts'
+import type { JsonValue } from '../db/contract/json.ts'
 import { comparableDomain, comparableEmail, comparableName, ownId, type Realm } from '../db/contract/own-id.ts'
 import { accountKey, contactGroup, contactKey } from '../db/contract/reference.ts'
-import { unflatten } from '../db/contract/unflatten.ts'
+import { unflattenIf } from '../db/contract/unflatten.ts'
 import type { ClaimRow, KeyRow } from '../db/store.ts'
 
 /** Who says it: the submission's workspace and acceptance number, and where a contact or account is created. */
@@ -17,7 +17,7 @@ export const identifiedContact = (saying: Saying, record: ContactRecord): Identi
   const source = record.source ?? undefined
   const account =
     record.account && identifiedAccount({ ...saying, homeSource: source ?? saying.homeSource }, record.account)
-  const properties = unflattened(record.properties ?? {}, record.shouldUnflattenProperties)
+  const properties = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
   const group = contactGroup(saying, record.id)
   const home = contactKey(saying, source ?? saying.homeSource, record.id)
   const key: KeyRow = {
@@ -41,7 +41,7 @@ export const identifiedContact = (saying: Saying, record: ContactRecord): Identi
 /** An account record as facts. */
 export const identifiedAccount = (saying: Saying, record: AccountRecord): Identified => {
   const { number } = saying
-  const properties = unflattened(record.properties ?? {}, record.shouldUnflattenProperties)
+  const properties = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
   const id = accountKey(saying, record.id)
   const key: KeyRow = {
     id,
@@ -62,9 +62,6 @@ export const identifiedAccount = (saying: Saying, record: AccountRecord): Identi
   })
   return { key, keys: [key], claims }
 }
-
-const unflattened = (properties: JsonObject, wanted: boolean | null | undefined): JsonObject =>
-  wanted === true ? unflatten(properties) : properties
 
 const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 

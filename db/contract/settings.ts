@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from './limits.ts'
 
 /**
  * Every environment variable that the service knows: its form, its default, and the expected form in words, which a start
@@ -58,9 +59,12 @@ export const SETTINGS = {
     v.optional(v.picklist(['debug', 'info', 'warn', 'error', 'silent']), 'info'),
     'one of debug, info, warn, error, silent',
   ),
-  MAX_BODY_BYTES: setting(v.optional(wholeNumber(1, 64 * 1024 * 1024), String(512 * 1024)), 'bytes from 1 to 67108864'),
+  MAX_BODY_BYTES: setting(
+    v.optional(wholeNumber(1, 64 * 1024 * 1024), String(MAX_BODY_BYTES)),
+    'bytes from 1 to 67108864',
+  ),
   MAX_CONVERSATION_BYTES: setting(
-    v.optional(wholeNumber(1, 64 * 1024 * 1024), String(5 * 1024 * 1024)),
+    v.optional(wholeNumber(1, 64 * 1024 * 1024), String(MAX_CONVERSATION_BODY_BYTES)),
     'bytes from 1 to 67108864',
   ),
   MAX_BACKLOG: setting(v.optional(wholeNumber(1, 1_000_000_000), '1000000'), 'a whole number of waiting submissions'),

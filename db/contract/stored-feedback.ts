@@ -1,7 +1,7 @@
 import type { FeedbackRecord } from './feedback-record.ts'
 import type { JsonObject } from './json.ts'
 import { ownId, type Realm } from './own-id.ts'
-import { unflatten } from './unflatten.ts'
+import { unflattenIf } from './unflatten.ts'
 
 /** Where contacts and accounts are created when nobody names a source; also the source of a feedback without one. */
 export const DEFAULT_SOURCE = 'API'
@@ -12,7 +12,7 @@ export const feedbackSource = (record: FeedbackRecord): string => record.source 
 /** Source data as it is stored; null when there is none. */
 export const feedbackSourceData = (record: FeedbackRecord): JsonObject | null => {
   if (record.sourceData == null) return null
-  return record.shouldUnflattenSourceData === true ? unflatten(record.sourceData) : record.sourceData
+  return unflattenIf(record.shouldUnflattenSourceData, record.sourceData)
 }
 
 /** The id of a feedback: the same for every submission of one record; a record of its own without `sourceId`. */

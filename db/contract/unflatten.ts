@@ -89,3 +89,7 @@ function merge(target: JsonObject, addition: JsonObject, copies: Set<JsonObject>
 function valueOf(object: JsonObject, key: string): JsonValue {
   return object[key] as JsonValue
 }
+
+/** As a `shouldUnflatten…` flag asks for it. */
+export const unflattenIf = (wanted: boolean | null | undefined, object: JsonObject): JsonObject =>
+  wanted === true ? unflatten(object) : object

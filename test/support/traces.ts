@@ -1,9 +1,7 @@
 import type { Service } from './service.ts'
 
-type Place = Pick<Service, 'sql' | 'redis' | 'redisPrefix'>
-
 /** The tables that have a row with this text in any column. */
-export const tablesWith = async ({ sql }: Place, text: string): Promise<string[]> => {
+export const tablesWith = async ({ sql }: Pick<Service, 'sql'>, text: string): Promise<string[]> => {
   const tables = await sql<{ name: string }[]>`
     select table_name as name from information_schema.tables
     where table_schema = current_schema() and table_type = 'BASE TABLE' order by table_name`
@@ -15,34 +13,4 @@ export const tablesWith = async ({ sql }: Place, text: string): Promise<string[]
     }),
   )
   return found.flat()
-}
-
-/** The Redis keys that have this text in their name or anywhere in their value. */
-export const redisKeysWith = async ({ redis, redisPrefix }: Place, text: string): Promise<string[]> => {
-  const keys: string[] = []
-  for await (const some of redis.scanStream({ match: `{${redisPrefix}:*`, count: 1_000 }))
-    keys.push(...(some as string[]))
-  const found = await Promise.all(
-    keys.map(async (key) => ((key + JSON.stringify(await contentOf({ redis }, key))).includes(text) ? [key] : [])),
-  )
-  return found.flat()
-}
-
-const contentOf = async ({ redis }: Pick<Place, 'redis'>, key: string): Promise<unknown> => {
-  switch (await redis.type(key)) {
-    case 'string':
-      return redis.get(key)
-    case 'hash':
-      return redis.hgetall(key)
-    case 'list':
-      return redis.lrange(key, 0, -1)
-    case 'set':
-      return redis.smembers(key)
-    case 'zset':
-      return redis.zrange(key, '0', '-1')
-    case 'stream':
-      return redis.xrange(key, '-', '+')
-    default:
-      return null
-  }
 }
