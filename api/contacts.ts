@@ -15,12 +15,9 @@ export const purgeContact: SubmissionKind<'purge_contact', typeof purgeRequest> 
   operation: 'purge_contact',
   needs: 'admin',
   schema: purgeRequest,
-  check: async ({ findContacts, isQueued, onFault }, { workspaceId }, body) => {
+  check: async ({ matchesPurge, onFault }, { workspaceId }, body) => {
     try {
-      // Asked first: what leaves the queue meanwhile is found in what is stored.
-      const queued = await isQueued(workspaceId, body)
-      const found = await findContacts(workspaceId, body)
-      return queued || found.matches ? undefined : { refused: 'no-such-contact' }
+      return (await matchesPurge(workspaceId, body)) ? undefined : { refused: 'no-such-contact' }
     } catch (error) {
       onFault('purge_look_up_failed', error)
       return { refused: 'unavailable', why: 'postgres' }

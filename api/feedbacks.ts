@@ -35,7 +35,11 @@ const referencesOf = (ingress: Ingress, job: JobOf<'create_feedback'>): Referenc
   return feedbackReferences({ hashKey: ingress.hashKey, workspaceId, number, recordId: idOf(ingress, job) }, body)
 }
 
-const answered = async (ingress: Ingress, job: JobOf<'create_feedback'>, { queued }: Admitted): Promise<Feedback> => {
+const answered = async (
+  ingress: Ingress,
+  job: JobOf<'create_feedback'>,
+  { queued, purgesQueued }: Admitted,
+): Promise<Feedback> => {
   const { body, workspaceId, number } = job
   const id = idOf(ingress, job)
   const references = referencesOf(ingress, job)
@@ -45,6 +49,7 @@ const answered = async (ingress: Ingress, job: JobOf<'create_feedback'>, { queue
     source: feedbackSource(body),
     references,
     queued,
+    purgesQueued,
   })
   const sourceData = feedbackSourceData(body)
   return {

@@ -1,12 +1,14 @@
 import process from 'node:process'
-import { admissionTo, queuedFactsIn, type RateLimit, rememberAnswered } from '../db/admission.ts'
+import { admissionTo, type RateLimit, rememberAnswered } from '../db/admission.ts'
+import { aliasesIn } from '../db/aliases.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import type { Operation } from '../db/contract/job.ts'
 import { describeFault } from '../db/fault.ts'
-import { contactFinder, queuedContactFinder } from '../db/find-contacts.ts'
+import { purgeMatcher } from '../db/find-contacts.ts'
 import { referenceResolver } from '../db/identity.ts'
 import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
 import { readLedgers } from '../db/ledger.ts'
+import { queuedFactsIn } from '../db/queued-facts.ts'
 import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
 import { connectToAnswer, redisCondition } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
@@ -47,7 +49,11 @@ const pressure = watchPressure(async () => {
 }, config.MAX_BACKLOG)
 const onFault = (event: string, error: unknown): void => log('warn', event, { fault: describeFault(error) })
 const authenticate = authenticator((hash) => findTokenHolder(sql, hash), Date.now)
-const lookUpQueued = queuedFactsIn(redis, config.REDIS_PREFIX)
+const identity = {
+  sql,
+  lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
+  ...aliasesIn(redis, config.REDIS_PREFIX),
+}
 let draining = false
 
 const app = createApp({
@@ -55,9 +61,8 @@ const app = createApp({
     authenticate,
     admit: admissionTo(redis, config.REDIS_PREFIX),
     enqueue: (job) => enqueueSubmission(queues, job),
-    resolveReferences: referenceResolver(sql, lookUpQueued, LOOK_UP_TIMEOUT_MS),
-    findContacts: contactFinder(sql, hashKey, LOOK_UP_TIMEOUT_MS),
-    isQueued: queuedContactFinder(lookUpQueued, hashKey),
+    resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
+    matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
     awaitSettled: settledAwaiter((submissions) => findSettled(sql, submissions), Date.now),
     rememberAnswered: (done, idempotency) => rememberAnswered(redis, config.REDIS_PREFIX, { ...done, idempotency }),
     pressure: pressure.current,

@@ -4,9 +4,9 @@ import type { Admission, AdmissionRequest, Admit, Idempotency, RateLimit } from 
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
 import { MAX_DEPTH_LEVELS } from '../db/contract/limits.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
-import { pendingOf } from '../db/contract/pending.ts'
+import { concernedKeys, pendingOf } from '../db/contract/pending.ts'
 import { storable } from '../db/contract/storable.ts'
-import type { FindContacts, IsQueued } from '../db/find-contacts.ts'
+import type { MatchesPurge } from '../db/find-contacts.ts'
 import type { ResolveReferences } from '../db/meaning.ts'
 import { type Authenticate, type Caller, permitted } from './authenticate.ts'
 import type { AwaitSettled } from './await-settled.ts'
@@ -21,8 +21,7 @@ export type Ingress = {
   admit: Admit
   enqueue: (job: SubmissionJob) => Promise<void>
   resolveReferences: ResolveReferences
-  findContacts: FindContacts
-  isQueued: IsQueued
+  matchesPurge: MatchesPurge
   awaitSettled: AwaitSettled
   rememberAnswered: (done: SubmissionJob, idempotency: Idempotency) => Promise<void>
   /** Why nothing may be taken in at this moment, if so. */
@@ -180,15 +179,17 @@ const admit = async (
   const { workspaceId, operation, submissionId } = draft
   const limit = ingress.limitOf(operation)
   const pressure = ingress.pressure()
+  const realm = { hashKey: ingress.hashKey, workspaceId }
   const request: AdmissionRequest = {
     workspaceId,
     operation,
     submissionId,
     limit,
     idempotency,
+    ...(idempotency && { concerns: concernedKeys(realm, draft) }),
     full: pressure !== undefined,
     peek,
-    pending: pendingOf({ hashKey: ingress.hashKey, workspaceId }, draft),
+    pending: pendingOf(realm, draft),
     lookUp,
   }
   let admission: Admission

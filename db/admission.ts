@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Operation } from './contract/job.ts'
-import type { Pending, Saying } from './contract/pending.ts'
-import { admissionPrefix } from './contract/queues.ts'
+import type { Pending } from './contract/pending.ts'
+import { admissionKeys } from './admission-keys.ts'
+import { factsByKey, type QueuedFactsByKey, type RawFacts } from './queued-facts.ts'
 
 /** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
 export type RateLimit = { tokens: number; windowMs: number }
@@ -9,16 +10,14 @@ export type RateLimit = { tokens: number; windowMs: number }
 /** Keyed hashes of an `Idempotency-Key` and of the body that came with it. */
 export type Idempotency = { key: string; body: string }
 
-/** What queued submissions say about a key: whether it exists, since when, and sayings by acceptance number. */
-export type QueuedFacts = { existsFrom: number | null; said: { number: number; saying: Saying }[] }
-export type QueuedFactsByKey = ReadonlyMap<string, QueuedFacts>
-
 export type AdmissionRequest = {
   workspaceId: string
   operation: Operation
   submissionId: string
   limit?: RateLimit | undefined
   idempotency?: Idempotency | undefined
+  /** Identity keys of the contacts that it concerns: a purge of one frees the idempotency key. */
+  concerns?: readonly string[]
   /** No number at or below this is given. */
   floor?: number
   /** Nothing may enter now; the limit is judged all the same, and not used up. */
@@ -31,11 +30,14 @@ export type AdmissionRequest = {
   lookUp: readonly string[]
 }
 
+/** What was queued when the number was given: about the keys looked up, and whether any purge is undecided. */
+export type Queue = { queued: QueuedFactsByKey; purgesQueued: boolean }
+
 export type Admission =
-  | { outcome: 'admitted'; number: number; remaining: number; resetMs: number; queued: QueuedFactsByKey }
+  | ({ outcome: 'admitted'; number: number; remaining: number; resetMs: number } & Queue)
   | { outcome: 'rate-limited'; retryAfterMs: number }
   | { outcome: 'full' }
-  | { outcome: 'repeated'; submissionId: string; number: number; queued: QueuedFactsByKey }
+  | ({ outcome: 'repeated'; submissionId: string; number: number } & Queue)
   | { outcome: 'fresh' }
   | { outcome: 'in-flight' }
   | { outcome: 'other-body' }
@@ -49,10 +51,12 @@ const IDEMPOTENCY_SECONDS = 24 * 60 * 60
 // One round trip and one atomic step on Redis's own clock: has it been here before, may it enter, which number does it get,
 // and what is queued about the keys it asks for. The bucket is the list of the moments at which its missing tokens were
 // spent, oldest last, in microseconds. An idempotency record is body:submission:number:state.
-// KEYS number bucket outstanding exists ledger idempotency purges, then the keys of what is said, then those looked up.
-// ARGV tokens windowMs floor open|full|peek submission body inFlightSeconds isPurge #exists exists… #said value… #lookUp id…
+// KEYS number bucket outstanding exists ledger idempotency purges, then the keys of what is said, then those looked up, then
+// the sets of idempotency records by whom they concern.
+// ARGV tokens windowMs floor open|full|peek submission body inFlightSeconds isPurge idempotencySeconds
+//   #exists id… #exists suffix… #said value… #lookUp id…
 const ADMIT = `
-local at = 9
+local at = 10
 local function list()
   local n = tonumber(ARGV[at])
   local items = {}
@@ -60,7 +64,7 @@ local function list()
   at = at + n + 1
   return items
 end
-local exists, said, lookUp = list(), list(), list()
+local exists, suffixes, said, lookUp = list(), list(), list(), list()
 local function queued()
   local facts = {}
   for i, id in ipairs(lookUp) do
@@ -74,7 +78,7 @@ if ARGV[6] ~= '' then
     local body, submission, number, state = string.match(record, '^([^:]*):([^:]*):([^:]*):([^:]*)$')
     if body ~= ARGV[6] then return {'other-body'} end
     if state == 'in-flight' then return {'in-flight'} end
-    return {'repeated', submission, number, queued()}
+    return {'repeated', submission, number, queued(), redis.call('ZCARD', KEYS[7])}
   end
 end
 if ARGV[4] == 'peek' then return {'fresh'} end
@@ -98,45 +102,32 @@ if tokens > 0 then
 end
 local last = tonumber(redis.call('GET', KEYS[1]) or '0')
 local number = string.format('%.0f', math.max(now, last + 1, tonumber(ARGV[3]) + 1))
-local facts = queued()
+local facts, purges = queued(), redis.call('ZCARD', KEYS[7])
 redis.call('SET', KEYS[1], number)
 redis.call('ZADD', KEYS[3], number, ARGV[5])
 if ARGV[8] == '1' then redis.call('ZADD', KEYS[7], number, ARGV[5]) end
 redis.call('HINCRBY', KEYS[5], 'accepted', 1)
-for _, id in ipairs(exists) do redis.call('HSETNX', KEYS[4], id, number) end
+for i, id in ipairs(exists) do redis.call('HSETNX', KEYS[4], id, number .. suffixes[i]) end
 for i, saying in ipairs(said) do redis.call('HSET', KEYS[7 + i], number, saying) end
 if ARGV[6] ~= '' then
   redis.call('SET', KEYS[6], ARGV[6] .. ':' .. ARGV[5] .. ':' .. number .. ':in-flight', 'EX', ARGV[7])
+  for i = 8 + #said + #lookUp, #KEYS do
+    redis.call('SADD', KEYS[i], KEYS[6])
+    redis.call('EXPIRE', KEYS[i], ARGV[9])
+  end
 end
-return {'admitted', number, tokens - spent - 1, string.format('%.0f', (oldest or now) + window - now), facts}
+return {'admitted', number, tokens - spent - 1, string.format('%.0f', (oldest or now) + window - now), facts, purges}
 `
 
-type RawFacts = [existsFrom: string, said: string[]][]
 type RawAdmission =
-  | ['admitted', number: string, remaining: number, resetMicroseconds: string, facts: RawFacts]
+  | ['admitted', number: string, remaining: number, resetMicroseconds: string, facts: RawFacts, purges: number]
   | ['rate-limited', microseconds: string]
   | ['full' | 'fresh' | 'in-flight' | 'other-body']
-  | ['repeated', submissionId: string, number: string, facts: RawFacts]
+  | ['repeated', submissionId: string, number: string, facts: RawFacts, purges: number]
 
 type RedisWithAdmit = Redis & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
 
 const MICROSECONDS_PER_MS = 1_000
-
-/** Names of the keys of one workspace's admission. */
-export const admissionKeys = (prefix: string, workspaceId: string) => {
-  const base = admissionPrefix(prefix, workspaceId)
-  return {
-    number: `${base}:number`,
-    bucket: (operation: Operation) => `${base}:bucket:${operation}`,
-    outstanding: `${base}:outstanding`,
-    /** Those of the outstanding that are purges: what was accepted after one waits until it is done. */
-    purges: `${base}:purges`,
-    exists: `${base}:exists`,
-    ledger: `${base}:ledger`,
-    said: (keyId: string) => `${base}:said:${keyId}`,
-    idempotency: (operation: Operation, key: string) => `${base}:idempotency:${operation}:${key}`,
-  }
-}
 
 /**
  * Decides whether a submission enters, and gives it its acceptance number: strictly increasing in its workspace, whichever
@@ -151,6 +142,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
     submissionId,
     limit,
     idempotency,
+    concerns = [],
     floor = 0,
     full = false,
     peek = false,
@@ -168,6 +160,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
       name.purges,
       ...pending.said.map(({ keyId }) => name.said(keyId)),
       ...lookUp.map(name.said),
+      ...(idempotency === undefined ? [] : concerns.map(name.idempotencyOf)),
     ]
     const result = await withAdmit.admit(
       keys.length,
@@ -180,10 +173,13 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
       idempotency?.body ?? '',
       IN_FLIGHT_SECONDS,
       operation === 'purge_contact' ? 1 : 0,
+      IDEMPOTENCY_SECONDS,
       pending.exists.length,
-      ...pending.exists,
+      ...pending.exists.map(({ id }) => id),
+      pending.exists.length,
+      ...pending.exists.map(({ of }) => `:${of}`),
       pending.said.length,
-      ...pending.said.map(({ saying }) => JSON.stringify(saying)),
+      ...pending.said.map(({ sayings }) => JSON.stringify(sayings)),
       lookUp.length,
       ...lookUp,
     )
@@ -195,6 +191,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
           remaining: result[2],
           resetMs: inMs(result[3]),
           queued: factsByKey(lookUp, result[4]),
+          purgesQueued: result[5] > 0,
         }
       case 'rate-limited':
         return { outcome: 'rate-limited', retryAfterMs: inMs(result[1]) }
@@ -204,6 +201,7 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
           submissionId: result[1],
           number: Number(result[2]),
           queued: factsByKey(lookUp, result[3]),
+          purgesQueued: result[4] > 0,
         }
       case 'full':
       case 'fresh':
@@ -215,40 +213,6 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
 }
 
 const inMs = (microseconds: string): number => Math.ceil(Number(microseconds) / MICROSECONDS_PER_MS)
-
-const factsByKey = (ids: readonly string[], facts: RawFacts): QueuedFactsByKey =>
-  new Map(
-    ids.map((id, index) => {
-      const [existsFrom, said] = facts[index]!
-      return [id, { existsFrom: existsFrom === '' ? null : Number(existsFrom), said: sayings(said) }]
-    }),
-  )
-
-const sayings = (fieldsAndValues: readonly string[]): QueuedFacts['said'] => {
-  const result: QueuedFacts['said'] = []
-  for (let index = 0; index < fieldsAndValues.length; index += 2) {
-    result.push({ number: Number(fieldsAndValues[index]), saying: JSON.parse(fieldsAndValues[index + 1]!) as Saying })
-  }
-  return result.toSorted((a, b) => a.number - b.number)
-}
-
-export type LookUpQueued = (workspaceId: string, keyIds: readonly string[]) => Promise<QueuedFactsByKey>
-
-/** What queued submissions say about keys, for those who do not submit anything with the same question. */
-export const queuedFactsIn =
-  (redis: Redis, prefix: string): LookUpQueued =>
-  async (workspaceId, keyIds) => {
-    if (keyIds.length === 0) return new Map()
-    const name = admissionKeys(prefix, workspaceId)
-    const [exists, ...said] = await Promise.all([
-      redis.hmget(name.exists, ...keyIds),
-      ...keyIds.map((id) => redis.hgetall(name.said(id))),
-    ])
-    return factsByKey(
-      keyIds,
-      keyIds.map((_, index) => [exists[index] ?? '', Object.entries(said[index]!).flat()]),
-    )
-  }
 
 /** The first answer was given: from now on, for a day, the same request gets it again. */
 export const rememberAnswered = async (
@@ -265,67 +229,22 @@ export const rememberAnswered = async (
   )
 }
 
-// KEYS outstanding exists purges, then said keys. ARGV #submissions submission… number id (pairs for exists), then the numbers of said.
-const SETTLE = `
-local n = tonumber(ARGV[1])
-for i = 1, n do
-  redis.call('ZREM', KEYS[1], ARGV[1 + i])
-  redis.call('ZREM', KEYS[3], ARGV[1 + i])
+// KEYS the set of records that concern a key. ARGV number. Frees those of submissions that were accepted before it.
+const FREE = `
+for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  local number = string.match(redis.call('GET', name) or '', '^[^:]*:[^:]*:([^:]*):')
+  if number and tonumber(number) < tonumber(ARGV[1]) then redis.call('DEL', name) end
+  if not number or tonumber(number) < tonumber(ARGV[1]) then redis.call('SREM', KEYS[1], name) end
 end
-local at = n + 2
-local pairs = tonumber(ARGV[at])
-for i = 1, pairs do
-  local number, id = ARGV[at + 2 * i - 1], ARGV[at + 2 * i]
-  if redis.call('HGET', KEYS[2], id) == number then redis.call('HDEL', KEYS[2], id) end
-end
-at = at + 2 * pairs
-for i = 4, #KEYS do redis.call('HDEL', KEYS[i], ARGV[at + i - 3]) end
 return 0
 `
 
-type RedisWithSettle = Redis & { settle(numberOfKeys: number, ...rest: (string | number)[]): Promise<0> }
-
-export type Settled = { workspaceId: string; submissionId: string; number: number; pending: Pending }
-export type Settle = (settled: readonly Settled[]) => Promise<void>
-
-/** Takes submissions that Postgres has settled off the queue's books. Doing it twice changes nothing. */
-export const settlementIn = (redis: Redis, prefix: string): Settle => {
-  redis.defineCommand('settle', { lua: SETTLE })
-  const withSettle = redis as RedisWithSettle
-  return async (settled) => {
-    const byWorkspace = Map.groupBy(settled, ({ workspaceId }) => workspaceId)
-    await Promise.all(
-      [...byWorkspace].map(([workspaceId, submissions]) => {
-        const name = admissionKeys(prefix, workspaceId)
-        const exists = submissions.flatMap(({ number, pending }) => pending.exists.map((id) => [number, id]))
-        const said = submissions.flatMap(({ number, pending }) => pending.said.map(({ keyId }) => ({ keyId, number })))
-        const keys = [name.outstanding, name.exists, name.purges, ...said.map(({ keyId }) => name.said(keyId))]
-        return withSettle.settle(
-          keys.length,
-          ...keys,
-          submissions.length,
-          ...submissions.map(({ submissionId }) => submissionId),
-          exists.length,
-          ...exists.flat(),
-          ...said.map(({ number }) => number),
-        )
-      }),
-    )
-  }
+/** Frees the idempotency keys of submissions that concern these identity keys and were accepted before `number`. */
+export const freeIdempotencyKeys = async (
+  redis: Redis,
+  prefix: string,
+  { workspaceId, keyIds, number }: { workspaceId: string; keyIds: readonly string[]; number: number },
+): Promise<void> => {
+  const name = admissionKeys(prefix, workspaceId)
+  await Promise.all(keyIds.map((id) => redis.eval(FREE, 1, name.idempotencyOf(id), number)))
 }
-
-/** Acceptance number of the first of something in a workspace that is not settled yet; undefined when there is none. */
-export type LowestOf = (workspaceId: string) => Promise<number | undefined>
-
-const lowestIn =
-  (redis: Redis, key: (workspaceId: string) => string): LowestOf =>
-  async (workspaceId) => {
-    const [, number] = await redis.zrange(key(workspaceId), '0', '0', 'WITHSCORES')
-    return number === undefined ? undefined : Number(number)
-  }
-
-export const lowestOutstandingIn = (redis: Redis, prefix: string): LowestOf =>
-  lowestIn(redis, (workspaceId) => admissionKeys(prefix, workspaceId).outstanding)
-
-export const lowestPurgeIn = (redis: Redis, prefix: string): LowestOf =>
-  lowestIn(redis, (workspaceId) => admissionKeys(prefix, workspaceId).purges)

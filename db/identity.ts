@@ -1,10 +1,9 @@
-import type { LookUpQueued } from './admission.ts'
 import { inBatches } from './contract/in-batches.ts'
 import type { Reference, References } from './contract/reference.ts'
 import { isPermanentFault } from './fault.ts'
 import type { Meaning, Question, ResolveReferences } from './meaning.ts'
 import type { Sql } from './postgres.ts'
-import { meaningWithQueued } from './queued-identity.ts'
+import { type Identity, meaningWithQueued } from './queued-identity.ts'
 import { withinTime } from './within-time.ts'
 
 /** The keys whose queued facts can change what a feedback's references mean. */
@@ -20,20 +19,24 @@ export const keysToLookUp = ({ contact, project }: References): string[] => [
  * find-or-create contact or project will have or resolve to, and null for a reference that cannot be checked.
  * Look-ups of requests that ask at once share one query.
  */
-export const referenceResolver = (sql: Sql, lookUpQueued: LookUpQueued, timeoutMs: number): ResolveReferences => {
+export const referenceResolver = (identity: Identity, timeoutMs: number): ResolveReferences => {
   const askStored = inBatches(
-    (questions: readonly Question[]) => storedMeanings(sql, questions),
+    (questions: readonly Question[]) => storedMeanings(identity.sql, questions),
     STORED_BATCH,
     isPermanentFault,
   )
+  const meaningOf = async (question: Question): Promise<Meaning> => {
+    if (hasQueuedFacts(question)) return meaningWithQueued(identity, question)
+    const stored = await askStored(question)
+    // An own id that a purge made a key start afresh with: what is queued about it is found by the key.
+    const isUnknown = stored.contact === null && question.references.contact?.own === true
+    return isUnknown ? meaningWithQueued(identity, question) : stored
+  }
   return async (question) => {
     const { contact, project } = question.references
     if (!needsLookUp(contact) && !needsLookUp(project)) return certain(question.references)
     try {
-      return await withinTime(
-        hasQueuedFacts(question) ? meaningWithQueued(sql, lookUpQueued, question) : askStored(question),
-        timeoutMs,
-      )
+      return await withinTime(meaningOf(question), timeoutMs)
     } catch {
       return certain(question.references)
     }
@@ -51,11 +54,16 @@ const certain = ({ contact, project }: References): Meaning => {
   return { contact: unasked(contact), project: unasked(project) }
 }
 
-/** An email that is merely known to exist means what it means without that. */
-const hasQueuedFacts = ({ references, queued }: Question): boolean =>
+/** An email that is merely given, and an external id that is merely remembered, mean what they mean without that. */
+const hasQueuedFacts = ({ references, queued, purgesQueued }: Question): boolean =>
+  purgesQueued ||
   keysToLookUp(references).some((id) => {
     const facts = queued.get(id)
-    return facts && (facts.said.length > 0 || (facts.existsFrom !== null && id !== references.contact?.weak))
+    if (!facts) return false
+    const isAsked = facts.said.some(({ sayings }) =>
+      sayings.some(({ kind }) => kind !== 'remembered' && (kind !== 'given' || id !== references.contact?.weak)),
+    )
+    return isAsked || facts.existsFrom !== null
   })
 
 const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise<Meaning[]> => {
@@ -66,7 +74,7 @@ const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise
     ...references,
   }))
   return sql<Meaning[]>`
-    select (resolve(q.workspace, 'contact', nullif(q.contact, 'null'), q.number, q.source)).id as contact,
+    select (resolve(q.workspace, 'contact', reference_at(q.workspace, nullif(q.contact, 'null'), q.number), q.number, q.source)).id as contact,
       (resolve(q.workspace, 'project', nullif(q.project, 'null'), q.number, q.source)).id as project
     from rows from (
       jsonb_to_recordset(${sql.json(asked)}) as (workspace uuid, number bigint, source text, contact jsonb, project jsonb)

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { QUEUE_OF, type SubmissionJob, type TaggingJob } from './contract/job.ts'
+import { QUEUE_OF, type SettledJob, type SubmissionJob, type TaggingJob } from './contract/job.ts'
 import { JOB_OPTIONS, QUEUE_NAMES, type QueueName, queuePrefix } from './contract/queues.ts'
 
 /** Entries that a queue's event stream keeps, roughly; nothing of the product reads it. */
@@ -31,6 +31,37 @@ export const closeQueues = async (queues: JobQueues): Promise<void> => {
 export const enqueueSubmission = async (queues: JobQueues, job: SubmissionJob): Promise<void> => {
   await queues[QUEUE_OF[job.operation]].add(job.operation, job, { ...JOB_OPTIONS, jobId: job.submissionId })
 }
+
+// KEYS of jobs. ARGV their new data. A job that is gone does not come back.
+const REPLACE_DATA = `
+for i, key in ipairs(KEYS) do
+  if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, 'data', ARGV[i]) end
+end
+return 0
+`
+
+type WithReplaceData = { replaceData(numberOfKeys: number, ...keysAndData: string[]): Promise<0> }
+
+/**
+ * Takes from the jobs of settled submissions what was submitted: finished jobs are kept for a while for operators, and hold
+ * nothing that a purge would have to find.
+ */
+export const forgetBodies = async (redis: Redis, queues: JobQueues, settled: readonly Settleable[]): Promise<void> => {
+  redis.defineCommand('replaceData', { lua: REPLACE_DATA })
+  const withReplaceData = redis as Redis & WithReplaceData
+  await Promise.all(
+    [...Map.groupBy(settled, ({ operation }) => QUEUE_OF[operation])].map(([name, jobs]) => {
+      const keys = jobs.map(({ submissionId }) => queues[name].toKey(submissionId))
+      const data = jobs.map(({ version, operation, workspaceId, submissionId, number }) => {
+        const left: SettledJob = { version, operation, workspaceId, submissionId, number, settled: true }
+        return JSON.stringify(left)
+      })
+      return withReplaceData.replaceData(keys.length, ...keys, ...data)
+    }),
+  )
+}
+
+type Settleable = Pick<SubmissionJob, 'version' | 'operation' | 'workspaceId' | 'submissionId' | 'number'>
 
 export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<void> => {
   if (jobs.length === 0) return

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { admissionKeys } from './admission.ts'
+import { admissionKeys } from './admission-keys.ts'
 import type { Sql } from './postgres.ts'
 
 /** What a workspace's submissions came to; each is counted by itself. `difference` is 0 when nothing is in flight. */

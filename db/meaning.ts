@@ -1,4 +1,4 @@
-import type { QueuedFactsByKey } from './admission.ts'
+import type { QueuedFactsByKey } from './queued-facts.ts'
 import type { References } from './contract/reference.ts'
 
 export type Question = {
@@ -9,6 +9,8 @@ export type Question = {
   references: References
   /** What was queued about the keys of `keysToLookUp` when the number was given. */
   queued: QueuedFactsByKey
+  /** Whether any purge of the workspace was undecided then. */
+  purgesQueued: boolean
 }
 export type Meaning = { contact: string | null; project: string | null }
 export type ResolveReferences = (question: Question) => Promise<Meaning>

@@ -1,60 +1,75 @@
-import type { FoundContacts } from './find-contacts.ts'
+import type { JobOf } from './contract/job.ts'
+import { comparableEmail, type HashKey, ownId } from './contract/own-id.ts'
+import { contactGroup } from './contract/reference.ts'
 import type { Sql } from './postgres.ts'
+import type { PurgeRow } from './store.ts'
 
+/** Records that one step removes at most: it holds the workspace's lock for about 30 ms. */
 const RECORDS_PER_STEP = 1_000
 
-export type PurgeCounts = { feedback: number; messages: number; conversations: number; contacts: number }
+type Wanted = Pick<JobOf<'purge_contact'>, 'workspaceId' | 'body'>
+
+/** What a purge asks for, as keys. */
+export const purgeKeys = (
+  hashKey: HashKey,
+  { workspaceId, body }: Wanted,
+): { group: string | null; email: string | null } => {
+  const realm = { hashKey, workspaceId }
+  const email = comparableEmail(body.email ?? '')
+  return {
+    group: body.id == null ? null : contactGroup(realm, body.id),
+    email: email === undefined ? null : ownId(realm, 'contact_email', email),
+  }
+}
+
+export const purgeRow = (hashKey: HashKey, job: JobOf<'purge_contact'>): PurgeRow => ({
+  id: job.submissionId,
+  number: job.number,
+  ...purgeKeys(hashKey, job),
+  source: job.body.source ?? null,
+})
+
+type Purge = { workspaceId: string; submissionId: string }
 
 /**
- * Removes contacts with everything that belongs to them and was accepted before the purge, in steps that can be repeated
- * after a crash. `onProgress` hears the records removed so far.
+ * Removes the records of whom a purge that has been decided (`store`) concerns, in bounded steps that can be repeated after a
+ * crash. `onProgress` hears the records removed so far.
  */
-export const purgeContacts = async (
+export const removePurged = async (
   sql: Sql,
-  { workspaceId, number, found }: { workspaceId: string; number: number; found: FoundContacts },
+  { workspaceId, submissionId }: Purge,
   onProgress: (removed: number) => Promise<void>,
-): Promise<PurgeCounts> => {
-  const { contactIds: ids, externalGroup } = found
-  let removed = 0
-  const inSteps = async (step: () => Promise<{ removed: number }[]>): Promise<number> => {
-    let sum = 0
-    for (;;) {
-      const [row] = await step()
-      sum += row!.removed
-      removed += row!.removed
-      await onProgress(removed)
-      if (row!.removed < RECORDS_PER_STEP) return sum
-    }
+): Promise<void> => {
+  for (let removed = 0; ; await onProgress(removed)) {
+    const [step] = await sql<[{ removed: number }]>`
+      select purge_step(${workspaceId}, ${submissionId}, ${RECORDS_PER_STEP}) as removed`
+    if (step.removed === 0) return
+    removed += step.removed
   }
-  const feedback = await inSteps(
-    () => sql`select purge_feedback(
-      ${workspaceId}, ${ids}::uuid[], ${externalGroup}::uuid, ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
-  )
-  await inSteps(
-    () =>
-      sql`select purge_superseded(${workspaceId}, ${ids}::uuid[], ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
-  )
-  const messages = await inSteps(
-    () => sql`select purge_messages(${workspaceId}, ${ids}::uuid[], ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
-  )
-  const conversations = await inSteps(
-    () =>
-      sql`select purge_conversations(${workspaceId}, ${ids}::uuid[], ${number}::bigint, ${RECORDS_PER_STEP}) as removed`,
-  )
-  const [contacts] = await sql<{ removed: number }[]>`select purge_identity(${workspaceId}, ${ids}::uuid[]) as removed`
-  return { feedback, messages, conversations, contacts: contacts!.removed }
 }
 
-export type SettledPurge = {
-  workspaceId: string
-  submissionId: string
-  number: number
-  attempts: number
-  counts: PurgeCounts
+/** A purge that has been decided and is not settled: hashes of all that its contacts could be meant by, and their own ids. */
+export const findPurge = async (
+  sql: Sql,
+  { workspaceId, submissionId }: Purge,
+): Promise<{ keys: string[]; contactIds: string[] } | undefined> => {
+  const [purge] = await sql<{ keys: string[]; contactIds: string[] }[]>`
+    select keys, contact_ids as "contactIds" from purge where workspace_id = ${workspaceId} and id = ${submissionId}`
+  return purge
 }
 
-/** Writes the receipt of a purge: what it removed, per table, and nothing of whom it concerned. */
-export const settlePurge = async (sql: Sql, purge: SettledPurge): Promise<void> => {
-  const { workspaceId, submissionId, number, attempts, counts } = purge
-  await sql`select settle_purge(${workspaceId}, ${submissionId}, ${number}::bigint, ${attempts}, ${sql.json(counts)})`
+/** What a purge removed, per table. */
+export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'conversations' | 'deadSubmissions', number>
+
+/** Writes the receipt of a purge: what it removed, and keyed hashes of the identifiers that it asked for. */
+export const settlePurge = async (
+  sql: Sql,
+  { workspaceId, submissionId, attempts, identifiers }: Purge & { attempts: number; identifiers: PurgeIdentifiers },
+): Promise<PurgeCounts> => {
+  const [settled] = await sql<[{ removed: PurgeCounts }]>`
+    select settle_purge(${workspaceId}, ${submissionId}, ${attempts}, ${sql.json(identifiers)}) as removed`
+  return settled.removed
 }
+
+/** Keyed hashes (`HASH_KEY`) of what a purge asked for, null where it did not. */
+export type PurgeIdentifiers = { id: string | null; email: string | null }

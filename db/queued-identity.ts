@@ -1,130 +1,213 @@
-import type { LookUpQueued, QueuedFacts, QueuedFactsByKey } from './admission.ts'
+import { ContactRegister, type KeyOfId, type WantedPurge } from './contact-register.ts'
+import type { NamedIds, Saying } from './contract/pending.ts'
 import type { Reference } from './contract/reference.ts'
 import type { Meaning, Question } from './meaning.ts'
 import type { Sql } from './postgres.ts'
+import type { LookUpQueued, QueuedFacts, QueuedFactsByKey } from './queued-facts.ts'
+import { readStored, type Stored } from './stored-identity.ts'
 
-/** Rows of `identity_key` of one external id; `saidFrom` null where only a bare identify made the key exist. */
-type StoredKey = {
-  id: string
-  kind: string
-  groupId: string
-  source: string
-  saidFrom: number | null
-  homeId: string | null
+/** More keys than this are not gone through for one answer: it is then given without them. */
+const MOST_KEYS = 1_000
+/** What is asked without an acceptance number of its own is about all that is there. */
+const LATEST = Number.MAX_SAFE_INTEGER
+
+/** Where facts are: stored and queued, and own ids that were answered before a row has them, with the key that they are of. */
+export type Identity = {
+  sql: Sql
+  lookUpQueued: LookUpQueued
+  findAlias: (workspaceId: string, ownId: string) => Promise<KeyOfId | null>
+  keepAlias: (workspaceId: string, ownId: string, of: KeyOfId) => Promise<void>
 }
-type StoredClaim = { number: number; targetId: string; bare: boolean; groupId: string; subjectId: string }
-type Stored = { keys: StoredKey[]; claim: StoredClaim | null; own: Record<string, string | null> }
 
 /**
- * Whom references mean when part of what decides is still queued. The rules are those of db/migrations/0003_identity.sql; all
- * queued facts are older than the question, since they were read when its number was given.
+ * Whom references mean when part of what decides is still queued, purges included. What is queued is read before what is
+ * stored, and taken off the queue's books after it is stored, so nothing is missed.
  */
-export const meaningWithQueued = async (sql: Sql, lookUpQueued: LookUpQueued, question: Question): Promise<Meaning> => {
-  const { workspaceId, references } = question
-  const claims = claimsOn(question.queued, references.contact?.weak)
-  // Whom a claim by a bare external id is for is decided by all keys of that id.
-  const claimGroups = claims.flatMap(({ saying }) => (saying.kind === 'claim' && saying.bare ? [saying.group] : []))
-  const queued = new Map([...question.queued, ...(await lookUpQueued(workspaceId, claimGroups))])
-  const stored = await readStored(sql, question, claimGroups)
-  return {
-    contact: meaningOf({ ...question, queued }, references.contact, stored),
-    project: meaningOf({ ...question, queued }, references.project, stored),
-  }
-}
-
-const claimsOn = (queued: QueuedFactsByKey, key: string | undefined): QueuedFacts['said'] =>
-  (key === undefined ? [] : (queued.get(key)?.said ?? [])).filter(({ saying }) => saying.kind === 'claim')
-
-const readStored = async (sql: Sql, question: Question, claimGroups: readonly string[]): Promise<Stored> => {
-  const { workspaceId: workspace, number, references } = question
+export const meaningWithQueued = async (identity: Identity, question: Question): Promise<Meaning> => {
+  const { workspaceId, number, source, references } = question
   const { contact, project } = references
-  const ownIds = [
-    ...(contact?.own === true ? (contact.ids ?? []).map((id) => ({ id, slot: 'contact' })) : []),
-    ...(project?.ids ?? []).map((id) => ({ id, slot: 'project' })),
-  ]
-  const groups = [...(contact?.own === false ? (contact.ids ?? []) : []), ...claimGroups]
-  const [row] = await sql<[Stored]>`
-    select
-      coalesce((
-        select jsonb_agg(jsonb_build_object('id', id, 'kind', kind, 'groupId', group_id, 'source', source,
-          'saidFrom', said_from, 'homeId', home_id))
-        from identity_key where workspace_id = ${workspace} and group_id = any (${groups}::uuid[])
-      ), '[]') as keys,
-      (
-        select jsonb_build_object('number', c.number, 'targetId', c.target_id, 'bare', k.kind = 'contact_bare',
-          'groupId', k.group_id, 'subjectId', k.subject_id)
-        from claim_at(${workspace}, ${contact?.weak ?? null}, ${number}::bigint) as c
-        join identity_key as k on k.workspace_id = ${workspace} and k.id = c.target_id
-      ) as claim,
-      coalesce((
-        select jsonb_object_agg(o.id, resolve_own(${workspace}, o.slot, o.id, ${number}::bigint))
-        from jsonb_to_recordset(${sql.json(ownIds)}) as o (id uuid, slot text)
-      ), '{}') as own`
-  return row
+  const around = await gather(identity, { workspaceId, number, references: [contact, project] })
+  const register = tell(around, number)
+  const ownContact = (id: string): string | null => ownContactIn(around, register, { id, number })
+  const ownProject = (id: string): string | null =>
+    around.stored.own.find((own) => own.id === id)?.project ?? queuedAs('project', around, { id, number })
+  const meant = (reference: Reference | null, own: (id: string) => string | null): string | null => {
+    for (const id of reference?.ids ?? []) {
+      const found = reference!.own === true ? own(id) : register.external(id, source)
+      if (found !== null) return found
+    }
+    if (reference?.weak === undefined) return null
+    return reference.weakKind === 'contact_email' ? register.email(reference.weak) : reference.weak
+  }
+  const meaning = { contact: meant(contact, ownContact), project: meant(project, ownProject) }
+  const alias = meaning.contact === null ? null : register.keyOfFresh(meaning.contact)
+  if (alias !== null) await identity.keepAlias(workspaceId, meaning.contact!, alias)
+  return meaning
 }
 
-const meaningOf = (question: Question, reference: Reference | null, stored: Stored): string | null => {
-  if (reference === null) return null
-  for (const id of reference.ids ?? []) {
-    const meant = reference.own === true ? ownAt(question, id, stored) : externalAt(question, id, stored)
-    if (meant !== null) return meant
-  }
-  if (reference.weak === undefined) return null
-  return emailAt(question, reference.weak, stored)
+type OwnId = { id: string; number: number }
+
+const ownContactIn = (around: Around, register: ContactRegister, { id, number }: OwnId): string | null => {
+  if (around.known.has(id)) return register.own(id)
+  return around.stored.own.find((own) => own.id === id)?.contact ?? queuedAs('record', around, { id, number })
 }
 
-/** An email: the latest claim, stored or queued; else the contact that the email itself stands for. */
-const emailAt = (question: Question, email: string, stored: Stored): string => {
-  const { claim } = stored
-  const latest = claimsOn(question.queued, email).at(-1)
-  if (latest?.saying.kind === 'claim' && !(claim && claim.number > latest.number && claim.number <= question.number)) {
-    return claimant(question, latest.saying, stored)
-  }
-  if (claim === null) return email
-  return claim.bare ? (keysOf(question, claim.groupId, stored)[0]?.id ?? claim.subjectId) : claim.subjectId
+const queuedAs = (of: 'record' | 'project', { queued }: Around, { id, number }: OwnId): string | null => {
+  const facts = queued.get(id)
+  return facts?.of === of && facts.existsFrom! < number ? id : null
 }
 
-const claimant = (question: Question, claim: { id: string; group: string; bare: boolean }, stored: Stored): string =>
-  claim.bare ? (keysOf(question, claim.group, stored)[0]?.id ?? claim.id) : claim.id
-
-/** An own id: what it resolves to in what is stored, or the first to claim it in what is queued, or itself if it exists. */
-const ownAt = (question: Question, id: string, stored: Stored): string | null => {
-  const storedMeaning = stored.own[id] ?? null
-  if (storedMeaning !== null && storedMeaning !== id) return storedMeaning
-  if (storedMeaning === null && question.queued.get(id)?.existsFrom == null) return null
-  const first = claimsOn(question.queued, id)[0]
-  return first?.saying.kind === 'claim' ? claimant(question, first.saying, stored) : id
+/** Whether a purge accepted now would concern anybody, stored or queued. */
+export const matchesWithQueued = async (
+  identity: Identity,
+  workspaceId: string,
+  wanted: WantedPurge,
+): Promise<boolean> => {
+  const group: Reference | null = wanted.group === null ? null : { ids: [wanted.group], own: false }
+  const email: Reference | null = wanted.email === null ? null : { weak: wanted.email, weakKind: 'contact_email' }
+  const around = await gather(identity, { workspaceId, number: LATEST, references: [group, email] })
+  return tell(around, LATEST).matches(wanted)
 }
 
-/** An external id: its key in the asker's own source, else its oldest one, stored and queued together; null if there is none. */
-const externalAt = (question: Question, group: string, stored: Stored): string | null => {
-  const keys = keysOf(question, group, stored)
-  return (keys.find(({ source }) => source === question.source) ?? keys[0])?.id ?? null
+/** Everything stored and queued about the keys that a question can depend on; `known`: own ids that are among them. */
+type Around = { queued: QueuedFactsByKey; stored: Stored; known: ReadonlySet<string> }
+type Asked = { workspaceId: string; number: number; references: readonly (Reference | null)[] }
+
+/**
+ * From the keys that are asked about to those of the same contacts, until there are no more: emails that a contact has claimed,
+ * contacts that have claimed an email.
+ */
+const gather = async (identity: Identity, { workspaceId, number, references }: Asked): Promise<Around> => {
+  const ownIds = new Set(references.flatMap((reference) => (reference?.own === true ? (reference.ids ?? []) : [])))
+  const groups = new Set(references.flatMap((reference) => (reference?.own === false ? (reference.ids ?? []) : [])))
+  const emails = new Set(references.flatMap((r) => (r?.weakKind === 'contact_email' ? [r.weak!] : [])))
+  const queued = new Map<string, QueuedFacts>()
+  const known = new Set<string>()
+  const belongs = (id: string, { group, email }: { group: string | null; email: string | null }): void => {
+    add(groups, group)
+    add(emails, email)
+    if (group !== null || email !== null) known.add(id)
+  }
+  for (;;) {
+    const before = ownIds.size + groups.size + emails.size
+    const unseen = [...ownIds, ...groups, ...emails].filter((key) => !queued.has(key))
+    for (const [key, facts] of await identity.lookUpQueued(workspaceId, unseen)) {
+      queued.set(key, facts)
+      if (!ownIds.has(key)) continue
+      const alias = await identity.findAlias(workspaceId, key)
+      if (alias !== null) belongs(key, alias)
+      const isExternal = facts.of !== null && facts.of !== 'record' && facts.of !== 'project'
+      belongs(key, { group: isExternal ? facts.of : null, email: facts.said.length > 0 ? key : null })
+    }
+    const asked = { workspaceId, number, groups: [...groups], emails: [...emails], ownIds: [...ownIds] }
+    const stored = await readStored(identity.sql, { ...asked, ...namedIn(queued) })
+    for (const own of stored.own) belongs(own.id, own)
+    for (const { email, groupId } of stored.claims) belongs('', { group: groupId, email })
+    for (const saying of sayingsIn(queued)) {
+      if (saying.kind === 'claim' || saying.kind === 'purge') add(groups, saying.group)
+      if (saying.kind === 'named' || saying.kind === 'bare' || saying.kind === 'purge') add(emails, saying.email)
+      if (saying.kind === 'given' || saying.kind === 'remembered') {
+        for (const id of saying.unless?.ids ?? []) add(saying.unless!.own ? ownIds : groups, id)
+      }
+    }
+    const found = ownIds.size + groups.size + emails.size
+    if (found === before || found > MOST_KEYS) return { queued, stored, known }
+  }
 }
 
-type DatedKey = { id: string; source: string; from: number }
+const add = (keys: Set<string>, key: string | null | undefined): void => {
+  if (key != null) keys.add(key)
+}
 
-/** The external keys of a group that are older than the question, oldest first. */
-const keysOf = ({ queued, number }: Question, group: string, { keys }: Stored): DatedKey[] => {
-  const named = new Map<string, DatedKey>()
-  let bare: DatedKey | undefined
-  const note = (kind: string, key: DatedKey): void => {
-    if (key.from >= number) return
-    if (kind === 'bare') {
-      if (!bare || key.from < bare.from) bare = key
-    } else if (key.from < (named.get(key.id)?.from ?? Infinity)) named.set(key.id, key)
+const sayingsIn = (queued: QueuedFactsByKey): Saying[] =>
+  [...queued.values()].flatMap(({ said }) => said.flatMap(({ sayings }) => sayings))
+
+/** Hashes of the external keys that queued submissions name, and the purges among these submissions. */
+const namedIn = (queued: QueuedFactsByKey): { bases: string[]; purges: string[] } => {
+  const sayings = sayingsIn(queued)
+  return {
+    bases: sayings.flatMap((saying) => (saying.kind === 'named' || saying.kind === 'bare' ? [saying.id] : [])),
+    purges: sayings.flatMap((saying) => (saying.kind === 'purge' ? [saying.submissionId] : [])),
   }
-  for (const key of keys) {
-    if (key.groupId !== group || key.saidFrom === null) continue
-    if (key.kind === 'contact_bare') note('bare', { id: key.homeId!, source: key.source, from: key.saidFrom })
-    else note('named', { id: key.id, source: key.source, from: key.saidFrom })
+}
+
+type Fact = { number: number; tell: (register: ContactRegister) => void }
+
+/** Tells a register all that was accepted before `number`, in that order. */
+const tell = (around: Around, number: number): ContactRegister => {
+  const { queued, stored } = around
+  const register = new ContactRegister(new Map(Object.entries(stored.ended)))
+  // What was queued before a purge that is decided by now has been stored since.
+  const storedUntil = Math.max(0, ...stored.decided)
+  const facts = [...storedFacts(stored), ...queuedFacts(around).filter((fact) => fact.number > storedUntil)]
+  for (const fact of facts.filter((one) => one.number < number).toSorted((a, b) => a.number - b.number)) {
+    fact.tell(register)
   }
-  for (const { number: from, saying } of queued.get(group)?.said ?? []) {
-    if (saying.kind !== 'claim') note(saying.kind, { id: saying.id, source: saying.source, from })
-  }
-  const oldestNamed = Math.min(...[...named.values()].map(({ from }) => from))
-  if (bare && bare.from < oldestNamed) note('named', bare)
-  return [...named.values()].toSorted(
-    (a, b) => a.from - b.from || (a.source < b.source ? -1 : a.source > b.source ? 1 : 0),
+  return register
+}
+
+const storedFacts = ({ keys, emails, claims, remembered }: Stored): Fact[] => [
+  ...keys.flatMap(({ base, kind, groupId: group, source, saidFrom, homeBase, email: said }): Fact[] => {
+    if (saidFrom === null) return []
+    const email = said === null ? undefined : { number: said[0], email: said[1] }
+    const key = { base, group, source, from: saidFrom, email }
+    if (kind !== 'contact_bare') return [{ number: saidFrom, tell: (register) => register.named(key) }]
+    const bare = { homeBase: homeBase!, source, from: saidFrom, email }
+    return [{ number: saidFrom, tell: (register) => register.bare(group, bare) }]
+  }),
+  ...emails.flatMap(({ base, givenFrom, orphanedFrom }): Fact[] => [
+    ...(givenFrom === null ? [] : [{ number: givenFrom, tell: (register: ContactRegister) => register.given(base) }]),
+    ...(orphanedFrom === null
+      ? []
+      : [{ number: orphanedFrom, tell: (register: ContactRegister) => register.orphaned(base) }]),
+  ]),
+  ...claims.map(({ email, groupId: group, ...claim }): Fact => ({
+    number: claim.number,
+    tell: (register) => register.claimed(email, { ...claim, group }),
+  })),
+  ...remembered.map((group): Fact => ({ number: 0, tell: (register) => register.remembered(group) })),
+]
+
+const queuedFacts = (around: Around): Fact[] =>
+  [...around.queued].flatMap(([key, { said }]) =>
+    said.flatMap(({ number, sayings }) =>
+      sayings.map((saying, index): Fact => ({
+        number,
+        tell: (register) => tellSaying(register, around, { key, number, saying, isLast: index === sayings.length - 1 }),
+      })),
+    ),
   )
+
+type Told = { key: string; number: number; saying: Saying; isLast: boolean }
+
+const tellSaying = (register: ContactRegister, around: Around, { key, number, saying, isLast }: Told): void => {
+  const isSomebody = (named: NamedIds | null): boolean =>
+    (named?.ids ?? []).some(
+      (id) =>
+        (named!.own ? ownContactIn(around, register, { id, number }) : register.external(id, named!.source)) !== null,
+    )
+  switch (saying.kind) {
+    case 'named':
+    case 'bare': {
+      const email = saying.email === undefined ? undefined : { number, email: saying.email }
+      if (saying.kind === 'bare')
+        register.bare(key, { homeBase: saying.id, source: saying.source, from: number, email })
+      else register.named({ base: saying.id, group: key, source: saying.source, from: number, email })
+      return
+    }
+    case 'remembered':
+      if (!isSomebody(saying.unless)) register.remembered(key)
+      return
+    case 'given':
+      if (!isSomebody(saying.unless)) register.given(key)
+      return
+    case 'claim': {
+      const { id: base, group, bare } = saying
+      register.claimed(key, { number, base, group, bare, decides: isLast })
+      return
+    }
+    case 'purge':
+      register.purged(saying, number)
+      return
+  }
 }

@@ -80,39 +80,82 @@ export type Rows = {
   messages?: MessageRow[]
 }
 
-export type SettledSubmission = { id: string; state: 'applied' | 'superseded' }
+/** A purge request, its identifiers as keys: `group` an external id in whatever source, `email` an email. */
+export type PurgeRow = { id: string; number: number; group: string | null; email: string | null; source: string | null }
+export type PurgeRows = { workspaceId: string; purge: PurgeRow }
+
+export type SettledSubmission = { id: string; state: 'applied' | 'superseded' | 'purged' }
 
 /**
- * Stores what any number of submissions come to, of any workspaces, in any order: one statement, all or nothing. Returns the
- * submissions that this call settled; those missing had been settled before (redelivery changes nothing).
+ * Stores what any number of submissions come to, of any workspaces, in any order: one statement, all or nothing. Purges are
+ * decided in their place among the others by number: nothing of their workspace with a lower number may be outstanding
+ * elsewhere. Returns the submissions that this call settled; those missing had been settled before (redelivery changes
+ * nothing), or are purges, whose records are removed afterwards (`purge.ts`).
  *
  * @throws the driver's error; see `isPermanentFault`.
  */
-export const store = async (sql: Sql, batch: readonly Rows[]): Promise<SettledSubmission[]> => {
+export const store = async (sql: Sql, batch: readonly (Rows | PurgeRows)[]): Promise<SettledSubmission[]> => {
   const byWorkspace: Record<string, JsonValue> = {}
   for (const [workspaceId, rows] of Map.groupBy(batch, (row) => row.workspaceId)) {
-    byWorkspace[workspaceId] = workspacePart(rows)
+    byWorkspace[workspaceId] = parts(rows)
   }
   return sql<SettledSubmission[]>`select id, state from store(${sql.json(byWorkspace)})`
 }
 
-const workspacePart = (rows: readonly Rows[]): JsonObject => {
-  const ordered = rows.toSorted((a, b) => a.submission.number - b.submission.number)
-  const keys = ordered.flatMap((row) => oncePerKey(row.keys ?? []))
-  const feedback = ordered.flatMap((row) => row.feedback ?? [])
-  const conversations = ordered.flatMap((row) => row.conversation ?? [])
-  const part: Record<string, unknown> = { submissions: ordered.map((row) => row.submission) }
-  if (keys.length > 0) {
-    part['keys'] = keys
-    part['claims'] = ordered.flatMap((row) => decided(row.claims ?? []))
+const numberOf = (row: Rows | PurgeRows): number => ('purge' in row ? row.purge.number : row.submission.number)
+
+const parts = (rows: readonly (Rows | PurgeRows)[]): JsonValue[] => {
+  const result: JsonValue[] = []
+  let together: Rows[] = []
+  const close = (): void => {
+    if (together.length > 0) result.push(storedPart(together))
+    together = []
   }
-  if (feedback.length > 0) part['feedback'] = feedback
-  if (conversations.length > 0) {
-    part['conversations'] = conversations
-    part['messages'] = ordered.flatMap((row) => row.messages ?? [])
+  for (const row of rows.toSorted((a, b) => numberOf(a) - numberOf(b))) {
+    if ('purge' in row) {
+      close()
+      result.push({ purge: row.purge })
+    } else together.push(row)
   }
+  close()
+  return result
+}
+
+const storedPart = (rows: readonly Rows[]): JsonObject => {
+  const keys = rows.flatMap((row) => oncePerKey(row.keys ?? []))
+  const claims = rows.flatMap((row) => decided(row.claims ?? []))
+  const feedback = rows.flatMap((row) => row.feedback ?? [])
+  const conversations = rows.flatMap((row) => row.conversation ?? [])
+  const messages = rows.flatMap((row) => row.messages ?? [])
+  const part: Record<string, unknown> = {
+    mentions: mentions({ keys, claims, feedback, conversations, messages }),
+    submissions: rows.map((row) => row.submission),
+  }
+  if (keys.length > 0) Object.assign(part, { keys, claims })
+  if (feedback.length > 0) Object.assign(part, { feedback })
+  if (conversations.length > 0) Object.assign(part, { conversations, messages })
   return part as JsonObject
 }
+
+/** Every key that a purge can have ended: whether one has is asked with a single look. */
+const mentions = (rows: {
+  keys: readonly KeyRow[]
+  claims: readonly ClaimRow[]
+  feedback: readonly FeedbackRow[]
+  conversations: readonly ConversationRow[]
+  messages: readonly MessageRow[]
+}): string[] => [
+  ...new Set(
+    [
+      ...rows.keys.flatMap(({ id, group_id, home_id }) => [id, group_id, home_id]),
+      ...rows.claims.flatMap(({ key_id, target_id }) => [key_id, target_id]),
+      ...[...rows.feedback, ...rows.messages].flatMap(({ contact_ref: ref }) =>
+        ref === null ? [] : [...(ref.ids ?? []), ref.weak, ref.preferred],
+      ),
+      ...rows.conversations.flatMap(({ contact_keys }) => contact_keys),
+    ].filter((id) => id != null),
+  ),
+]
 
 /** Of several who claim the same in one submission, the last decides. */
 const decided = (claims: readonly ClaimRow[]) => {

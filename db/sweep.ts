@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { admissionKeys } from './admission.ts'
+import { admissionKeys } from './admission-keys.ts'
 import { QUEUE_OF } from './contract/job.ts'
 import type { JobQueues } from './job-queues.ts'
 import type { Sql } from './postgres.ts'
@@ -9,14 +9,14 @@ const GIVEN_UP_AFTER_MS = 60_000
 const MICROSECONDS_PER_MS = 1_000
 const LOOKED_AT = 100
 
-// KEYS outstanding exists ledger purges. ARGV submission number. Withdraws once, however many sweep at the same time.
+// KEYS outstanding exists ledger purges. ARGV submission number. Values of exists are number:of. Withdraws once, however many sweep at the same time.
 const WITHDRAW = `
 if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HINCRBY', KEYS[3], 'accepted', -1)
 redis.call('ZREM', KEYS[4], ARGV[1])
 local fields = redis.call('HGETALL', KEYS[2])
 for i = 1, #fields, 2 do
-  if fields[i + 1] == ARGV[2] then redis.call('HDEL', KEYS[2], fields[i]) end
+  if string.match(fields[i + 1], '^%d+') == ARGV[2] then redis.call('HDEL', KEYS[2], fields[i]) end
 end
 return 1
 `

@@ -1,6 +1,10 @@
 import type { JobOf } from '../db/contract/job.ts'
-import type { ContactRecord } from '../db/contract/contact-record.ts'
-import type { ConversationRecord, MessageRecord } from '../db/contract/conversation-record.ts'
+import {
+  type ConversationRecord,
+  lastOfEach,
+  type MessageRecord,
+  namedContacts,
+} from '../db/contract/conversation-record.ts'
 import type { JsonObject } from '../db/contract/json.ts'
 import { type HashKey, ownId } from '../db/contract/own-id.ts'
 import { contactGroup, type Reference } from '../db/contract/reference.ts'
@@ -21,8 +25,7 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
   const { body, workspaceId, number } = job
   const realm = { hashKey, workspaceId }
   const saying = { ...realm, number, homeSource: body.source }
-  // Of doubles the later counts: its place is the last one, so that its claims are the latest too.
-  const contacts = lastOfEach(withSources(body.contacts), ({ source, id }) => JSON.stringify([source ?? null, id]))
+  const contacts = namedContacts(body)
   const identified = contacts.map((contact) => identifiedContact(saying, contact))
   const id = ownId(realm, 'conversation', body.source, body.id)
   const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
@@ -56,28 +59,6 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
       contact_ref: senderReference(preferred, message, (externalId) => contactGroup(realm, externalId)),
     })),
   }
-}
-
-/**
- * A contact without a source is the one of the same id that the conversation names with a source, if it does: otherwise two
- * elements of one acceptance number could mean the same contact, and neither would be the later.
- */
-const withSources = (contacts: readonly ContactRecord[]): ContactRecord[] => {
-  const sources = new Map(contacts.flatMap(({ id, source }) => (source == null ? [] : [[id, source] as const])))
-  return contacts.map((contact) => {
-    const source = contact.source ?? sources.get(contact.id)
-    return source === undefined ? contact : { ...contact, source }
-  })
-}
-
-const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => {
-  const last = new Map<string, T>()
-  for (const item of items) {
-    const key = keyOf(item)
-    last.delete(key)
-    last.set(key, item)
-  }
-  return [...last.values()]
 }
 
 const rawData = (conversation: ConversationRecord, properties: JsonObject, message: MessageRecord): JsonObject => {

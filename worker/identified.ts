@@ -1,5 +1,5 @@
 import type { AccountRecord, ContactRecord } from '../db/contract/contact-record.ts'
-import { identifiedFacts } from '../db/contract/facts.ts'
+import { emailKeyFact, identifiedFacts } from '../db/contract/facts.ts'
 import type { JsonValue } from '../db/contract/json.ts'
 import { comparableDomain, comparableEmail, comparableName, ownId, type Realm } from '../db/contract/own-id.ts'
 import { accountKey, contactGroup, contactKey } from '../db/contract/reference.ts'
@@ -20,6 +20,8 @@ export const identifiedContact = (saying: Saying, record: ContactRecord): Identi
   const properties = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
   const group = contactGroup(saying, record.id)
   const home = contactKey(saying, source ?? saying.homeSource, record.id)
+  const email = comparableEmail(textOf(properties['$email']))
+  const emailKey = email === undefined ? null : ownId(saying, 'contact_email', email)
   const key: KeyRow = {
     id: source === undefined ? group : home,
     kind: source === undefined ? 'contact_bare' : 'contact_external',
@@ -29,11 +31,13 @@ export const identifiedContact = (saying: Saying, record: ContactRecord): Identi
     external_id: record.id,
     said_from: number,
     last_number: number,
-    facts: identifiedFacts('contact', properties, number),
+    facts: {
+      ...identifiedFacts('contact', properties, number),
+      ...('$email' in properties && emailKeyFact(emailKey, number)),
+    },
     account_id: account?.key.id ?? null,
     account_number: account ? number : null,
   }
-  const email = comparableEmail(textOf(properties['$email']))
   const claims = claimsOf(saying, key.id, { contact_email: email })
   return { key, keys: [key, ...(account?.keys ?? [])], claims: [...claims, ...(account?.claims ?? [])] }
 }

@@ -1,20 +1,20 @@
 import process from 'node:process'
 import { Worker } from 'bullmq'
-import { lowestOutstandingIn, lowestPurgeIn, settlementIn } from '../db/admission.ts'
+import { barrierIn } from '../db/barrier.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { describeFault } from '../db/fault.ts'
 import { expireReceipts } from '../db/expire-receipts.ts'
-import { contactFinder } from '../db/find-contacts.ts'
-import { closeQueues, enqueueTagging, openQueues } from '../db/job-queues.ts'
+import { closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
 import { connectToWork } from '../db/redis.ts'
+import { settlementIn } from '../db/settlement.ts'
 import { readWorkerConfig } from './config.ts'
 import { withdrawLost } from '../db/sweep.ts'
 import { createHealthServer, createWorkerMetrics } from './health.ts'
 import { createProcessors } from './processors.ts'
+import { finishPurge } from './purge.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
-const LOOK_UP_TIMEOUT_MS = 30_000
 const UPKEEP_EVERY_MS = 20_000
 /** A crashed worker's job is delivered again; one that crashes its worker this often is given up. */
 const MAX_DELIVERIES = 5
@@ -33,11 +33,11 @@ const stopping = new AbortController()
 const processors = createProcessors({
   sql,
   hashKey,
-  findContacts: contactFinder(sql, hashKey, LOOK_UP_TIMEOUT_MS),
-  settle: settlementIn(redis, config.REDIS_PREFIX),
-  lowestOutstanding: lowestOutstandingIn(redis, config.REDIS_PREFIX),
-  lowestPurge: lowestPurgeIn(redis, config.REDIS_PREFIX),
+  settlement: settlementIn(redis, config.REDIS_PREFIX),
+  readBarrier: barrierIn(redis, config.REDIS_PREFIX),
   enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
+  forgetBodies: (settled) => forgetBodies(redis, queues, settled),
+  finishPurge: (purge, at) => finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey }, purge, at),
   log,
   stop: stopping.signal,
 })
@@ -48,7 +48,8 @@ const CONCURRENCY: Readonly<Record<QueueName, number>> = {
   accounts: config.WORKER_CONCURRENCY,
   conversations: 10,
   tagging: 2,
-  purges: 2,
+  // Many wait for their place at once; a step that removes records is short.
+  purges: 50,
 }
 
 const metrics = createWorkerMetrics()

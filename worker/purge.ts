@@ -1,17 +1,36 @@
+import type { Redis } from 'ioredis'
+import { freeIdempotencyKeys } from '../db/admission.ts'
 import type { JobOf } from '../db/contract/job.ts'
-import type { FindContacts } from '../db/find-contacts.ts'
+import type { HashKey } from '../db/contract/own-id.ts'
+import { purgeDead } from '../db/purge-dead.ts'
+import { findPurge, type PurgeCounts, purgeKeys, removePurged, settlePurge } from '../db/purge.ts'
 import type { Sql } from '../db/postgres.ts'
-import { purgeContacts, type PurgeCounts, settlePurge } from '../db/purge.ts'
 
-/** Finds whom a purge concerns, removes them step by step, and settles the submission. */
-export const purge = async (
-  { sql, findContacts }: { sql: Sql; findContacts: FindContacts },
+export type PurgeDependencies = { sql: Sql; redis: Redis; redisPrefix: string; hashKey: HashKey }
+
+/**
+ * What is left to do for a purge that has been decided: removes the records in bounded steps, then dead submissions and
+ * idempotency keys, and writes the receipt. Each step can be repeated after a crash.
+ */
+export const finishPurge = async (
+  { sql, redis, redisPrefix, hashKey }: PurgeDependencies,
   job: JobOf<'purge_contact'>,
   { attempts, onProgress }: { attempts: number; onProgress: (removed: number) => Promise<void> },
 ): Promise<PurgeCounts> => {
-  const { workspaceId, submissionId, number, body } = job
-  const found = await findContacts(workspaceId, body)
-  const counts = await purgeContacts(sql, { workspaceId, number, found }, onProgress)
-  await settlePurge(sql, { workspaceId, submissionId, number, attempts, counts })
-  return counts
+  const { workspaceId, submissionId } = job
+  const purge = await findPurge(sql, { workspaceId, submissionId })
+  if (purge !== undefined) {
+    await removePurged(sql, { workspaceId, submissionId }, onProgress)
+    await purgeDead(sql, hashKey, { job, keys: purge.keys, contactIds: purge.contactIds })
+    const keyIds = [...purge.keys, ...purge.contactIds]
+    await freeIdempotencyKeys(redis, redisPrefix, { workspaceId, keyIds, number: job.number })
+    await forgetSlowCommands(redis)
+  }
+  const { group: id, email } = purgeKeys(hashKey, job)
+  return settlePurge(sql, { workspaceId, submissionId, attempts, identifiers: { id, email } })
+}
+
+/** The slow log quotes commands, and so what they carried. Where it must not be touched, its owner has to (README). */
+const forgetSlowCommands = async (redis: Redis): Promise<void> => {
+  await redis.slowlog('RESET').catch(() => {})
 }

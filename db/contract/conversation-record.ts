@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { contactRecord } from './contact-record.ts'
+import { type ContactRecord, contactRecord } from './contact-record.ts'
 import { dateTime, flag, freeObject, identifier, number, object, shortText, text } from './fields.ts'
 import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.ts'
 
@@ -36,3 +36,30 @@ export const conversationRecord = object({
   properties: v.optional(freeObject, {}),
 })
 export type ConversationRecord = v.InferOutput<typeof conversationRecord>
+
+/** The contacts that a conversation names. Of doubles the later counts: its place is the last one, so that its claims are the latest too. */
+export const namedContacts = ({ contacts }: ConversationRecord): ContactRecord[] =>
+  lastOfEach(withSources(contacts), ({ source, id }) => JSON.stringify([source ?? null, id]))
+
+/** Of several items with one key the last, in its place. */
+export const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => {
+  const last = new Map<string, T>()
+  for (const item of items) {
+    const key = keyOf(item)
+    last.delete(key)
+    last.set(key, item)
+  }
+  return [...last.values()]
+}
+
+/**
+ * A contact without a source is the one of the same id that the conversation names with a source, if it does: otherwise two
+ * elements of one acceptance number could mean the same contact, and neither would be the later.
+ */
+const withSources = (contacts: readonly ContactRecord[]): ContactRecord[] => {
+  const sources = new Map(contacts.flatMap(({ id, source }) => (source == null ? [] : [[id, source] as const])))
+  return contacts.map((contact) => {
+    const source = contact.source ?? sources.get(contact.id)
+    return source === undefined ? contact : { ...contact, source }
+  })
+}

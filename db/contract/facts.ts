@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
 /**
- * What is said about a contact or account: `c:` and a column, or `p:` and a metadata key, each with a rank. The greatest rank
+ * What is said about a contact or account: `c:` and a column, `p:` and a metadata key, or `k:` and a key, each with a rank. The greatest rank
  * holds: an identify ranks by its acceptance number, find-or-create below all of them and the first of them highest.
  */
 export type Facts = Record<string, [rank: number, value: JsonValue]>
@@ -27,6 +27,9 @@ export const identifiedFacts = (kind: 'contact' | 'account', properties: JsonObj
   }
   return facts
 }
+
+/** Which email a contact has at present, as its key: a purge by email compares this. */
+export const emailKeyFact = (emailKey: string | null, number: number): Facts => ({ 'k:email': [number, emailKey] })
 
 /** The facts of a find-or-create reference: columns that were given, and its source data as metadata. */
 export const givenFacts = (

@@ -28,6 +28,23 @@ export type SubmissionJob = v.InferOutput<typeof submissionJob>
 export type Operation = SubmissionJob['operation']
 export type JobOf<O extends Operation> = Extract<SubmissionJob, { operation: O }>
 
+/** What is left of a job once its submission is settled: nothing that anybody submitted. */
+export const settledJob = v.object({
+  version: v.literal(JOB_VERSION),
+  operation: v.picklist([
+    'create_feedback',
+    'identify_contact',
+    'identify_account',
+    'submit_conversation',
+    'purge_contact',
+  ]),
+  workspaceId: admitted.workspaceId,
+  submissionId: admitted.submissionId,
+  number: admitted.number,
+  settled: v.literal(true),
+})
+export type SettledJob = v.InferOutput<typeof settledJob>
+
 /** Stored records of one workspace that want tags; their texts are read from Postgres. */
 export const taggingJob = v.object({
   version: v.literal(JOB_VERSION),

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
 /** Secret of the installation under which identity keys are hashed: 64 hexadecimal digits (`HASH_KEY`). */
 export type HashKey = KeyObject
@@ -32,9 +32,17 @@ export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: 
     .digest()
   bytes[6] = (bytes[6]! & 0x0f) | 0x80
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const hex = bytes.toString('hex', 0, 16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  return inGroups(bytes.toString('hex', 0, 16))
 }
+
+/** The id with which a key starts afresh after the purge of that acceptance number (`id_after_purge` in SQL). */
+export const idAfterPurge = (key: string, number: number): string => {
+  const hex = createHash('md5').update(`${key}:${number}`).digest('hex')
+  return inGroups(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17)}`)
+}
+
+const inGroups = (hex: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

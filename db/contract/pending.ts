@@ -1,64 +1,114 @@
 import type { ContactRecord } from './contact-record.ts'
+import { namedContacts } from './conversation-record.ts'
 import type { SubmissionJob } from './job.ts'
 import { comparableEmail, ownId, type Realm } from './own-id.ts'
-import { contactGroup, contactKey, feedbackReferences } from './reference.ts'
-import { DEFAULT_SOURCE, feedbackId } from './stored-feedback.ts'
+import { contactGroup, contactKey, feedbackReferences, type References } from './reference.ts'
+import { DEFAULT_SOURCE, feedbackId, feedbackSource } from './stored-feedback.ts'
 
 /**
  * What a submission that is still queued says about identity, as far as the ingress needs it to answer: kept in Redis from its
  * admission until it is stored, so that whoever asks in between finds it. Accounts are in no answer, so they are left out.
  */
 export type Pending = {
-  /** Contacts and projects that exist from this submission on, by own id. */
-  exists: string[]
-  /** What is said about a key: which external keys a group has, who claims an email. */
-  said: { keyId: string; saying: Saying }[]
+  /** What exists from this submission on, by own id: a project, a contact by name only, or one with an external id (its group). */
+  exists: { id: string; of: 'project' | 'record' | (string & {}) }[]
+  /** What is said about a key, each key once. */
+  said: { keyId: string; sayings: Saying[] }[]
 }
 
 /**
- * An external id identified in a source (`named`) or without one (`bare`; `id` is the key that it starts at home), or an email
- * claimed by the external key `id` of `group`, or by the group's bare one.
+ * About a group: an external id was identified in a source (`named`) or without one (`bare`; `id` is the key that it starts at
+ * home), with the email that this gives it (null: none any more; absent: not mentioned); or a record remembers it.
+ * About an email: it was given by find-or-create; or it was claimed by the external key `id` of `group`, or by its bare one.
+ * About either: it is purged.
  */
 export type Saying =
-  { kind: 'named' | 'bare'; id: string; source: string } | { kind: 'claim'; id: string; group: string; bare: boolean }
+  | { kind: 'named' | 'bare'; id: string; source: string; email?: string | null }
+  | { kind: 'remembered'; unless: NamedIds | null }
+  | { kind: 'given'; unless: NamedIds | null }
+  | { kind: 'claim'; id: string; group: string; bare: boolean }
+  | { kind: 'purge'; submissionId: string; group: string | null; email: string | null; source: string | null }
 
-const NOTHING: Pending = { exists: [], said: [] }
+/** Ids that the same reference tries first, for a record of `source`: if one means somebody, nothing else of it counts. */
+export type NamedIds = { ids: string[]; own: boolean; source: string }
 
 /** The same at admission and when the submission is settled; the acceptance number plays no part. */
 export const pendingOf = (realm: Realm, job: SubmissionJob): Pending => {
   switch (job.operation) {
     case 'create_feedback': {
       const recordId = feedbackId({ ...realm, submissionId: job.submissionId }, job.body)
-      const { contact, project } = feedbackReferences({ ...realm, number: 0, recordId }, job.body)
-      return { exists: [contact?.weak, project?.weak].filter((id) => id !== undefined), said: [] }
+      return feedbackPending(feedbackReferences({ ...realm, number: 0, recordId }, job.body), feedbackSource(job.body))
     }
     case 'identify_contact':
       return contactsPending(realm, [job.body], DEFAULT_SOURCE)
-    case 'submit_conversation':
-      return contactsPending(realm, job.body.contacts, job.body.source)
+    case 'submit_conversation': {
+      const { exists, said } = contactsPending(realm, namedContacts(job.body), job.body.source)
+      const present = new Set(job.body.contacts.map(({ id }) => id))
+      const senders = new Set(job.body.messages.flatMap(({ contactId }) => contactId ?? []))
+      const absent = [...senders].filter((id) => !present.has(id))
+      return { exists, said: [...said, ...absent.map((id) => remembered(contactGroup(realm, id)))] }
+    }
+    case 'purge_contact': {
+      const email = comparableEmail(job.body.email ?? '')
+      const saying = {
+        kind: 'purge' as const,
+        submissionId: job.submissionId,
+        group: job.body.id == null ? null : contactGroup(realm, job.body.id),
+        email: email === undefined ? null : ownId(realm, 'contact_email', email),
+        source: job.body.source ?? null,
+      }
+      const keys = [saying.group, saying.email].filter((key) => key !== null)
+      return { exists: [], said: keys.map((keyId) => ({ keyId, sayings: [saying] })) }
+    }
     case 'identify_account':
-    case 'purge_contact':
-      return NOTHING
+      return { exists: [], said: [] }
   }
 }
 
-const contactsPending = (realm: Realm, contacts: readonly ContactRecord[], homeSource: string): Pending => {
-  const exists: string[] = []
+const remembered = (keyId: string, unless: NamedIds | null = null): Pending['said'][number] => ({
+  keyId,
+  sayings: [{ kind: 'remembered', unless }],
+})
+
+const feedbackPending = ({ contact, project }: References, source: string): Pending => {
   const said: Pending['said'] = []
+  const unless = contact?.ids ? { ids: contact.ids, own: contact.own === true, source } : null
+  if (contact?.weakKind === 'contact_email') said.push({ keyId: contact.weak!, sayings: [{ kind: 'given', unless }] })
+  // Of several external ids the last is remembered, unless there is something else to know the contact by.
+  if (contact?.own === false && contact.weak === undefined) said.push(remembered(contact.ids!.at(-1)!, unless))
+  const exists: Pending['exists'] = []
+  if (contact?.weakKind === 'contact_record') exists.push({ id: contact.weak!, of: 'record' })
+  if (project?.weak !== undefined) exists.push({ id: project.weak, of: 'project' })
+  return { exists, said }
+}
+
+const contactsPending = (realm: Realm, contacts: readonly ContactRecord[], homeSource: string): Pending => {
+  const exists = new Map<string, Pending['exists'][number]>()
+  const said = new Map<string, Saying[]>()
+  const say = (keyId: string, saying: Saying): void => {
+    said.set(keyId, [...(said.get(keyId) ?? []), saying])
+  }
   for (const contact of contacts) {
     const bare = contact.source == null
     const source = contact.source ?? homeSource
     const group = contactGroup(realm, contact.id)
     const id = contactKey(realm, source, contact.id)
-    exists.push(id)
-    said.push({ keyId: group, saying: { kind: bare ? 'bare' : 'named', id, source } })
+    exists.set(id, { id, of: group })
     const given = contact.properties?.['$email']
     const email = typeof given === 'string' ? comparableEmail(given) : undefined
-    if (email !== undefined) {
-      const keyId = ownId(realm, 'contact_email', email)
-      exists.push(keyId)
-      said.push({ keyId, saying: { kind: 'claim', id, group, bare } })
-    }
+    const keyId = email === undefined ? null : ownId(realm, 'contact_email', email)
+    say(group, { kind: bare ? 'bare' : 'named', id, source, ...(given !== undefined && { email: keyId }) })
+    if (keyId !== null) say(keyId, { kind: 'claim', id, group, bare })
   }
-  return { exists: [...new Set(exists)], said }
+  return { exists: [...exists.values()], said: [...said].map(([keyId, sayings]) => ({ keyId, sayings })) }
+}
+
+/** Identity keys of all contacts that a submission concerns, also by own id: those by which a purge finds it. */
+export const concernedKeys = (realm: Realm, job: SubmissionJob): string[] => {
+  const { exists, said } = pendingOf(realm, job)
+  const keys = [...exists.map(({ id }) => id), ...said.map(({ keyId }) => keyId)]
+  if (job.operation !== 'create_feedback') return [...new Set(keys)]
+  const recordId = feedbackId({ ...realm, submissionId: job.submissionId }, job.body)
+  const { contact } = feedbackReferences({ ...realm, number: 0, recordId }, job.body)
+  return [...new Set([...keys, ...(contact?.ids ?? [])])]
 }

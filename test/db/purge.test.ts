@@ -3,9 +3,8 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { JobOf, SubmissionJob } from '../../db/contract/job.ts'
-import { contactFinder } from '../../db/find-contacts.ts'
+import { purgeRow, removePurged, settlePurge } from '../../db/purge.ts'
 import { store } from '../../db/store.ts'
-import { purge } from '../../worker/purge.ts'
 import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { batchesOf, byWorkers, hashKey, schedules, toRows } from '../support/deliveries.ts'
@@ -15,20 +14,17 @@ import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['PURGE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 150))
 const WORKERS = 4
-const LOOK_UP_TIMEOUT_MS = 30_000
-const histories = submissionHistories({ hashKey, maxLength: 30, firstNumber: 1_000_000, purges: true })
+const LENGTH = 30
+const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000, purges: true })
+/** How many submissions workers take together, and after how many more the records of a decided purge are removed. */
+const paces = fc.record({
+  sizes: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: LENGTH, maxLength: LENGTH }),
+  removedAfter: fc.array(fc.nat({ max: 6 }), { minLength: LENGTH, maxLength: LENGTH }),
+})
 
 const isPurge = (job: SubmissionJob): job is JobOf<'purge_contact'> => job.operation === 'purge_contact'
-
-/** A workspace's history, cut where workers wait: before a purge until all is stored, after it until it is done. */
-const parts = (history: readonly SubmissionJob[]): SubmissionJob[][] => {
-  const cut: SubmissionJob[][] = [[]]
-  for (const job of history) {
-    if (isPurge(job)) cut.push([job], [])
-    else cut.at(-1)!.push(job)
-  }
-  return cut
-}
+const rowsOrPurge = (job: SubmissionJob) =>
+  isPurge(job) ? { workspaceId: job.workspaceId, purge: purgeRow(hashKey, job) } : toRows(job)
 
 describe('purges among other submissions', () => {
   let schema: TestSchema
@@ -37,21 +33,43 @@ describe('purges among other submissions', () => {
   })
   after(() => schema.drop())
 
-  const carryOut = async (job: JobOf<'purge_contact'>): Promise<void> => {
-    const findContacts = contactFinder(schema.sql, hashKey, LOOK_UP_TIMEOUT_MS)
-    await purge({ sql: schema.sql, findContacts }, job, { attempts: 1, onProgress: async () => {} })
+  const remove = async (job: JobOf<'purge_contact'>): Promise<void> => {
+    const { workspaceId, submissionId } = job
+    await removePurged(schema.sql, { workspaceId, submissionId }, async () => {})
+    const identifiers = { id: null, email: null }
+    await settlePurge(schema.sql, { workspaceId, submissionId, attempts: 1, identifiers })
   }
 
-  it(`leave what one careful clerk would have left, whoever processes the rest, in ${HISTORIES} histories`, async () => {
+  it(`leave what one careful clerk would have left, whenever their records are removed, in ${HISTORIES} histories`, async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, paces, async (history, { sizes, removedAfter }) => {
+        await clearTables(schema.sql)
+        let decided: { job: JobOf<'purge_contact'>; due: number }[] = []
+        for (let at = 0, batch = 0; at < history.length; batch++) {
+          const taken = history.slice(at, at + sizes[batch]!)
+          at += taken.length
+          await store(schema.sql, taken.map(rowsOrPurge))
+          decided.push(...taken.filter(isPurge).map((job) => ({ job, due: at + removedAfter[batch]! })))
+          for (const { job, due } of decided) if (due <= at) await remove(job)
+          decided = decided.filter(({ due }) => due > at)
+        }
+        for (const { job } of decided) await remove(job)
+        assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
+      }),
+      seeded({ numRuns: HISTORIES }),
+    )
+  })
+
+  it(`leave the same whoever processes what lies between them, in ${HISTORIES} histories`, async () => {
     await fc.assert(
       fc.asyncProperty(histories, schedules, async (history, schedule) => {
         await clearTables(schema.sql)
-        for (const own of Map.groupBy(history, ({ workspaceId }) => workspaceId).values()) {
-          for (const part of parts(own)) {
-            const [first] = part
-            if (first && isPurge(first)) await carryOut(first)
-            else await byWorkers(WORKERS, batchesOf(part.map(toRows), schedule), (batch) => store(schema.sql, batch))
-          }
+        for (const part of betweenPurges(history)) {
+          const [first] = part
+          if (first && isPurge(first)) {
+            await store(schema.sql, [rowsOrPurge(first)])
+            await remove(first)
+          } else await byWorkers(WORKERS, batchesOf(part.map(toRows), schedule), (batch) => store(schema.sql, batch))
         }
         assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
       }),
@@ -63,12 +81,25 @@ describe('purges among other submissions', () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         await clearTables(schema.sql)
-        for (const job of history) await (isPurge(job) ? carryOut(job) : store(schema.sql, [toRows(job)]))
+        for (const job of history) {
+          await store(schema.sql, [rowsOrPurge(job)])
+          if (isPurge(job)) await remove(job)
+        }
         const expected = await dumpTables(schema.sql)
-        for (const job of history) if (!isPurge(job)) await store(schema.sql, [toRows(job)])
+        for (const job of history) await store(schema.sql, [rowsOrPurge(job)])
         assert.deepEqual(await dumpTables(schema.sql), expected)
       }),
       seeded({ numRuns: HISTORIES }),
     )
   })
 })
+
+/** A history, cut before and after each purge of whatever workspace. */
+const betweenPurges = (history: readonly SubmissionJob[]): SubmissionJob[][] => {
+  const cut: SubmissionJob[][] = [[]]
+  for (const job of history) {
+    if (isPurge(job)) cut.push([job], [])
+    else cut.at(-1)!.push(job)
+  }
+  return cut
+}

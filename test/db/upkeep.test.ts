@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { admissionKeys, admissionTo, type Admit, lowestOutstandingIn } from '../../db/admission.ts'
+import { admissionTo, type Admit } from '../../db/admission.ts'
+import { admissionKeys } from '../../db/admission-keys.ts'
 import { feedbackRecord } from '../../db/contract/feedback-record.ts'
 import { JOB_VERSION } from '../../db/contract/job.ts'
 import { expireReceipts } from '../../db/expire-receipts.ts'
@@ -44,8 +45,8 @@ describe('upkeep', () => {
       operation: 'create_feedback',
       submissionId,
       pending: {
-        exists: [`exists-${submissionId}`],
-        said: [{ keyId: 'key', saying: { kind: 'named', id: 'x', source: 's' } }],
+        exists: [{ id: `exists-${submissionId}`, of: 'record' }],
+        said: [{ keyId: 'key', sayings: [{ kind: 'named', id: 'x', source: 's' }] }],
       },
       lookUp: [],
     })
@@ -71,7 +72,7 @@ describe('upkeep', () => {
     assert.equal(await sweep(0), 0, 'too early to tell')
     assert.equal(await sweep(2), 1)
     assert.equal(await sweep(2), 0)
-    assert.equal(await lowestOutstandingIn(redis, prefix)(workspaceId), keptNumber)
+    assert.deepEqual(await redis.zrange(name.outstanding, '0', '-1'), [kept])
     assert.equal(await redis.hget(name.ledger, 'accepted'), '1')
     assert.deepEqual(await redis.hkeys(name.exists), [`exists-${kept}`])
     assert.deepEqual(await redis.hkeys(name.said('key')), [String(keptNumber)])

@@ -73,7 +73,13 @@ describe('a receipt', () => {
     await service.submit('/feedbacks', { description: 'x', contact: { email: 'purged-person@example.com' } })
     const purge = await service.submit('/contacts/purge', { id: contact.id }, { token: service.adminToken })
     const { text, body } = await receiptOf(idOf(purge))
-    assert.deepEqual(body.submission.counts, { feedback: 1, messages: 0, conversations: 0, contacts: 1 })
+    assert.deepEqual(body.submission.counts, {
+      contacts: 1,
+      feedback: 1,
+      messages: 0,
+      conversations: 0,
+      deadSubmissions: 0,
+    })
     assert.doesNotMatch(text, /purged-person/)
   })
 

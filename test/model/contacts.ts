@@ -1,6 +1,13 @@
 import type { ContactRecord } from '../../db/contract/contact-record.ts'
 import type { FeedbackRecord } from '../../db/contract/feedback-record.ts'
-import { comparableEmail, comparableName, ownId, type Realm } from '../../db/contract/own-id.ts'
+import {
+  comparableEmail,
+  comparableName,
+  idAfterPurge,
+  type KeyKind,
+  ownId,
+  type Realm,
+} from '../../db/contract/own-id.ts'
 import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, type Profile } from './profile.ts'
 import { type Claims, findOrOpen, giveOwnId, linkAwaiting, openRegister, type Register } from './register.ts'
@@ -11,6 +18,10 @@ export interface Contacts extends Register {
   readonly byExternalId: Map<string, Map<string, Profile>>
   /** Who has claimed an email, the latest last, and the anonymous contact that it had before. */
   readonly byEmail: Map<string, { claimants: Profile[]; anonymous: Profile | null }>
+  /** Who has nothing but a name and one feedback, by the feedback's id. */
+  readonly byRecord: Map<string, Profile>
+  /** By key: the number of the last purge that ended it. */
+  readonly endedAt: Map<string, number>
 }
 
 export const openContacts = (realm: Realm): Contacts => ({
@@ -18,7 +29,25 @@ export const openContacts = (realm: Realm): Contacts => ({
   realm,
   byExternalId: new Map(),
   byEmail: new Map(),
+  byRecord: new Map(),
+  endedAt: new Map(),
 })
+
+/** The own id of a key: another one after each purge of it. */
+const idOf = ({ realm, endedAt }: Contacts, kind: KeyKind, ...parts: string[]): string => {
+  const key = ownId(realm, kind, ...parts)
+  const number = endedAt.get(key)
+  return number === undefined ? key : idAfterPurge(key, number)
+}
+
+/** From now on the key stands for nobody, and starts afresh with another id. */
+export const endKey = (
+  { realm, endedAt }: Contacts,
+  number: number,
+  [kind, ...parts]: [KeyKind, ...string[]],
+): void => {
+  endedAt.set(ownId(realm, kind, ...parts), number)
+}
 
 /** Searches all sources: the preferred one first, then the oldest. */
 export const findContact = (contacts: Contacts, externalId: string, preferredSource: string): Profile | undefined => {
@@ -39,7 +68,7 @@ export const findOrCreateIdentified = (
   if (found) return found
 
   const source = record.source ?? defaultSource
-  const profile = findOrOpen(contacts, ownId(contacts.realm, 'contact_external', source, record.id), number)
+  const profile = findOrOpen(contacts, idOf(contacts, 'contact_external', source, record.id), number)
   sources.set(source, profile)
   linkAwaiting(contacts, record.id, profile)
   return profile
@@ -67,7 +96,7 @@ const claimEmail = (contacts: Contacts, email: string, claimant: Profile): void 
   const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
   if (meaning.claimants.length === 0) {
     if (meaning.anonymous) absorb(claimant, meaning.anonymous)
-    giveOwnId(contacts, ownId(contacts.realm, 'contact_email', email), claimant)
+    giveOwnId(contacts, idOf(contacts, 'contact_email', email), claimant)
   }
   meaning.claimants.push(claimant)
   contacts.byEmail.set(email, meaning)
@@ -86,8 +115,9 @@ export const findOrCreateContact = (
 
   const profile =
     email === undefined
-      ? findOrOpen(contacts, ownId(contacts.realm, 'contact_record', feedbackId), number)
+      ? findOrOpen(contacts, idOf(contacts, 'contact_record', feedbackId), number)
       : findOrCreateByEmail(contacts, email, number)
+  if (email === undefined) contacts.byRecord.set(feedbackId, profile)
   const columns = { ...(email !== undefined && { email: contact?.email ?? '' }), ...(name !== undefined && { name }) }
   fill(profile, { columns, properties: contact?.sourceData ?? {} }, number)
   return profile
@@ -96,7 +126,7 @@ export const findOrCreateContact = (
 const findOrCreateByEmail = (contacts: Contacts, email: string, number: number): Profile => {
   const meant = emailMeans(contacts, email)
   if (meant) return meant
-  const profile = findOrOpen(contacts, ownId(contacts.realm, 'contact_email', email), number)
+  const profile = findOrOpen(contacts, idOf(contacts, 'contact_email', email), number)
   contacts.byEmail.set(email, { claimants: [], anonymous: profile })
   return profile
 }

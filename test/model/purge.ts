@@ -1,7 +1,7 @@
 import type { JobOf } from '../../db/contract/job.ts'
 import { comparableEmail } from '../../db/contract/own-id.ts'
 import { DEFAULT_SOURCE } from '../../db/contract/stored-feedback.ts'
-import { type Contacts, emailMeans } from './contacts.ts'
+import { type Contacts, emailMeans, endKey } from './contacts.ts'
 import type { Conversation } from './conversations.ts'
 import type { Feedback } from './feedbacks.ts'
 import { current, type Profile, text } from './profile.ts'
@@ -9,10 +9,10 @@ import { current, type Profile, text } from './profile.ts'
 type Files = { contacts: Contacts; feedbacks: Map<string, Feedback>; conversations: Map<string, Conversation> }
 
 /**
- * Takes out whoever matches, with all that is theirs. Feedback that remembers an external id whom nobody has goes for the
- * asking; what it has created of accounts and projects stays.
+ * Takes out whoever matches, with all that is theirs. What remembers an external id whom nobody has goes for the asking;
+ * what it has created of accounts and projects stays.
  */
-export const purge = (files: Files, { body }: JobOf<'purge_contact'>): void => {
+export const purge = (files: Files, { body, number }: JobOf<'purge_contact'>): void => {
   const gone = matching(files.contacts, body)
   const isGone = (profile: Profile | null): boolean => profile !== null && gone.has(current(profile))
   const remembered = body.id == null ? [] : (files.contacts.awaiting.get(body.id) ?? [])
@@ -24,13 +24,18 @@ export const purge = (files: Files, { body }: JobOf<'purge_contact'>): void => {
     let was = false
     for (const contact of conversation.contacts) if (isGone(contact)) was = conversation.contacts.delete(contact)
     for (const [messageId, { contact }] of conversation.messages) {
-      if (isGone(contact.profile)) was = conversation.messages.delete(messageId)
+      if (isGone(contact.profile) || remembered.includes(contact)) was = conversation.messages.delete(messageId)
     }
     const others = [...conversation.messages.values()].some(({ contact }) => contact.profile !== null)
     if (was && conversation.contacts.size === 0 && !others) files.conversations.delete(id)
   }
-  forget(files.contacts, isGone)
+  if (body.id != null) files.contacts.awaiting.delete(body.id)
+  forget(files.contacts, number, isGone)
 }
+
+/** Whether a purge has anybody or anything to take out. */
+export const matches = (contacts: Contacts, body: JobOf<'purge_contact'>['body']): boolean =>
+  matching(contacts, body).size > 0 || (body.id != null && (contacts.awaiting.get(body.id) ?? []).length > 0)
 
 const matching = (contacts: Contacts, { id, email, source }: JobOf<'purge_contact'>['body']): Set<Profile> => {
   const sourcesOf = (profile: Profile): string[] =>
@@ -55,15 +60,26 @@ const matching = (contacts: Contacts, { id, email, source }: JobOf<'purge_contac
   return found
 }
 
-const forget = (contacts: Contacts, isGone: (profile: Profile) => boolean): void => {
+const forget = (contacts: Contacts, number: number, isGone: (profile: Profile) => boolean): void => {
   for (const [id, profile] of contacts.profiles) if (isGone(profile)) contacts.profiles.delete(id)
   for (const [externalId, sources] of contacts.byExternalId) {
-    for (const [source, profile] of sources) if (isGone(profile)) sources.delete(source)
+    for (const [source, profile] of sources) {
+      if (!isGone(profile)) continue
+      sources.delete(source)
+      endKey(contacts, number, ['contact_external', source, externalId])
+    }
     if (sources.size === 0) contacts.byExternalId.delete(externalId)
   }
   for (const [email, meaning] of contacts.byEmail) {
     meaning.claimants = meaning.claimants.filter((claimant) => !isGone(claimant))
     if (meaning.anonymous && isGone(meaning.anonymous)) meaning.anonymous = null
-    if (meaning.claimants.length === 0 && !meaning.anonymous) contacts.byEmail.delete(email)
+    if (meaning.claimants.length > 0 || meaning.anonymous) continue
+    contacts.byEmail.delete(email)
+    endKey(contacts, number, ['contact_email', email])
+  }
+  for (const [feedbackId, profile] of contacts.byRecord) {
+    if (!isGone(profile)) continue
+    contacts.byRecord.delete(feedbackId)
+    endKey(contacts, number, ['contact_record', feedbackId])
   }
 }

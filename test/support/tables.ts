@@ -33,6 +33,8 @@ const INTERNAL_TABLES = [
   'submission',
   'dead_submission',
   'ledger',
+  'fence',
+  'purge',
 ]
 
 /** Rows of each table as canonical JSON, sorted: what can be compared between databases and with the model. */

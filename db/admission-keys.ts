@@ -1,0 +1,25 @@
+import type { Operation } from './contract/job.ts'
+import { admissionPrefix } from './contract/queues.ts'
+
+/** Names of the Redis keys of one workspace's admission. */
+export const admissionKeys = (prefix: string, workspaceId: string) => {
+  const base = admissionPrefix(prefix, workspaceId)
+  return {
+    number: `${base}:number`,
+    bucket: (operation: Operation) => `${base}:bucket:${operation}`,
+    /** Submissions that are not settled, by acceptance number; purges only until they are decided. */
+    outstanding: `${base}:outstanding`,
+    /** Those of the outstanding that are purges: what was accepted after one waits until it is decided. */
+    purges: `${base}:purges`,
+    /** Purges that are decided, whose records are being removed. */
+    removing: `${base}:removing`,
+    exists: `${base}:exists`,
+    ledger: `${base}:ledger`,
+    said: (keyId: string) => `${base}:said:${keyId}`,
+    /** The key that an own id will belong to once a queued purge has ended its former one. */
+    alias: (ownId: string) => `${base}:alias:${ownId}`,
+    idempotency: (operation: Operation, key: string) => `${base}:idempotency:${operation}:${key}`,
+    /** Names of the idempotency records of submissions that concern an identity key, for purges to free. */
+    idempotencyOf: (keyId: string) => `${base}:idempotency-of:${keyId}`,
+  }
+}

@@ -1,0 +1,163 @@
+-- What purges leave behind: for each identity key that one ended, the key's own hash, the purge's number, the own id that is
+-- never given again, and the one that the key starts afresh with. group_id is that of an external id, in whatever source.
+create table fence (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  number bigint not null,
+  id uuid not null,
+  next_id uuid not null,
+  group_id uuid,
+  primary key (workspace_id, key_id, number)
+);
+create index fence_id on fence (workspace_id, id);
+create index fence_next on fence (workspace_id, next_id);
+create index fence_group on fence (workspace_id, group_id) where group_id is not null;
+
+-- A purge that has been decided and whose records are being removed, with what it has removed so far. contact_ids are ids that
+-- mean nobody any more, so whatever still carries one is to go; remembered: an external id (a group) that nobody had.
+-- keys: hashes of everything that the contacts could be meant by.
+create table purge (
+  workspace_id uuid not null,
+  id uuid not null,
+  number bigint not null,
+  contact_ids uuid[] not null,
+  remembered uuid,
+  keys uuid[] not null,
+  contacts bigint not null,
+  feedback bigint not null default 0,
+  messages bigint not null default 0,
+  conversations bigint not null default 0,
+  dead_submissions bigint not null default 0,
+  primary key (workspace_id, id)
+);
+
+-- As db/contract/own-id.ts does it (idAfterPurge).
+create function id_after_purge(key uuid, number bigint) returns uuid
+  language sql immutable strict parallel safe
+  return overlay(overlay(md5(key::text || ':' || number) placing '8' from 13 for 1) placing '8' from 17 for 1)::uuid;
+
+-- The own id of a key for whoever asks at n: each purge before n made it start afresh.
+create function id_at(ws uuid, key uuid, n bigint) returns uuid
+  language sql stable
+  return coalesce(
+    (select f.next_id from fence as f where f.workspace_id = ws and f.key_id = key and f.number < n order by f.number desc limit 1),
+    key
+  );
+
+-- The key that an own id belongs to.
+create function key_of(ws uuid, own uuid) returns uuid
+  language sql stable
+  return coalesce((select f.key_id from fence as f where f.workspace_id = ws and f.next_id = own), own);
+
+create function ended_after(ws uuid, key uuid, n bigint) returns boolean
+  language sql stable
+  return exists (select from fence as f where f.workspace_id = ws and f.key_id = key and f.number > n);
+
+-- A reference as it comes from the ingress (db/contract/reference.ts), its keys as own ids at n. External ids stay: who has one
+-- is looked up among those who are there.
+create function reference_at(ws uuid, ref jsonb, n bigint) returns jsonb
+  language sql stable
+  return ref
+    || case when ref ? 'weak' then jsonb_build_object('weak', id_at(ws, (ref ->> 'weak')::uuid, n)) else '{}' end
+    || case when ref ? 'preferred' then jsonb_build_object('preferred', id_at(ws, (ref ->> 'preferred')::uuid, n)) else '{}' end;
+
+-- Whether a reference of number n is to a contact who was purged after n: then it must not come back.
+create function is_reference_ended(ws uuid, ref jsonb, n bigint, own_source text) returns boolean
+  language sql stable
+  return ref is not null and (
+    (ref ? 'weak' and ended_after(ws, (ref ->> 'weak')::uuid, n))
+    or (ref ? 'preferred' and ended_after(ws, (ref ->> 'preferred')::uuid, n))
+    or (ref ? 'ids' and (ref -> 'own')::boolean and exists (
+      select from jsonb_array_elements_text(ref -> 'ids') as i, fence as f
+      where f.workspace_id = ws and f.id = i::uuid and f.number > n
+    ))
+    or (ref ? 'ids' and not (ref -> 'own')::boolean and not ref ? 'weak' and exists (
+      select from jsonb_array_elements_text(ref -> 'ids') as i, fence as f
+      where f.workspace_id = ws and f.group_id = i::uuid and f.number > n
+        and resolve_external(ws, f.group_id, n, own_source) is null
+    ))
+  );
+
+-- A part of a batch, its keys as own ids at the number of whoever says them, and without what fences refuse: that which was
+-- accepted before a purge of what it says, and comes after it all the same. `refused` are the numbers of submissions of which
+-- nothing is left.
+create function past_fences(ws uuid, part jsonb, out passed jsonb, out refused bigint[])
+  language plpgsql stable as $$
+declare
+  ended_keys jsonb;
+begin
+  passed := part;
+  refused := '{}';
+  if not exists (
+    select from fence as f where f.workspace_id = ws and (
+      f.key_id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
+      or f.group_id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
+      or f.id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
+    )
+  ) then
+    return;
+  end if;
+  refused := array(
+    select (f ->> 'number')::bigint from jsonb_array_elements(part -> 'feedback') as f
+    where is_reference_ended(ws, nullif(f -> 'contact_ref', 'null'), (f ->> 'number')::bigint, f ->> 'source')
+    union
+    select (k ->> 'said_from')::bigint from jsonb_array_elements(part -> 'keys') as k
+    where ended_after(ws, (k ->> 'id')::uuid, (k ->> 'said_from')::bigint)
+      and not exists (
+        select from jsonb_array_elements(part -> 'conversations') as c where c -> 'number' = k -> 'said_from'
+      )
+  );
+  passed := passed
+    || case when part ? 'keys' then jsonb_build_object(
+      'keys', (
+        select coalesce(jsonb_agg(
+          k || jsonb_build_object('id', id_at(ws, (k ->> 'id')::uuid, n), 'home_id', id_at(ws, (k ->> 'home_id')::uuid, n))
+        ), '[]')
+        from jsonb_array_elements(part -> 'keys') as k, lateral (select (k ->> 'said_from')::bigint) as s (n)
+        where n <> all (refused) and not ended_after(ws, (k ->> 'id')::uuid, n)
+      ),
+      'claims', (
+        select coalesce(jsonb_agg(
+          c || jsonb_build_object('key_id', id_at(ws, (c ->> 'key_id')::uuid, n), 'target_id', id_at(ws, (c ->> 'target_id')::uuid, n))
+        ), '[]')
+        from jsonb_array_elements(part -> 'claims') as c, lateral (select (c ->> 'number')::bigint) as s (n)
+        where n <> all (refused) and not ended_after(ws, (c ->> 'target_id')::uuid, n)
+      )
+    ) else '{}' end
+    || case when part ? 'feedback' then jsonb_build_object('feedback', (
+      select coalesce(jsonb_agg(
+        f || jsonb_build_object('contact_ref', reference_at(ws, nullif(f -> 'contact_ref', 'null'), n))
+      ), '[]')
+      from jsonb_array_elements(part -> 'feedback') as f, lateral (select (f ->> 'number')::bigint) as s (n)
+      where n <> all (refused)
+    )) else '{}' end
+    || case when part ? 'conversations' then jsonb_build_object(
+      'conversations', (
+        select jsonb_agg(c || jsonb_build_object('contact_keys', (
+          select coalesce(jsonb_agg(id_at(ws, key::uuid, n)), '[]') from jsonb_array_elements_text(c -> 'contact_keys') as key
+          where not ended_after(ws, key::uuid, n)
+        )))
+        from jsonb_array_elements(part -> 'conversations') as c, lateral (select (c ->> 'number')::bigint) as s (n)
+      ),
+      'messages', (
+        select coalesce(jsonb_agg(m || jsonb_build_object('contact_ref', reference_at(ws, nullif(m -> 'contact_ref', 'null'), n))), '[]')
+        from jsonb_array_elements(part -> 'messages') as m, lateral (select (m ->> 'number')::bigint) as s (n)
+        where not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
+      )
+    ) else '{}' end;
+end $$;
+
+-- Who came after a purge of an external id is not the one whom a feedback from before it remembers.
+create or replace function resolve_late(ws uuid, external_group uuid, n bigint) returns uuid
+  language sql stable
+  return (
+    select k.subject_id from identity_key as k
+    where k.workspace_id = ws and k.group_id = external_group and k.kind <> 'contact_bare' and k.exists_from >= n
+      -- Not earlier than n: a message asks with the number after its own (view reference), which can be that of a purge.
+      and not exists (
+        select from fence as f
+        where f.workspace_id = ws and f.group_id = external_group and f.number >= n and f.number < k.exists_from
+      )
+    order by k.exists_from, k.source collate "C"
+    limit 1
+  );

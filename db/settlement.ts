@@ -1,0 +1,89 @@
+import type { Redis } from 'ioredis'
+import { admissionKeys } from './admission-keys.ts'
+import type { Pending } from './contract/pending.ts'
+
+// KEYS outstanding exists purges removing, then said keys.
+// ARGV #submissions submission… #exists (value id)…, then the numbers of said.
+const SETTLE = `
+local n = tonumber(ARGV[1])
+for i = 1, n do
+  redis.call('ZREM', KEYS[1], ARGV[1 + i])
+  redis.call('ZREM', KEYS[3], ARGV[1 + i])
+  redis.call('ZREM', KEYS[4], ARGV[1 + i])
+end
+local at = n + 2
+local pairs = tonumber(ARGV[at])
+for i = 1, pairs do
+  local value, id = ARGV[at + 2 * i - 1], ARGV[at + 2 * i]
+  if redis.call('HGET', KEYS[2], id) == value then redis.call('HDEL', KEYS[2], id) end
+end
+at = at + 2 * pairs
+for i = 5, #KEYS do redis.call('HDEL', KEYS[i], ARGV[at + i - 4]) end
+return 0
+`
+
+// KEYS outstanding purges removing, then said keys. ARGV number submission.
+const DECIDED = `
+if redis.call('ZREM', KEYS[1], ARGV[2]) == 1 then redis.call('ZADD', KEYS[3], ARGV[1], ARGV[2]) end
+redis.call('ZREM', KEYS[2], ARGV[2])
+for i = 4, #KEYS do redis.call('HDEL', KEYS[i], ARGV[1]) end
+return 0
+`
+
+type RedisWithSettle = Redis & {
+  settle(numberOfKeys: number, ...rest: (string | number)[]): Promise<0>
+  purgeDecided(numberOfKeys: number, ...rest: (string | number)[]): Promise<0>
+}
+
+export type Settled = { workspaceId: string; submissionId: string; number: number; pending: Pending }
+export type Settlement = {
+  /** Takes submissions that Postgres has settled off the queue's books. */
+  settle: (settled: readonly Settled[]) => Promise<void>
+  /** Lets those go on that were accepted after these purges: whom they concern is decided. */
+  decided: (purges: readonly Settled[]) => Promise<void>
+}
+
+/** Both can be repeated without harm. */
+export const settlementIn = (redis: Redis, prefix: string): Settlement => {
+  redis.defineCommand('settle', { lua: SETTLE })
+  redis.defineCommand('purgeDecided', { lua: DECIDED })
+  const withSettle = redis as RedisWithSettle
+  return {
+    settle: async (settled) => {
+      await Promise.all(
+        [...Map.groupBy(settled, ({ workspaceId }) => workspaceId)].map(([workspaceId, submissions]) => {
+          const name = admissionKeys(prefix, workspaceId)
+          const exists = submissions.flatMap(({ number, pending }) =>
+            pending.exists.map(({ id, of }) => [`${number}:${of}`, id]),
+          )
+          const said = submissions.flatMap(({ number, pending }) =>
+            pending.said.map(({ keyId }) => ({ keyId, number })),
+          )
+          const keys = [
+            ...[name.outstanding, name.exists, name.purges, name.removing],
+            ...said.map(({ keyId }) => name.said(keyId)),
+          ]
+          return withSettle.settle(
+            keys.length,
+            ...keys,
+            submissions.length,
+            ...submissions.map(({ submissionId }) => submissionId),
+            exists.length,
+            ...exists.flat(),
+            ...said.map(({ number }) => number),
+          )
+        }),
+      )
+    },
+    decided: async (purges) => {
+      await Promise.all(
+        purges.map(({ workspaceId, submissionId, number, pending }) => {
+          const name = admissionKeys(prefix, workspaceId)
+          const said = pending.said.map(({ keyId }) => name.said(keyId))
+          const keys = [name.outstanding, name.purges, name.removing, ...said]
+          return withSettle.purgeDecided(keys.length, ...keys, number, submissionId)
+        }),
+      )
+    },
+  }
+}

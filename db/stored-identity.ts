@@ -1,0 +1,106 @@
+import type { Sql } from './postgres.ts'
+
+type Asked = {
+  workspaceId: string
+  number: number
+  groups: readonly string[]
+  emails: readonly string[]
+  ownIds: readonly string[]
+  /** Hashes of keys, to tell which purges have ended them. */
+  bases: readonly string[]
+  /** Submissions of purges that were queued, to tell which are decided by now. */
+  purges: readonly string[]
+}
+
+/**
+ * What is stored about external ids (groups) and emails. `base` is the hash of a key, whichever own id it has by now;
+ * `saidFrom` is null where only a bare identify made the key exist.
+ */
+export type Stored = {
+  keys: {
+    base: string
+    kind: string
+    groupId: string
+    source: string
+    saidFrom: number | null
+    homeBase: string | null
+    email: [number, string | null] | null
+  }[]
+  emails: { base: string; givenFrom: number | null; orphanedFrom: number | null }[]
+  claims: { email: string; number: number; base: string; groupId: string; bare: boolean; decides: boolean }[]
+  /** By key, the number of the last purge that ended it. */
+  ended: Record<string, number>
+  /** Groups that a record remembers and nobody has. */
+  remembered: string[]
+  /** Of the own ids asked for: which group or email they belong to, and whom else, or which project, they mean at `number`. */
+  own: { id: string; group: string | null; email: string | null; contact: string | null; project: string | null }[]
+  /** Numbers of those of the purges that are decided: of what was accepted before them nothing is queued any more. */
+  decided: number[]
+}
+
+/** One query. Claims are those on the emails and those of whoever has one of the external ids. */
+export const readStored = async (sql: Sql, asked: Asked): Promise<Stored> => {
+  const { workspaceId: ws, number, groups, emails, ownIds, bases, purges } = asked
+  const [row] = await sql<[Stored]>`
+    with held as (
+      select k.*, key_of(${ws}, k.id) as base from identity_key as k
+      where k.workspace_id = ${ws} and k.group_id = any (${groups}::uuid[])
+    ),
+    email as (
+      select e.base, id_at(${ws}, e.base, ${LATEST}::bigint) as id from unnest(${emails}::uuid[]) as e (base)
+    ),
+    claim as (
+      select * from identity_claim where workspace_id = ${ws} and not link and key_id = any (array(select id from email))
+      union
+      select c.* from identity_claim as c join held as h on c.target_id = h.id where c.workspace_id = ${ws} and not c.link
+    ),
+    own as (
+      select o.id, k.kind, coalesce(k.group_id, f.group_id) as group_id, coalesce(f.key_id, o.id) as base, f.id as former
+      from unnest(${ownIds}::uuid[]) as o (id)
+      left join identity_key as k on k.workspace_id = ${ws} and k.id = o.id
+      left join fence as f on f.workspace_id = ${ws} and f.next_id = o.id
+    )
+    select
+      coalesce((
+        select jsonb_agg(jsonb_build_object('base', base, 'kind', kind, 'groupId', group_id, 'source', source,
+          'saidFrom', said_from, 'homeBase', key_of(${ws}, home_id), 'email', facts -> 'k:email'))
+        from held
+      ), '[]') as keys,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('base', e.base, 'givenFrom', k.said_from,
+          'orphanedFrom', case when k.orphaned then k.exists_from end))
+        from email as e join identity_key as k on k.workspace_id = ${ws} and k.id = e.id
+      ), '[]') as emails,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('email', key_of(${ws}, c.key_id), 'number', c.number, 'base', key_of(${ws}, k.id),
+          'groupId', k.group_id, 'bare', k.kind = 'contact_bare', 'decides', c.decides) order by c.number, c.decides)
+        from claim as c join identity_key as k on k.workspace_id = ${ws} and k.id = c.target_id
+        where k.kind in ('contact_external', 'contact_bare')
+      ), '[]') as claims,
+      coalesce((
+        select jsonb_object_agg(key_id, number) from (
+          select key_id, max(number) as number from fence
+          where workspace_id = ${ws} and key_id = any (${[...bases, ...emails]}::uuid[] || array(select base from held))
+          group by key_id
+        ) as f
+      ), '{}') as ended,
+      array(select g from unnest(${groups}::uuid[]) as g where is_remembered(${ws}, g)) as remembered,
+      coalesce((
+        select jsonb_agg(jsonb_build_object('id', id,
+          'group', case when kind = 'contact_external' or kind is null then group_id end,
+          'email', case when kind = 'contact_email' or (kind is null and former is not null and group_id is null) then base end,
+          'contact', resolve_own(${ws}, 'contact', id, ${number}::bigint),
+          'project', resolve_own(${ws}, 'project', id, ${number}::bigint)))
+        from own
+      ), '[]') as own,
+      coalesce((
+        select jsonb_agg(number) from (
+          select number from purge where workspace_id = ${ws} and id = any (${purges}::uuid[])
+          union
+          select acceptance_number from submission where workspace_id = ${ws} and id = any (${purges}::uuid[])
+        ) as d
+      ), '[]') as decided`
+  return row
+}
+
+const LATEST = Number.MAX_SAFE_INTEGER
