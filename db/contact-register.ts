@@ -154,22 +154,19 @@ export class ContactRegister {
   purged(wanted: WantedPurge, number: number): void {
     const gone = this.#matching(wanted)
     const isGone = (claim: Claim): boolean => gone.has(this.#claimant(claim))
-    const left = [...this.#emails].map(([email, held]): [string, Email] => {
+    const left = [...this.#emails].map(([email, held]): [string, Email, boolean] => {
       const [first] = deciding(held)
+      const isSomebody = held.given || first !== undefined
       const orphaned = held.orphaned || (first !== undefined && isGone(first))
       const isOwnGone = first === undefined ? gone.has(this.idOf(email)) : orphaned
-      return [
-        email,
-        { given: held.given && !isOwnGone, orphaned, claims: held.claims.filter((claim) => !isGone(claim)) },
-      ]
+      const claims = held.claims.filter((claim) => !isGone(claim))
+      return [email, { given: held.given && !isOwnGone, orphaned, claims }, isSomebody]
     })
     this.#removeKeys(gone, number)
-    for (const [email, held] of left) {
-      if (held.given || deciding(held).length > 0) this.#emails.set(email, held)
-      else {
-        this.#emails.set(email, { given: false, orphaned: false, claims: held.claims })
-        this.#ended.set(email, number)
-      }
+    for (const [email, held, wasSomebody] of left) {
+      const isEnded = wasSomebody && !held.given && deciding(held).length === 0
+      this.#emails.set(email, isEnded ? { ...held, orphaned: false } : held)
+      if (isEnded) this.#ended.set(email, number)
     }
     if (wanted.group !== null) this.#remembered.delete(wanted.group)
   }

@@ -135,7 +135,7 @@ type Fact = { number: number; tell: (register: ContactRegister) => void }
 
 /** Tells a register all that was accepted before `number`, in that order. */
 const tell = (around: Around, number: number): ContactRegister => {
-  const { queued, stored } = around
+  const { stored } = around
   const register = new ContactRegister(new Map(Object.entries(stored.ended)))
   // What was queued before a purge that is decided by now has been stored since.
   const storedUntil = Math.max(0, ...stored.decided)
