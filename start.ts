@@ -79,7 +79,13 @@ async function start(config: LauncherConfig): Promise<void> {
   await migrate(env)
   await startPrograms({ config, env, apiPort })
   running.defer(() => removeServiceFile(config.DATA_DIR))
-  await writeServiceFile(config.DATA_DIR, { url: httpAddress(config.HOST, apiPort.port), ...urls })
+  await writeServiceFile(config.DATA_DIR, {
+    url: httpAddress(config.HOST, apiPort.port),
+    ...urls,
+    databaseSchema: process.env['DATABASE_SCHEMA'],
+    redisPrefix: process.env['REDIS_PREFIX'],
+    hashKey: env.HASH_KEY,
+  })
   console.log(startMessage({ config, urls, tokens, port: apiPort.port }))
 }
 

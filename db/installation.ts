@@ -4,10 +4,16 @@ import type { Sql } from './postgres.ts'
 
 /** True when the database was made with this hash key; the first to ask makes it so. */
 export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<boolean> => {
-  const proof = createHmac('sha256', hashKey).update('installation').digest()
+  const proof = proofOf(hashKey)
   const [row] = await sql<{ same: boolean }[]>`
     insert into installation (hash_key_proof) values (${proof})
     on conflict (id) do update set hash_key_proof = installation.hash_key_proof
     returning hash_key_proof = ${proof} as same`
   return row!.same
 }
+
+/** The same for those who only look: a database that nothing has started on yet belongs to no key. */
+export const isMadeWith = async (sql: Sql, hashKey: HashKey): Promise<boolean> =>
+  (await sql`select from installation where hash_key_proof = ${proofOf(hashKey)}`).count > 0
+
+const proofOf = (hashKey: HashKey): Buffer => createHmac('sha256', hashKey).update('installation').digest()

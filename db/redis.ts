@@ -23,6 +23,18 @@ export const connectToAnswer = (url: string): Redis =>
 export const connectToWork = (url: string): Redis =>
   new Redis(url, { connectTimeout: CONNECT_TIMEOUT_MS, maxRetriesPerRequest: null, retryStrategy: reconnectDelay })
 
+/**
+ * For commands: connected when it resolves, and it does not come back when the connection ends.
+ *
+ * @throws when Redis cannot be reached, at once.
+ */
+export const connectForCommand = async (url: string): Promise<Redis> => {
+  const redis = new Redis(url, { lazyConnect: true, connectTimeout: CONNECT_TIMEOUT_MS, retryStrategy: () => null })
+  redis.on('error', () => {})
+  await redis.connect()
+  return redis
+}
+
 export type RedisCondition = { policy: string; appendOnly: boolean; usedBytes: number; maxBytes: number }
 
 /** What a Redis says about its memory and its append-only file. `maxBytes` 0 means that it has no bound. */

@@ -1,12 +1,23 @@
 import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { BadSettings, readSettings } from './contract/settings.ts'
+import { type Redis, ReplyError } from 'ioredis'
+import { BadSettings, readSettings, type SettingName, type Settings } from './contract/settings.ts'
 import { describeFault, isUnavailable } from './fault.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
+import { connectForCommand } from './redis.ts'
 import { serviceEnvironment } from './service-file.ts'
 
 type Options = NonNullable<ParseArgsConfig['options']>
-type Arguments = { sql: Sql; words: string[]; values: Readonly<Record<string, string | undefined>> }
+type Arguments = {
+  sql: Sql
+  words: string[]
+  values: Readonly<Record<string, string | undefined>>
+  /** Every value of an option that may be repeated. */
+  valuesOf: (option: string) => readonly string[]
+  /** Settings of the service, from the environment or those of a running `npm start`. */
+  read: <const Names extends readonly SettingName[]>(names: Names) => Settings<Names[number]>
+  openRedis: () => Promise<{ redis: Redis; prefix: string }>
+}
 
 /** Something that is wrong with how a command was called or with what it was asked for; the message says what to do. */
 export class CommandError extends Error {
@@ -17,7 +28,7 @@ const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
 
 /**
  * Runs a command of an operator: parses its words, connects to Postgres at DATABASE_URL (or that of a running `npm start`),
- * and exits with 0, or with 1 and one line on what went wrong. `--help` prints the usage.
+ * to Redis if asked, and exits with 0, or with 1 and one line on what went wrong. `--help` prints the usage.
  */
 export const runCommand = async ({
   usage,
@@ -49,7 +60,14 @@ export const runCommand = async ({
       applicationName: 'feedback-insights-command',
       ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
     })
-    await run({ sql, words: positionals, values: values as Record<string, string | undefined> })
+    await run({
+      sql,
+      words: positionals,
+      values: values as Record<string, string | undefined>,
+      valuesOf: (option) => [(values as Record<string, string | string[] | undefined>)[option] ?? []].flat(),
+      read: (names) => readSettings(names, environment),
+      openRedis: () => openRedis(readSettings(['REDIS_URL', 'REDIS_PREFIX'], environment)),
+    })
     await sql.end({ timeout: 5 })
     return process.exit(0)
   } catch (error) {
@@ -57,9 +75,21 @@ export const runCommand = async ({
     else if (error instanceof BadSettings) say(error.message)
     else if (error instanceof TypeError && 'code' in error) say(`${error.message}\n\n${usage}`)
     else if (error instanceof Error && error.message.startsWith('The database is at migration')) say(error.message)
+    else if (error instanceof ReplyError) say(`Redis refused with ${describeFault(error)}.`)
     else if (isUnavailable(error)) {
       say(`Postgres cannot be reached (${describeFault(error)}). Is DATABASE_URL right, and does it run?`)
     } else say(`Postgres refused with ${describeFault(error)}. Has \`npm run migrate\` been run?`)
     return process.exit(1)
+  }
+}
+
+const openRedis = async ({
+  REDIS_URL,
+  REDIS_PREFIX,
+}: Settings<'REDIS_URL' | 'REDIS_PREFIX'>): Promise<{ redis: Redis; prefix: string }> => {
+  try {
+    return { redis: await connectForCommand(REDIS_URL), prefix: REDIS_PREFIX }
+  } catch {
+    throw new CommandError('Redis cannot be reached. Is REDIS_URL right, and does it run?')
   }
 }

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 export const DEFAULT_DATA_DIR = '.data'
 
 /** Where a service that `npm start` runs can be reached; kept in its DATA_DIR, readable by its owner alone. */
-export type ServiceFile = { url: string; databaseUrl: string; redisUrl: string }
+export type ServiceFile = {
+  url: string
+  databaseUrl: string
+  databaseSchema: string | undefined
+  redisUrl: string
+  redisPrefix: string | undefined
+  hashKey: string
+}
 
 const pathIn = (dataDir: string): string => join(dataDir, 'service.json')
 
@@ -15,8 +22,8 @@ export const writeServiceFile = (dataDir: string, service: ServiceFile): Promise
 export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true })
 
 /**
- * The environment with the connection strings of the service that runs in DATA_DIR, where it has none of its own: so that
- * commands reach it without being told.
+ * The environment with the connection strings and the hash key of the service that runs in DATA_DIR, where it has none of its
+ * own: so that commands reach it without being told.
  */
 export const serviceEnvironment = async (
   environment: Readonly<Record<string, string | undefined>>,
@@ -27,7 +34,10 @@ export const serviceEnvironment = async (
     return {
       ...environment,
       DATABASE_URL: environment['DATABASE_URL'] || service.databaseUrl,
+      DATABASE_SCHEMA: environment['DATABASE_SCHEMA'] || service.databaseSchema,
       REDIS_URL: environment['REDIS_URL'] || service.redisUrl,
+      REDIS_PREFIX: environment['REDIS_PREFIX'] || service.redisPrefix,
+      HASH_KEY: environment['HASH_KEY'] || service.hashKey,
     }
   } catch {
     return { ...environment }

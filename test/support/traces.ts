@@ -1,3 +1,6 @@
+import { tracesInPostgres } from '../../db/postgres-traces.ts'
+import { tracesInRedis } from '../../db/redis-traces.ts'
+import { comparable, heldIn, soughtOf, type Trace } from '../../db/text-search.ts'
 import type { Service } from './service.ts'
 
 /** The tables that have a row with this text in any column. */
@@ -13,4 +16,19 @@ export const tablesWith = async ({ sql }: Pick<Service, 'sql'>, text: string): P
     }),
   )
   return found.flat()
+}
+
+/**
+ * Every place in which a service holds one of the strings, in whatever case and however escaped: all of Postgres, planner
+ * statistics included, the names and values of its keys in Redis, and what its processes have written.
+ */
+export const findTraces = async (
+  { sql, redis, redisPrefix, output }: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'output'>,
+  strings: readonly string[],
+): Promise<Trace[]> => {
+  const sought = soughtOf(strings)
+  const inRedis = await tracesInRedis(redis, redisPrefix, sought)
+  const inPostgres = await tracesInPostgres(sql, sought)
+  const inOutput = heldIn(comparable(output()), sought).map(({ text }) => ({ text, place: 'output', count: 1 }))
+  return [...inPostgres.traces, ...inRedis.traces, ...inOutput]
 }

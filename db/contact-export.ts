@@ -1,0 +1,159 @@
+import type { Redis } from 'ioredis'
+import { concerns, type Concerned, namesOf } from './concerned.ts'
+import { comparableEmail, type HashKey, ownId, type Realm } from './contract/own-id.ts'
+import type { PurgeRequest } from './contract/purge-request.ts'
+import { contactFinder, type FoundContacts } from './find-contacts.ts'
+import type { Sql } from './postgres.ts'
+import { parseJob, queuedSubmissions } from './queued-submissions.ts'
+
+export type Stores = { sql: Sql; redis: Redis; prefix: string; hashKey: HashKey }
+export type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
+
+type Person = { realm: Realm; found: FoundContacts; names: Concerned }
+
+const FIND_TIMEOUT_MS = 60_000
+/** A row can be as large as a conversation, and this many are held at a time. */
+const ROWS_AT_ONCE = 20
+
+/**
+ * All that is held about the contacts whom a purge of the same words would concern: one JSON document, in pieces, of which
+ * no more than a few records are in memory. Undefined when there is nothing. Queues are read before what is stored, so
+ * what moves meanwhile is in both rather than in neither.
+ */
+export const exportContacts = async (
+  stores: Stores,
+  { workspace, wanted, at }: ExportRequest,
+): Promise<AsyncGenerator<string> | undefined> => {
+  const { sql, hashKey } = stores
+  const realm = { hashKey, workspaceId: workspace.id }
+  const found = await contactFinder(sql, hashKey, FIND_TIMEOUT_MS)(workspace.id, wanted)
+  const person = { realm, found, names: await namesOf(sql, realm, { wanted, found }) }
+  const isHeld =
+    found.matches || (await hasAny(deadSubmissions(stores, person))) || (await hasAny(queuedJobs(stores, person)))
+  return isHeld ? document(stores, person, { exportedAt: at.toISOString(), workspace: workspace.name }) : undefined
+}
+
+const hasAny = async (items: AsyncGenerator): Promise<boolean> => {
+  const first = await items.next()
+  await items.return(undefined)
+  return first.done !== true
+}
+
+async function* document(stores: Stores, person: Person, head: Readonly<Record<string, string>>) {
+  yield `${JSON.stringify(head).slice(0, -1)},\n"queuedJobs": `
+  let queued = 0
+  for await (const piece of list(queuedJobs(stores, person))) {
+    yield piece.text
+    queued = piece.items
+  }
+  yield `,\n"queuedJobCount": ${queued}`
+  yield* member('deadSubmissions', deadSubmissions(stores, person))
+  for (const [name, rows] of Object.entries(storedRows(stores.sql, person))) yield* member(name, rows)
+  yield* member('claimedEmails', claimedEmails(stores.sql, person))
+  yield '\n}\n'
+}
+
+async function* member(name: string, items: AsyncIterable<string>): AsyncGenerator<string> {
+  yield `,\n${JSON.stringify(name)}: `
+  for await (const { text } of list(items)) yield text
+}
+
+async function* list(items: AsyncIterable<string>): AsyncGenerator<{ text: string; items: number }> {
+  let count = 0
+  for await (const item of items) {
+    yield { text: `${count === 0 ? '[' : ','}\n${item}`, items: count + 1 }
+    count += 1
+  }
+  yield { text: count === 0 ? '[]' : '\n]', items: count }
+}
+
+async function* queuedJobs({ redis, prefix }: Stores, { realm, names }: Person): AsyncGenerator<string> {
+  for await (const { job, text } of queuedSubmissions(redis, prefix)) {
+    if (job.workspaceId === realm.workspaceId && concerns(realm, job, names)) yield text
+  }
+}
+
+async function* deadSubmissions({ sql }: Stores, { realm, names }: Person): AsyncGenerator<string> {
+  const dead = sql<{ job: string; about: string }[]>`
+    select job, jsonb_build_object('id', id, 'died_at', died_at, 'reason', reason)::text as about from dead_submission
+    where workspace_id = ${realm.workspaceId} order by died_at, id`
+  for await (const rows of dead.cursor(ROWS_AT_ONCE)) {
+    for (const { job, about } of rows) {
+      const parsed = parseJob(job)
+      if (parsed && concerns(realm, parsed.job, names)) yield `${about.slice(0, -1)}, "job": ${job}}`
+    }
+  }
+}
+
+/** Whole rows, named after their tables' contents; of conversations what tells them, since they are others' as well. */
+const storedRows = (sql: Sql, { realm, found }: Person): Readonly<Record<string, AsyncGenerator<string>>> => {
+  const ws = realm.workspaceId
+  const ids = found.contactIds
+  const remembering = sql`
+    select record_id from unresolved_reference where workspace_id = ${ws} and ref_id = ${found.externalGroup}::uuid`
+  const isTheirs = sql`
+    workspace_id = ${ws} and (contact_id = any (${ids}::uuid[]) or (contact_id is null and id in (${remembering})))`
+  return {
+    contacts: rowsOf(
+      sql`select to_jsonb(c) - 'workspace_id' as item from contact as c
+        where workspace_id = ${ws} and id = any (${ids}::uuid[])`,
+    ),
+    externalIds: rowsOf(
+      sql`select to_jsonb(e) - 'workspace_id' as item from contact_external_id as e
+        where workspace_id = ${ws} and contact_id = any (${ids}::uuid[])`,
+    ),
+    identityKeys: rowsOf(
+      sql`select to_jsonb(k) - 'workspace_id' as item from identity_key as k
+        where workspace_id = ${ws} and subject_id = any (${ids}::uuid[])`,
+    ),
+    accounts: rowsOf(
+      sql`select jsonb_build_object('id', a.id, 'name', a.name) as item from account as a
+        where workspace_id = ${ws} and id in (
+          select account_id from contact where workspace_id = ${ws} and id = any (${ids}::uuid[]))`,
+    ),
+    feedback: rowsOf(sql`select to_jsonb(feedback) - 'workspace_id' as item from feedback where ${isTheirs}`),
+    supersededReferences: rowsOf(
+      sql`select to_jsonb(s) - 'workspace_id' as item from superseded_reference as s
+        where workspace_id = ${ws} and contact_id = any (${ids}::uuid[])`,
+    ),
+    conversations: rowsOf(
+      sql`select jsonb_build_object(
+          'id', v.id, 'source', v.source, 'external_id', v.external_id, 'title', v.title, 'created_at', v.created_at) as item
+        from conversation as v where workspace_id = ${ws} and id in (
+          select conversation_id from conversation_contact
+          where workspace_id = ${ws} and contact_id = any (${ids}::uuid[])
+          union
+          select conversation_id from message where ${isTheirs})`,
+    ),
+    messages: rowsOf(sql`select to_jsonb(message) - 'workspace_id' as item from message where ${isTheirs}`),
+  }
+
+  async function* rowsOf(query: ReturnType<Sql>): AsyncGenerator<string> {
+    const texts = sql<{ item: string }[]>`select item::text from (${query}) as selected`
+    for await (const rows of texts.cursor(ROWS_AT_ONCE)) for (const { item } of rows) yield item
+  }
+}
+
+/** A claim has the email's hash. The email itself is told where it is held: a later one of the same key takes its place. */
+async function* claimedEmails(sql: Sql, { realm, found }: Person): AsyncGenerator<string> {
+  const { workspaceId: ws } = realm
+  const held = await sql<{ email: string }[]>`
+    select email from contact where workspace_id = ${ws} and id = any (${found.contactIds}::uuid[]) and email is not null
+    union
+    select facts -> 'c:email' ->> 1 from identity_key
+    where workspace_id = ${ws} and subject_id = any (${found.contactIds}::uuid[]) and facts -> 'c:email' ->> 1 is not null`
+  const emailOf = new Map(held.map(({ email }) => [ownId(realm, 'contact_email', comparableEmail(email) ?? ''), email]))
+  const claims = await sql<{ keyId: string; from: Date; to: Date }[]>`
+    select c.key_id as "keyId", acceptance_time(min(c.number)) as "from", acceptance_time(max(c.number)) as "to"
+    from identity_claim as c join identity_key as k on k.workspace_id = c.workspace_id and k.id = c.target_id
+    where c.workspace_id = ${ws} and k.subject_id = any (${found.contactIds}::uuid[])
+    group by c.key_id order by 2, 1`
+  for (const { keyId, from, to } of claims) {
+    yield JSON.stringify({
+      key_id: keyId,
+      email: emailOf.get(keyId) ?? null,
+      first_claimed_at: from,
+      last_claimed_at: to,
+    })
+  }
+}

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { JOB_VERSION, type SubmissionJob } from '../../db/contract/job.ts'
+import { setAside } from '../../db/dead.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { type CommandResult, runCommand } from '../support/command.ts'
+import { type Service, startService } from '../support/service.ts'
+
+const CREATED_AT = '2026-01-01T00:00:00Z'
+const MANY = 5_000
+const FIELD_OF_COPIES = 'copied'
+
+/** Only the members that the tests look at. */
+type Row = Record<string, ReturnType<typeof JSON.parse>>
+type Export = Record<string, Row[]> & { workspace: string; queuedJobCount: number }
+
+describe('npm run contact:export', () => {
+  let service: Service
+  let queues: JobQueues
+  before(async () => {
+    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+  })
+  after(async () => {
+    await closeQueues(queues)
+    await service.stop()
+  })
+
+  const run = (...words: string[]): Promise<CommandResult> =>
+    runCommand(service, 'db/contact-export-command.ts', ...words)
+  const exported = async (...words: string[]): Promise<Export> => {
+    const { code, stdout, stderr } = await run(...words)
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout) as Export
+  }
+  const tell = async (path: string, body: object): Promise<void> => void (await service.submit(path, body))
+  /** Accepted while no worker takes anything, so that it stays in its queue until `then` is done. */
+  const queued = async (posts: readonly [path: string, body: object][], then: () => Promise<void>): Promise<void> => {
+    await Promise.all(Object.values(queues).map((queue) => queue.pause()))
+    const answers = []
+    for (const [path, body] of posts) answers.push(await service.post(path, body))
+    await then()
+    await Promise.all(Object.values(queues).map((queue) => queue.resume()))
+    for (const answer of answers) assert.equal(await service.settled(answer), 'applied', answer.text)
+  }
+  const dead = async (operation: SubmissionJob['operation'], body: object): Promise<string> => {
+    const submissionId = randomUUID()
+    const job = { version: JOB_VERSION, workspaceId: service.workspaceId, submissionId, number: 1, operation, body }
+    await setAside(service.sql, {
+      job: job as SubmissionJob,
+      pending: { exists: [], said: [] },
+      attempts: 1,
+      reason: 'PostgresError 22000',
+    })
+    return submissionId
+  }
+  const conversation = (id: string, contacts: readonly object[], messages: readonly object[]): object => ({
+    id,
+    source: 'Intercom',
+    title: `About ${id}`,
+    createdAt: CREATED_AT,
+    contacts,
+    messages: messages.map((message, index) => ({
+      id: String(index),
+      incoming: true,
+      createdAt: CREATED_AT,
+      ...message,
+    })),
+  })
+  const picked = (rows: readonly Row[] | undefined, ...names: string[]): unknown[][] =>
+    (rows ?? []).map((row) => names.map((name) => row[name] as unknown))
+  const described = (rows: readonly Row[] | undefined): string[] =>
+    (rows ?? []).map(({ description }) => description as string).toSorted()
+
+  it('has all that is stored of a contact, and nothing of others', async () => {
+    const email = 'Ada@example.com'
+    const account = { id: 'acme', properties: { $name: 'Acme', $domain: 'acme.example', secret: 'of the account' } }
+    await tell('/contacts/identify', {
+      id: 'ada',
+      source: 'crm',
+      account,
+      properties: { $email: 'former@example.com' },
+    })
+    await tell('/contacts/identify', {
+      id: 'ada',
+      source: 'crm',
+      properties: { $email: email, $name: 'Ada', plan: 'pro' },
+    })
+    await tell('/contacts/identify', { id: 'bob', source: 'crm', properties: { $email: 'bob@example.com' } })
+    await tell('/feedbacks', { description: 'by email', contact: { email: 'ADA@example.com' }, tags: ['slow'] })
+    await tell('/feedbacks', {
+      description: 'by id',
+      contactId: 'ada',
+      isExternalContactId: true,
+      sourceData: { a: 1e3 },
+    })
+    await tell('/feedbacks', { description: 'replaced', sourceId: '1', contact: { email, name: 'A.' } })
+    await tell('/feedbacks', { description: 'replacing', sourceId: '1', contact: { email: 'bob@example.com' } })
+    await tell(
+      '/conversations',
+      conversation(
+        'shared',
+        [
+          { id: 'ada', source: 'crm' },
+          { id: 'bob', source: 'crm' },
+        ],
+        [
+          { contactId: 'ada', content: 'Hi, Bob', properties: { mood: 'good' } },
+          { contactId: 'bob', content: 'Hello' },
+        ],
+      ),
+    )
+    await tell('/conversations', conversation('elsewhere', [{ id: 'bob', source: 'crm' }], []))
+
+    const all = await exported('--email', 'ada@EXAMPLE.com')
+    const [contact] = all['contacts']!
+    assert.equal(all['contacts']!.length, 1)
+    assert.equal(all.workspace, 'default')
+    assert.deepEqual([contact?.['name'], contact?.['email'], contact?.['properties']], ['Ada', email, { plan: 'pro' }])
+    assert.deepEqual(picked(all['externalIds'], 'source', 'external_id'), [['crm', 'ada']])
+    assert.deepEqual(picked(all['claimedEmails'], 'email'), [[null], [email]])
+    assert.deepEqual(all['accounts'], [{ id: contact?.['account_id'] as string, name: 'Acme' }])
+    assert.deepEqual(described(all['feedback']), ['by email', 'by id'])
+    assert.deepEqual(all['feedback']?.find((row) => row['description'] === 'by id')?.['source_data'], { a: 1000 })
+    assert.equal(all['supersededReferences']?.length, 1)
+    assert.deepEqual(picked(all['messages'], 'content', 'raw_data'), [['Hi, Bob', { mood: 'good' }]])
+    assert.deepEqual(picked(all['conversations'], 'id', 'external_id', 'source', 'title'), [
+      [all['messages']?.[0]?.['conversation_id'], 'shared', 'Intercom', 'About shared'],
+    ])
+    assert.deepEqual([all['deadSubmissions'], all['queuedJobs'], all.queuedJobCount], [[], [], 0])
+    const text = JSON.stringify(all)
+    for (const others of ['bob', 'Hello', 'of the account', 'elsewhere']) assert.ok(!text.includes(others), others)
+
+    for (const words of [
+      ['--id', 'ada'],
+      ['--id', 'ada', '--source', 'crm'],
+      ['--id', 'nobody', '--email', email],
+    ]) {
+      assert.deepEqual({ ...(await exported(...words)), exportedAt: '' }, { ...all, exportedAt: '' }, words.join(' '))
+    }
+    assert.equal((await run('--id', 'ada', '--source', 'API')).code, 1)
+  })
+
+  it('has what is queued and names the contact in any way', async () => {
+    await tell('/contacts/identify', { id: 'eve', source: 'crm', properties: { $email: 'eve@example.com' } })
+    const { body } = await service.submit('/feedbacks', {
+      description: 'x',
+      contactId: 'eve',
+      isExternalContactId: true,
+    })
+    const theirs: [string, object][] = [
+      ['/feedbacks', { description: '1', contactId: 'eve', isExternalContactId: true }],
+      ['/feedbacks', { description: '2', contactId: body.feedback.customerId }],
+      ['/feedbacks', { description: '3', contact: { email: 'EVE@example.com', sourceData: { big: '\\"ü' } } }],
+      ['/contacts/identify', { id: 'eve', source: 'crm', properties: { $email: 'new@example.com' } }],
+      ['/contacts/identify', { id: 'eve', properties: { note: 'no source' } }],
+      ['/conversations', conversation('4', [{ id: 'eve', source: 'crm' }], [])],
+      ['/conversations', conversation('5', [], [{ contactId: 'eve', content: 'Hello' }])],
+    ]
+    const inOtherSource: [string, object] = ['/contacts/identify', { id: 'eve', source: 'shop' }]
+    const others: [string, object][] = [
+      ['/feedbacks', { description: '6', contactId: 'adam', isExternalContactId: true }],
+      ['/feedbacks', { description: '7' }],
+      ['/accounts/identify', { id: 'eve' }],
+      ['/conversations', conversation('8', [{ id: 'eve', source: 'shop' }], [{ contactId: 'eve', content: 'Hello' }])],
+    ]
+    await queued([...theirs, inOtherSource, ...others], async () => {
+      const numbers = (found: Export): Set<unknown> => new Set(picked(found['queuedJobs'], 'number').flat())
+      const inCrm = await exported('--id', 'eve', '--source', 'crm')
+      assert.equal(inCrm.queuedJobCount, theirs.length)
+      const [withText] = inCrm['queuedJobs']!.filter((job) => job['body'].description === '3')
+      assert.deepEqual(withText?.['body'].contact, { email: 'EVE@example.com', sourceData: { big: '\\"ü' } })
+      assert.deepEqual(numbers(await exported('--email', 'eve@example.com')), numbers(inCrm))
+      assert.deepEqual(described(inCrm['feedback']), ['x'])
+      // Of this id in all sources: the contact of the shop as well.
+      assert.equal((await exported('--id', 'eve')).queuedJobCount, theirs.length + 2)
+    })
+    assert.equal((await exported('--email', 'new@example.com')).queuedJobCount, 0)
+  })
+
+  it('knows who is only queued, or only dead', async () => {
+    await queued([['/contacts/identify', { id: 'new', properties: { $email: 'queued@example.com' } }]], async () => {
+      for (const words of [
+        ['--id', 'new'],
+        ['--email', 'queued@example.com'],
+      ]) {
+        const { contacts, queuedJobs } = await exported(...words)
+        assert.deepEqual([contacts?.length, queuedJobs?.length], [0, 1])
+        assert.equal(queuedJobs?.[0]?.['body'].id, 'new')
+      }
+    })
+    const id = await dead('create_feedback', { description: 'dead', contact: { email: 'dead@example.com' } })
+    const { deadSubmissions } = await exported('--email', 'Dead@example.com')
+    assert.deepEqual(
+      deadSubmissions?.map((one) => [one['id'], one['reason'], one['job'].body.description] as unknown),
+      [[id, 'PostgresError 22000', 'dead']],
+    )
+  })
+
+  it('has what remembers an external id that nobody has', async () => {
+    await tell('/feedbacks', { description: 'remembering', contactId: 'unknown', isExternalContactId: true })
+    const { contacts, feedback } = await exported('--id', 'unknown')
+    assert.deepEqual([contacts, described(feedback)], [[], ['remembering']])
+  })
+
+  it('has all of very many records', async () => {
+    await tell('/feedbacks', {
+      description: FIELD_OF_COPIES,
+      contact: { email: 'many@example.com' },
+      sourceId: 'first',
+    })
+    await service.sql`
+      insert into feedback (workspace_id, id, description, tags_generated, source, number, first_number, contact_id,
+        contact_given, account_given, project_given)
+      select workspace_id, gen_random_uuid(), description || n, false, source, number, first_number, contact_id, false, false, false
+      from feedback, generate_series(1, ${MANY}) as n where description = ${FIELD_OF_COPIES}`
+    const { feedback } = await exported('--email', 'many@example.com')
+    assert.equal(new Set(described(feedback)).size, MANY + 1)
+  })
+
+  it('ends with 1 and says why when there is nothing, or it is called wrongly', async () => {
+    await createWorkspace(service.sql, 'other')
+    await tell('/contacts/identify', { id: 'here', properties: { $email: 'here@example.com' } })
+    const expected: [words: string[], says: RegExp][] = [
+      [['--id', 'nobody'], /^Nothing is held/],
+      [['--email', 'here@example.com', '--workspace', 'other'], /^Nothing is held/],
+      [['--id', 'here', '--workspace', 'unknown'], /^There is no workspace/],
+      [[], /^usage: /],
+      [['--email', ' '], /^usage: /],
+      [['--id', 'here', 'x'], /^usage: /],
+      [['--nothing'], /usage: /],
+    ]
+    for (const [words, says] of expected) {
+      const { code, stdout, stderr } = await run(...words)
+      assert.deepEqual([code, stdout], [1, ''], words.join(' '))
+      assert.match(stderr, says)
+    }
+    const environment = { ...service.environment, HASH_KEY: '0'.repeat(64) }
+    const result = await runCommand({ environment }, 'db/contact-export-command.ts', '--id', 'here')
+    assert.deepEqual([result.code, result.stdout], [1, ''])
+    assert.match(result.stderr, /^HASH_KEY is not the one/)
+    const help = await run('--help')
+    assert.equal(help.code, 0)
+    assert.match(help.stdout, /^usage: npm run --silent contact:export -- /)
+  })
+})

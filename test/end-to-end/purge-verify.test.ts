@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { runCommand } from '../support/command.ts'
+import { seeded } from '../support/property-seed.ts'
+import { type Service, startService } from '../support/service.ts'
+import { findTraces } from '../support/traces.ts'
+
+const RUNS = 40
+const SLOW_MICROSECONDS = 100_000
+const FIRST_STEPS = 10_000_000
+const SLOW_SCRIPT = 'local sum = 0 for i = 1, ARGV[2] do sum = sum + i end return ARGV[1]'
+
+describe('npm run purge:verify', () => {
+  let service: Service
+  before(async () => {
+    service = await startService()
+  })
+  after(() => service.stop())
+
+  const verify = (...words: string[]) => runCommand(service, 'db/purge-verify-command.ts', ...words)
+  /** Each time another one, with upper case in it and what has to be escaped. */
+  const newString = (): string => `Läuft-${randomUUID()}-"A\\B"\n\tÜ`
+  const key = (rest: string): string => `{${service.redisPrefix}:${rest}`
+  const placesOf = async (text: string): Promise<string[]> =>
+    (await findTraces(service, [text])).map(({ place, count }) => `${place}: ${count}`).toSorted()
+
+  const plantDead = async (job: unknown): Promise<void> => {
+    await service.sql`
+      insert into dead_submission (workspace_id, id, reason, job, keys)
+      values (${service.workspaceId}, ${randomUUID()}, 'x', ${JSON.stringify(job)}, '{}')`
+  }
+
+  const inPostgres: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
+    'project.name': (text) =>
+      service.sql`insert into project values (${service.workspaceId}, ${randomUUID()}, ${text}, 1)`,
+    'submission.counts': (text) => service.sql`
+      insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, counts)
+      values (${service.workspaceId}, ${randomUUID()}, 1, 'x', 'queued', 1, ${service.sql.json({ [text]: { in: [text] } })})`,
+    'token.scopes': async (text) => {
+      await service.sql`alter table token drop constraint if exists token_scopes_check, drop constraint if exists token_check`
+      await service.sql`
+        insert into token (id, hash, scopes) values (${randomUUID()}, ${Buffer.from(randomUUID())}, ${[text, 'x']})`
+    },
+    'dead_submission.job': (text) => plantDead({ body: { text, json: JSON.stringify({ text }) } }),
+  }
+  for (const [place, plant] of Object.entries(inPostgres)) {
+    it(`finds what is in ${place}`, async () => {
+      const text = newString()
+      await plant(text)
+      assert.deepEqual(await placesOf(text), [`${place}: 1`])
+      assert.deepEqual(await placesOf(` ${text.toLowerCase()} `), [`${place}: 1`])
+    })
+  }
+
+  it('finds text in bytes', async () => {
+    const text = `plain-${randomUUID()}`
+    await service.sql`
+      insert into token (id, hash, scopes) values (${randomUUID()}, ${Buffer.from(`x${text}`)}, '{operator}')`
+    assert.deepEqual(await placesOf(text), ['token.hash: 1'])
+  })
+
+  it('finds what only the planner still knows', async () => {
+    const text = newString()
+    const inJson = newString()
+    await service.sql`
+      insert into superseded_reference
+        (workspace_id, id, number, source, contact_ref, contact_given, account_given, project_given)
+      select ${service.workspaceId}, gen_random_uuid(), 1, ${text}, ${service.sql.json({ given: inJson })}, true, true, true
+      from generate_series(1, 20)`
+    await service.sql`analyze superseded_reference`
+    assert.deepEqual(await placesOf(text), ['pg_stats.most_common_vals: 1', 'superseded_reference.source: 20'])
+    await service.sql`delete from superseded_reference`
+    assert.deepEqual(await placesOf(text), ['pg_stats.most_common_vals: 1'])
+    assert.deepEqual(await placesOf(inJson), ['pg_stats.most_common_vals: 1'])
+    // Postgres keeps the statistics of a table that is found empty, so there has to be a row.
+    await service.sql`
+      insert into superseded_reference
+        (workspace_id, id, number, source, contact_given, account_given, project_given)
+      values (${service.workspaceId}, gen_random_uuid(), 1, 'x', true, true, true)`
+    await service.sql`analyze superseded_reference`
+    assert.deepEqual(await placesOf(text), [])
+    assert.deepEqual(await placesOf(inJson), [])
+  })
+
+  it('finds what a statement says that a connection has sent', async () => {
+    const text = `said-${randomUUID()}`
+    const connection = await service.sql.reserve()
+    try {
+      await connection.unsafe(`select '${text}'`)
+      assert.deepEqual(await placesOf(text), ['pg_stat_activity.query: 1'])
+    } finally {
+      await connection`select 1`
+      connection.release()
+    }
+  })
+
+  const inRedis: Readonly<Record<string, (name: string, text: string) => Promise<unknown>>> = {
+    'a string': (name, text) => service.redis.set(name, `x${text}`),
+    'a field of a hash': (name, text) => service.redis.hset(name, text, 'x'),
+    'a value of a hash': (name, text) => service.redis.hset(name, 'data', JSON.stringify({ body: { [text]: text } })),
+    'a list': (name, text) => service.redis.rpush(name, ...Array.from({ length: 250 }, String), text),
+    'a set': (name, text) => service.redis.sadd(name, ...Array.from({ length: 999 }, String), text),
+    'a sorted set': (name, text) => service.redis.zadd(name, 1, 'x', 2, text),
+    'a stream': async (name, text) => {
+      for (let entry = 0; entry < 250; entry += 1) await service.redis.xadd(name, '*', 'event', String(entry))
+      await service.redis.xadd(name, '*', 'event', 'failed', 'failedReason', text)
+    },
+  }
+  for (const [what, plant] of Object.entries(inRedis)) {
+    it(`finds what is in ${what} of Redis`, async () => {
+      const text = newString()
+      await plant(key(`feedback}:${randomUUID()}:x`), text)
+      assert.deepEqual(await placesOf(text), [`${key('feedback}:*:x')}: 1`])
+    })
+  }
+
+  it('finds what is in the name of a key, and does not tell it', async () => {
+    const text = `Key:${randomUUID()}`
+    await service.redis.set(key(`feedback}:${text}:x`), 'x')
+    assert.deepEqual(await placesOf(text), [`name of ${key('feedback}:Key:*:x')}: 1`])
+    const plain = 'plainlynamed'
+    await service.redis.set(key(`feedback}:${plain}`), 'x')
+    assert.deepEqual(await placesOf(plain), [`name of ${key('feedback}:*')}: 1`])
+  })
+
+  it('finds what is in the slow log', async () => {
+    const text = `slow-${randomUUID()}`
+    const [name = '', formerly = ''] = await service.redis.config('GET', 'slowlog-log-slower-than')
+    await service.redis.config('SET', name, SLOW_MICROSECONDS)
+    try {
+      for (let steps = FIRST_STEPS; (await placesOf(text)).length === 0; steps *= 2) {
+        await service.redis.eval(SLOW_SCRIPT, 0, text, steps)
+      }
+    } finally {
+      await service.redis.config('SET', name, formerly)
+    }
+    assert.deepEqual(await placesOf(text), ['slow log: 1'])
+  })
+
+  it('finds what processes have written', async () => {
+    const text = newString()
+    const output = (): string => `${service.output()}${JSON.stringify({ event: text })}\n`
+    assert.deepEqual(await findTraces({ ...service, output }, [text]), [{ text, place: 'output', count: 1 }])
+  })
+
+  it('finds any text in any form', async () => {
+    const id = randomUUID()
+    const texts = fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
+      .filter((text) => !text.includes('\0') && text.isWellFormed())
+    await fc.assert(
+      fc.asyncProperty(texts, texts, async (start, end) => {
+        const text = `${start}${randomUUID()}${end}`
+        await service.sql`delete from feedback where id = ${id}`
+        await service.sql`
+          insert into feedback (workspace_id, id, description, tags, source_data, tags_generated, source, number,
+            first_number, contact_given, account_given, project_given)
+          values (${service.workspaceId}, ${id}, ${`x${text}x`}, ${[text]}, ${service.sql.json({ [text]: 1 })}, false, 'x', 1,
+            1, false, false, false)`
+        await service.redis.hset(key(`feedback}:${id}`), 'data', JSON.stringify({ body: JSON.stringify([text]) }))
+        assert.deepEqual(await placesOf(text), [
+          'feedback.description: 1',
+          'feedback.source_data: 1',
+          'feedback.tags: 1',
+          `${key('feedback}:*')}: 1`,
+        ])
+      }),
+      seeded({ numRuns: RUNS }),
+    )
+  })
+
+  it('finds nothing of a string that is nowhere, nor of one under another prefix, and writes none itself', async () => {
+    const text = newString()
+    const elsewhere = `{${service.redisPrefix}x:feedback}:${randomUUID()}`
+    await service.redis.set(elsewhere, text, 'EX', 60)
+    const { code, stdout, stderr } = await verify('--text', text, '--id', randomUUID())
+    await service.redis.del(elsewhere)
+    assert.equal(code, 0, stderr)
+    assert.match(
+      stdout,
+      /^id 1: found nowhere\ntext 1: found nowhere\nsearched: [1-9]\d* tables, and [1-9]\d* keys under /,
+    )
+    assert.deepEqual(await findTraces(service, [text]), [])
+  })
+
+  it('tells where each string is, and none of them, and ends with 1', async () => {
+    const email = `Verify-${randomUUID()}@example.com`
+    const id = randomUUID()
+    await service.submit('/contacts/identify', { id, source: 'crm', properties: { $email: email } })
+    const { code, stdout, stderr } = await verify('--email', email.toLowerCase(), '--id', id, '--text', randomUUID())
+    assert.equal(code, 1)
+    assert.equal(stderr, 'Something was found.\n')
+    assert.deepEqual(stdout.split('\n').slice(0, -2), [
+      'id 1:',
+      '  contact_external_id.external_id: 1 row',
+      '  identity_key.external_id: 1 row',
+      `  Redis ${key('contacts}:contacts:*')}: 1`,
+      'email 1:',
+      '  contact.email: 1 row',
+      '  contact.facts: 1 row',
+      '  identity_key.facts: 1 row',
+      `  Redis ${key('contacts}:contacts:*')}: 1`,
+      'text 1: found nowhere',
+    ])
+    assert.ok(!stdout.toLowerCase().includes(email.toLowerCase()) && !stdout.includes(id))
+  })
+
+  it('says how it is called', async () => {
+    const help = await verify('--help')
+    assert.deepEqual([help.code, help.stderr], [0, ''])
+    assert.match(help.stdout, /^usage: npm run purge:verify -- /)
+    for (const words of [[], ['x'], ['--text', ' '], ['--text', 'a', '--email', '\\'], ['--nothing']]) {
+      const { code, stdout, stderr } = await verify(...words)
+      assert.deepEqual([code, stdout], [1, ''], words.join(' '))
+      assert.match(stderr, /usage: |must not be blank/)
+    }
+  })
+})
