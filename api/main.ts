@@ -9,6 +9,7 @@ import { referenceResolver } from '../db/identity.ts'
 import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
 import { readLedgers } from '../db/ledger.ts'
 import { queuedFactsIn } from '../db/queued-facts.ts'
+import { numberFloor } from '../db/number-floor.ts'
 import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
 import { connectToAnswer, redisCondition } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
@@ -54,12 +55,15 @@ const identity = {
   lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
   ...aliasesIn(redis, config.REDIS_PREFIX),
 }
+const admit = admissionTo(redis, config.REDIS_PREFIX)
+const floor = numberFloor(sql, Date.now)
+redis.on('ready', floor.forget)
 let draining = false
 
 const app = createApp({
   ingress: {
     authenticate,
-    admit: admissionTo(redis, config.REDIS_PREFIX),
+    admit: async (request) => admit({ ...request, floor: await floor.of(request.workspaceId) }),
     enqueue: (job) => enqueueSubmission(queues, job),
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),

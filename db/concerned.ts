@@ -1,6 +1,6 @@
 import type { JobOf, SubmissionJob } from './contract/job.ts'
 import { comparableEmail, ownId, type Realm } from './contract/own-id.ts'
-import { pendingOf } from './contract/pending.ts'
+import { pendingOf, type Saying } from './contract/pending.ts'
 import type { PurgeRequest } from './contract/purge-request.ts'
 import { contactGroup, contactKey, feedbackReferences } from './contract/reference.ts'
 import { feedbackId } from './contract/stored-feedback.ts'
@@ -22,10 +22,10 @@ export const namesOf = async (
   const { workspaceId } = realm
   // The id of a bare key is its group, which contacts of other sources have as well.
   const keys = await sql<{ id: string | null; group: string | null }[]>`
-    select case when kind <> 'contact_bare' then id end as id, group_id as "group" from identity_key
+    select case when kind <> 'contact_bare' then key_of(${workspaceId}, id) end as id, group_id as "group" from identity_key
     where workspace_id = ${workspaceId} and subject_id = any (${found.contactIds}::uuid[])
     union
-    select c.key_id, null from identity_claim as c
+    select key_of(${workspaceId}, c.key_id), null from identity_claim as c
     join identity_key as k on k.workspace_id = c.workspace_id and k.id = c.target_id
     where c.workspace_id = ${workspaceId} and k.subject_id = any (${found.contactIds}::uuid[])
       and resolve_weak(c.workspace_id, c.key_id, 9223372036854775807) = k.subject_id`
@@ -74,9 +74,11 @@ const namedByFeedback = (realm: Realm, { submissionId, body }: JobOf<'create_fee
 /** Of an external id that is identified in one source, its group is named by its id alone: it is asked for in all sources. */
 const identifiedBy = (realm: Realm, job: SubmissionJob): Named => {
   const { exists, said } = pendingOf(realm, job)
+  const keysSaid = (kind: Saying['kind']): string[] =>
+    said.filter(({ sayings }) => sayings.some((saying) => saying.kind === kind)).map(({ keyId }) => keyId)
   return {
-    ids: [...exists, ...said.flatMap(({ keyId, saying }) => (saying.kind === 'named' ? [keyId] : []))],
-    groups: said.flatMap(({ keyId, saying }) => (saying.kind === 'bare' ? [keyId] : [])),
+    ids: [...exists.map(({ id }) => id), ...keysSaid('named'), ...keysSaid('claim')],
+    groups: keysSaid('bare'),
   }
 }
 

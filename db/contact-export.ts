@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { concerns, type Concerned, namesOf } from './concerned.ts'
 import { comparableEmail, type HashKey, ownId, type Realm } from './contract/own-id.ts'
 import type { PurgeRequest } from './contract/purge-request.ts'
-import { contactFinder, type FoundContacts } from './find-contacts.ts'
+import { findContacts, type FoundContacts } from './find-contacts.ts'
 import type { Sql } from './postgres.ts'
 import { parseJob, queuedSubmissions } from './queued-submissions.ts'
 
@@ -11,7 +11,6 @@ export type ExportRequest = { workspace: { id: string; name: string }; wanted: P
 
 type Person = { realm: Realm; found: FoundContacts; names: Concerned }
 
-const FIND_TIMEOUT_MS = 60_000
 /** A row can be as large as a conversation, and this many are held at a time. */
 const ROWS_AT_ONCE = 20
 
@@ -26,10 +25,13 @@ export const exportContacts = async (
 ): Promise<AsyncGenerator<string> | undefined> => {
   const { sql, hashKey } = stores
   const realm = { hashKey, workspaceId: workspace.id }
-  const found = await contactFinder(sql, hashKey, FIND_TIMEOUT_MS)(workspace.id, wanted)
+  const found = await findContacts(sql, realm, wanted)
   const person = { realm, found, names: await namesOf(sql, realm, { wanted, found }) }
   const isHeld =
-    found.matches || (await hasAny(deadSubmissions(stores, person))) || (await hasAny(queuedJobs(stores, person)))
+    found.contactIds.length > 0 ||
+    found.externalGroup !== null ||
+    (await hasAny(deadSubmissions(stores, person))) ||
+    (await hasAny(queuedJobs(stores, person)))
   return isHeld ? document(stores, person, { exportedAt: at.toISOString(), workspace: workspace.name }) : undefined
 }
 
@@ -144,7 +146,7 @@ async function* claimedEmails(sql: Sql, { realm, found }: Person): AsyncGenerato
     where workspace_id = ${ws} and subject_id = any (${found.contactIds}::uuid[]) and facts -> 'c:email' ->> 1 is not null`
   const emailOf = new Map(held.map(({ email }) => [ownId(realm, 'contact_email', comparableEmail(email) ?? ''), email]))
   const claims = await sql<{ keyId: string; from: Date; to: Date }[]>`
-    select c.key_id as "keyId", acceptance_time(min(c.number)) as "from", acceptance_time(max(c.number)) as "to"
+    select key_of(${ws}, c.key_id) as "keyId", acceptance_time(min(c.number)) as "from", acceptance_time(max(c.number)) as "to"
     from identity_claim as c join identity_key as k on k.workspace_id = c.workspace_id and k.id = c.target_id
     where c.workspace_id = ${ws} and k.subject_id = any (${found.contactIds}::uuid[])
     group by c.key_id order by 2, 1`

@@ -1,4 +1,4 @@
-import type { HashKey } from './contract/own-id.ts'
+import type { HashKey, Realm } from './contract/own-id.ts'
 import type { PurgeRequest } from './contract/purge-request.ts'
 import type { Sql } from './postgres.ts'
 import { purgeKeys } from './purge.ts'
@@ -31,15 +31,22 @@ export const purgeMatcher =
     return matches || dead.length > 0
   }
 
-/** Stored contacts that a purge would concern at this moment, by own id. */
+/** `contactIds`: contacts by own id; `externalGroup`: the external id asked for, if a record remembers it and nobody has it. */
+export type FoundContacts = { contactIds: string[]; externalGroup: string | null }
+
+/** Whom, of what is stored, a purge would concern at this moment. */
 export const findContacts = async (
   sql: Sql,
-  hashKey: HashKey,
-  { workspaceId, ...wanted }: PurgeRequest & { workspaceId: string },
-): Promise<string[]> => {
+  { hashKey, workspaceId }: Realm,
+  wanted: PurgeRequest,
+): Promise<FoundContacts> => {
   const { group, email } = purgeKeys(hashKey, { workspaceId, body: wanted })
-  const rows = await sql<{ id: string }[]>`
-    select matching_contacts(
-      ${workspaceId}, ${group}::uuid, id_at(${workspaceId}, ${email}::uuid, 9223372036854775807), ${wanted.source ?? null}) as id`
-  return rows.map(({ id }) => id)
+  const [found] = await sql<[FoundContacts]>`
+    select
+      array(
+        select matching_contacts(
+          ${workspaceId}, ${group}::uuid, id_at(${workspaceId}, ${email}::uuid, 9223372036854775807), ${wanted.source ?? null})
+      ) as "contactIds",
+      case when is_remembered(${workspaceId}, ${group}::uuid) then ${group}::uuid end as "externalGroup"`
+  return found
 }

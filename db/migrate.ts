@@ -10,7 +10,9 @@ const LOCK_POLL_MS = 200
 export type Migration = { number: number; name: string; text: string }
 
 export const readMigrations = async (): Promise<Migration[]> => {
-  const names = (await readdir(DIRECTORY)).filter((file) => NAME.test(file)).toSorted()
+  const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql')).toSorted()
+  const misnamed = names.find((file) => !NAME.test(file))
+  if (misnamed !== undefined) throw new Error(`${misnamed} is no name of a migration: 0001_lower-case.sql`)
   return Promise.all(
     names.map(async (name) => ({
       number: Number(NAME.exec(name)![1]),

@@ -4,15 +4,14 @@ import { barrierIn } from '../db/barrier.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { describeFault } from '../db/fault.ts'
-import { expireReceipts } from '../db/expire-receipts.ts'
 import { closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
 import { connectToWork } from '../db/redis.ts'
 import { settlementIn } from '../db/settlement.ts'
 import { readWorkerConfig } from './config.ts'
-import { withdrawLost } from '../db/sweep.ts'
 import { createHealthServer, createWorkerMetrics } from './health.ts'
 import { createProcessors } from './processors.ts'
 import { finishPurge } from './purge.ts'
+import { keepUp } from './upkeep.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 const UPKEEP_EVERY_MS = 20_000
@@ -82,10 +81,9 @@ health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
 
 // Every worker does it now and then; doing it at the same time does no harm.
 const upkeep = setInterval(() => {
-  const work = { sql, redis, prefix: config.REDIS_PREFIX, queues }
-  void Promise.all([withdrawLost(work, Date.now()), expireReceipts(sql, config.RECEIPT_DAYS)]).then(
-    ([withdrawn, expired]) => {
-      if (withdrawn + expired > 0) log('info', 'upkeep', { withdrawn, expired })
+  void keepUp({ sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey, receiptDays: config.RECEIPT_DAYS }).then(
+    (done) => {
+      if (Object.values(done).some((count) => count > 0)) log('info', 'upkeep', done)
     },
     (error: unknown) => log('warn', 'upkeep_failed', { fault: describeFault(error) }),
   )

@@ -1,5 +1,5 @@
 import type { ContactRecord } from './contact-record.ts'
-import { namedContacts } from './conversation-record.ts'
+import { lastOfEach, namedContacts } from './conversation-record.ts'
 import type { SubmissionJob } from './job.ts'
 import { comparableEmail, ownId, type Realm } from './own-id.ts'
 import { contactGroup, contactKey, feedbackReferences, type References } from './reference.ts'
@@ -44,7 +44,7 @@ export const pendingOf = (realm: Realm, job: SubmissionJob): Pending => {
     case 'submit_conversation': {
       const { exists, said } = contactsPending(realm, namedContacts(job.body), job.body.source)
       const present = new Set(job.body.contacts.map(({ id }) => id))
-      const senders = new Set(job.body.messages.flatMap(({ contactId }) => contactId ?? []))
+      const senders = new Set(lastOfEach(job.body.messages, ({ id }) => id).flatMap(({ contactId }) => contactId ?? []))
       const absent = [...senders].filter((id) => !present.has(id))
       return { exists, said: [...said, ...absent.map((id) => remembered(contactGroup(realm, id)))] }
     }

@@ -118,6 +118,10 @@ begin
     select c.target_id from identity_claim as c
     where c.workspace_id = ws and c.key_id = k.id and c.decides order by c.number limit 1
   ) = any (keys);
+  -- Keys that were taken for an external id's home until an older identify came: nobody is meant by them.
+  delete from identity_key
+  where workspace_id = ws and exists_from is null and kind = 'contact_external'
+    and group_id in (select group_id from identity_key where workspace_id = ws and id = any (keys));
   delete from identity_claim where workspace_id = ws and target_id = any (keys);
   delete from contact_external_id where workspace_id = ws and key_id = any (keys);
   with ended as (

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { JOB_VERSION, type SubmissionJob } from '../../db/contract/job.ts'
+import { hashKeyFrom } from '../../db/contract/own-id.ts'
 import { setAside } from '../../db/dead.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
@@ -48,9 +49,8 @@ describe('npm run contact:export', () => {
   const dead = async (operation: SubmissionJob['operation'], body: object): Promise<string> => {
     const submissionId = randomUUID()
     const job = { version: JOB_VERSION, workspaceId: service.workspaceId, submissionId, number: 1, operation, body }
-    await setAside(service.sql, {
+    await setAside(service.sql, hashKeyFrom(service.environment['HASH_KEY']!), {
       job: job as SubmissionJob,
-      pending: { exists: [], said: [] },
       attempts: 1,
       reason: 'PostgresError 22000',
     })

@@ -33,9 +33,17 @@ export const purge = (files: Files, { body, number }: JobOf<'purge_contact'>): v
   forget(files.contacts, number, isGone)
 }
 
-/** Whether a purge has anybody or anything to take out. */
-export const matches = (contacts: Contacts, body: JobOf<'purge_contact'>['body']): boolean =>
-  matching(contacts, body).size > 0 || (body.id != null && (contacts.awaiting.get(body.id) ?? []).length > 0)
+/** Whether a purge has anybody, or a record that remembers the external id, to take out. */
+export const matches = (files: Files, body: JobOf<'purge_contact'>['body']): boolean => {
+  const remembered = body.id == null ? [] : (files.contacts.awaiting.get(body.id) ?? [])
+  const links = [
+    ...[...files.feedbacks.values()].map(({ contact }) => contact),
+    ...[...files.conversations.values()].flatMap(({ messages }) =>
+      [...messages.values()].map(({ contact }) => contact),
+    ),
+  ]
+  return matching(files.contacts, body).size > 0 || links.some((link) => remembered.includes(link))
+}
 
 const matching = (contacts: Contacts, { id, email, source }: JobOf<'purge_contact'>['body']): Set<Profile> => {
   const sourcesOf = (profile: Profile): string[] =>

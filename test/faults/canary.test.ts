@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { JOB_VERSION, type SubmissionJob } from '../../db/contract/job.ts'
+import { closeQueues, enqueueSubmission, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { readLedgers } from '../../db/ledger.ts'
+import { seeded } from '../support/property-seed.ts'
+import { type Service, startService } from '../support/service.ts'
+import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { findTraces } from '../support/traces.ts'
+import { until } from '../support/until.ts'
+
+const CONTACTS = Number(process.env['CANARIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 3_000 : 300))
+const ROUNDS = 6
+const AT_ONCE = 8
+const WORKERS = 2
+const RECOVERED_WITHIN_MS = 120_000
+/** Everything of a purged contact has this word in it, and nothing else has. */
+const MARK = `canary${randomBytes(4).toString('hex')}`
+const KEPT = 'whoever-stays'
+
+/** What is submitted of one contact before it is purged. */
+const scenarios = fc.record({
+  source: fc.option(fc.constantFrom('crm', 'desk'), { nil: undefined }),
+  steps: fc.array(
+    fc.constantFrom('identify', 'by-email', 'by-id', 'unknown', 'replaced', 'alone', 'shared', 'dead', 'keyed'),
+    { minLength: 1, maxLength: 6 },
+  ),
+  by: fc.constantFrom('id', 'email', 'both'),
+  /** Purged before its submissions are processed, while they are, or after. */
+  purged: fc.constantFrom('at-once', 'later'),
+})
+type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never
+
+describe('of a purged contact', () => {
+  let service: Service
+  let queues: JobQueues
+  const workers: ServiceProcess[] = []
+  const outputs: (() => string)[] = []
+  const startWorker = async (): Promise<void> => {
+    const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
+    outputs.push(worker.output)
+    workers.push(worker)
+  }
+  before(async () => {
+    service = await startService({ workers: 0, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+    for (let started = 0; started < WORKERS; started++) await startWorker()
+  })
+  after(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()))
+    await closeQueues(queues)
+    await service.stop()
+  })
+
+  const accepted = async (path: string, body: object, headers: Record<string, string> = {}): Promise<void> => {
+    const answer = await service.post(path, body, { headers })
+    assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
+  }
+
+  /** A job that Postgres refuses, as if an older ingress had let it in: it ends as a dead submission. */
+  const kill = async (mark: string, email: string): Promise<void> => {
+    const [seconds, microseconds] = await service.redis.time()
+    await enqueueSubmission(queues, {
+      version: JOB_VERSION,
+      operation: 'create_feedback',
+      workspaceId: service.workspaceId,
+      submissionId: randomUUID(),
+      number: Number(seconds) * 1_000_000 + Number(microseconds),
+      body: {
+        description: `${mark} \u0000`,
+        isExternalContactId: false,
+        isExternalAccountId: false,
+        contact: { email },
+      },
+    } as SubmissionJob)
+  }
+
+  const submitAll = async (mark: string, { source, steps }: Scenario): Promise<void> => {
+    const [id, email] = [`${mark}-id`, `${mark}@example.com`]
+    const properties = { $email: email, $name: mark, [mark]: { [mark]: mark } }
+    const contact = { id, ...(source && { source }), properties }
+    const createdAt = '2026-01-01T00:00:00Z'
+    const message = { incoming: true, content: mark, createdAt, properties: { [mark]: mark }, sourceUrl: mark }
+    const conversation = { source: 'chat', createdAt, properties: {} }
+    await accepted('/contacts/identify', contact)
+    for (const [place, step] of steps.entries()) {
+      const texts = { description: `${mark} dark mode`, title: mark, sourceData: { [mark]: mark } }
+      const byEmail = { ...texts, contact: { email, name: mark, sourceData: { [mark]: mark } } }
+      if (step === 'identify')
+        await accepted('/contacts/identify', { ...contact, properties: { ...properties, again: mark } })
+      if (step === 'by-email') await accepted('/feedbacks', { ...byEmail, tags: [mark] })
+      if (step === 'by-id') await accepted('/feedbacks', { ...texts, isExternalContactId: true, contactId: id })
+      if (step === 'unknown')
+        await accepted('/feedbacks', { ...byEmail, isExternalContactId: true, contactId: `${mark}-no` })
+      if (step === 'replaced') {
+        await accepted('/feedbacks', { ...byEmail, sourceId: `${mark}-record` })
+        await accepted('/feedbacks', { ...byEmail, sourceId: `${mark}-record`, description: `${mark} once more` })
+      }
+      if (step === 'alone') {
+        const messages = [{ ...message, id: mark, contactId: id }]
+        await accepted('/conversations', {
+          ...conversation,
+          id: `${mark}-${place}`,
+          title: mark,
+          contacts: [contact],
+          messages,
+        })
+      }
+      if (step === 'shared') {
+        const others = [{ ...message, id: 'other', contactId: KEPT, content: 'Hello', properties: {}, sourceUrl: null }]
+        await accepted('/conversations', {
+          ...conversation,
+          id: `shared-${place}-${steps.length}`,
+          contacts: [contact, { id: KEPT }],
+          messages: [{ ...message, id: mark, contactId: id }, ...others],
+        })
+      }
+      if (step === 'dead') await kill(mark, email)
+      if (step === 'keyed') await accepted('/feedbacks', byEmail, { 'Idempotency-Key': mark })
+    }
+  }
+
+  const purge = async (mark: string, { by, source }: Scenario): Promise<void> => {
+    const body = {
+      ...(by !== 'email' && { id: `${mark}-id` }),
+      ...(by !== 'id' && { email: `${mark}@example.com` }),
+      ...(by === 'id' && source && { source }),
+    }
+    const answer = await service.post('/contacts/purge', body, { token: service.adminToken })
+    assert.equal(answer.status, 200, answer.text)
+  }
+
+  const drained = () =>
+    until(
+      'everything is settled',
+      async () => {
+        const [ledger] = await readLedgers(service.sql, service.redis, service.redisPrefix)
+        const counts = await Promise.all(
+          Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'active', 'delayed', 'prioritized')),
+        )
+        return ledger!.queued === 0 && counts.every((count) => count === 0)
+      },
+      RECOVERED_WITHIN_MS,
+    )
+
+  it(`not a byte is left anywhere, whatever was submitted of ${CONTACTS} of them, while workers are killed`, async () => {
+    const drawn = fc.sample(scenarios, { ...seeded(), numRuns: CONTACTS })
+    await accepted('/contacts/identify', { id: KEPT })
+    for (let round = 0; round < ROUNDS; round++) {
+      const own = drawn
+        .map((scenario, index) => ({ scenario, mark: `${MARK}x${index}` }))
+        .filter((_, i) => i % ROUNDS === round)
+      const isPaused = round % 3 === 2
+      if (isPaused) await Promise.all(Object.values(queues).map((queue) => queue.pause()))
+      const later: typeof own = []
+      let next = 0
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, async () => {
+          while (next < own.length) {
+            const one = own[next++]!
+            await submitAll(one.mark, one.scenario)
+            if (one.scenario.purged === 'later') later.push(one)
+            else await purge(one.mark, one.scenario)
+            if (next === Math.floor(own.length / 2)) await replaceWorker()
+          }
+        }),
+      )
+      if (isPaused) await Promise.all(Object.values(queues).map((queue) => queue.resume()))
+      else await drained()
+      for (const { mark, scenario } of later) await purge(mark, scenario)
+      await replaceWorker()
+    }
+    await drained()
+    const kept = await service.sql`select from contact_external_id where external_id = ${KEPT}`
+    assert.equal(kept.length, 1, 'the contact of the same conversations')
+    const traces = await findTraces(
+      { ...service, output: () => service.output() + outputs.map((of) => of()).join('') },
+      [MARK],
+    )
+    assert.deepEqual(traces, [])
+  })
+
+  const replaceWorker = async (): Promise<void> => {
+    await workers.shift()?.kill()
+    await startWorker()
+  }
+})

@@ -1,0 +1,55 @@
+import type { Job } from 'bullmq'
+import type { Redis } from 'ioredis'
+import * as v from 'valibot'
+import { QUEUE_OF, settledJob, submissionJob } from '../db/contract/job.ts'
+import type { HashKey } from '../db/contract/own-id.ts'
+import { pendingOf } from '../db/contract/pending.ts'
+import { setAside } from '../db/dead.ts'
+import { expireReceipts } from '../db/expire-receipts.ts'
+import { forgetBodies, type JobQueues } from '../db/job-queues.ts'
+import type { Sql } from '../db/postgres.ts'
+import { settlementIn } from '../db/settlement.ts'
+import { withdrawLost } from '../db/sweep.ts'
+
+type Upkeep = {
+  sql: Sql
+  redis: Redis
+  prefix: string
+  queues: JobQueues
+  hashKey: HashKey
+  receiptDays: number
+}
+
+/** What is looked after now and then. Returns what was done, by kind. */
+export const keepUp = async (upkeep: Upkeep): Promise<Record<'withdrawn' | 'expired' | 'setAside', number>> => {
+  const [withdrawn, expired, aside] = await Promise.all([
+    withdrawLost(upkeep, Date.now()),
+    expireReceipts(upkeep.sql, upkeep.receiptDays),
+    setAsideFailed(upkeep),
+  ])
+  return { withdrawn, expired, setAside: aside }
+}
+
+const LOOKED_AT = 100
+
+/**
+ * Sets aside what a queue has given up on its own, without asking a worker: a job that killed its worker again and again. Until
+ * then it holds up the purges of its workspace.
+ */
+const setAsideFailed = async ({ sql, redis, prefix, queues, hashKey }: Upkeep): Promise<number> => {
+  const names = [...new Set(Object.values(QUEUE_OF))]
+  const failed = (await Promise.all(names.map((name) => queues[name].getFailed(0, LOOKED_AT)))).flat()
+  let count = 0
+  for (const job of failed as (Job | undefined)[]) {
+    if (job === undefined || v.is(settledJob, job.data)) continue
+    const parsed = v.safeParse(submissionJob, job.data)
+    if (!parsed.success) continue
+    const { workspaceId, submissionId, number } = parsed.output
+    await setAside(sql, hashKey, { job: parsed.output, attempts: job.attemptsMade, reason: 'GivenUp stalled' })
+    await forgetBodies(redis, queues, [parsed.output])
+    const pending = pendingOf({ hashKey, workspaceId }, parsed.output)
+    await settlementIn(redis, prefix).settle([{ workspaceId, submissionId, number, pending }])
+    count++
+  }
+  return count
+}
