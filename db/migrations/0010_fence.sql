@@ -1,5 +1,6 @@
 -- What purges leave behind: for each identity key that one ended, the key's own hash, the purge's number, the own id that is
--- never given again, and the one that the key starts afresh with. group_id is that of an external id, in whatever source.
+-- never given again, and the one that the key starts afresh with. Of an external id: its group, its source and since when it
+-- was known; without a source it was merely remembered.
 create table fence (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -7,11 +8,22 @@ create table fence (
   id uuid not null,
   next_id uuid not null,
   group_id uuid,
+  source text,
+  from_number bigint,
   primary key (workspace_id, key_id, number)
 );
 create index fence_id on fence (workspace_id, id);
 create index fence_next on fence (workspace_id, next_id);
 create index fence_group on fence (workspace_id, group_id) where group_id is not null;
+
+-- Claims of contacts whom purges ended, on emails that others have claimed as well: whom the email meant before the purge.
+create table fence_claim (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  number bigint not null,
+  ended_number bigint not null,
+  primary key (workspace_id, key_id, number, ended_number)
+);
 
 -- A purge that has been decided and whose records are being removed, with what it has removed so far. contact_ids are ids that
 -- mean nobody any more, so whatever still carries one is to go; remembered: an external id (a group) that nobody had.
@@ -61,21 +73,75 @@ create function reference_at(ws uuid, ref jsonb, n bigint) returns jsonb
     || case when ref ? 'weak' then jsonb_build_object('weak', id_at(ws, (ref ->> 'weak')::uuid, n)) else '{}' end
     || case when ref ? 'preferred' then jsonb_build_object('preferred', id_at(ws, (ref ->> 'preferred')::uuid, n)) else '{}' end;
 
+-- Whether an email meant at n somebody who was purged after n, although others have claimed it, too.
+create function claim_ended_after(ws uuid, email uuid, n bigint) returns boolean
+  language sql stable
+  return coalesce((
+    select ended from (
+      select number, false as ended from identity_claim where workspace_id = ws and key_id = email and decides and not link
+      union all
+      select number, true from fence_claim where workspace_id = ws and key_id = email and ended_number > n
+    ) as claims
+    order by number <= n desc, case when number <= n then -number else number end
+    limit 1
+  ), false);
+
+-- Whether an email's own id meant, before n's time was over, a first claimant who was purged after n.
+create function owner_ended_after(ws uuid, email uuid, n bigint) returns boolean
+  language sql stable
+  return coalesce((
+    select ended from (
+      select number, false as ended from identity_claim where workspace_id = ws and key_id = email and decides and not link
+      union all
+      select number, true from fence_claim where workspace_id = ws and key_id = email and ended_number > n
+    ) as claims
+    order by number limit 1
+  ), false);
+
+-- Whether an external id meant at n somebody who was purged after n, whoever else has it in another source: of those older than
+-- n the asker's own source, then the oldest; else the first that came after n.
+create function external_ended_after(ws uuid, external_group uuid, n bigint, own_source text) returns boolean
+  language sql stable
+  return coalesce((
+    select ended from (
+      select source, exists_from as from_number, false as ended from identity_key
+      where workspace_id = ws and group_id = external_group and kind = 'contact_external' and exists_from is not null
+      union all
+      select source, coalesce(from_number, number), true from fence
+      where workspace_id = ws and group_id = external_group and number > n and (source is not null or from_number is null)
+    ) as keys
+    order by from_number < n desc, from_number < n and source is distinct from own_source, from_number, source collate "C"
+    limit 1
+  ), false);
+
 -- Whether a reference of number n is to a contact who was purged after n: then it must not come back.
 create function is_reference_ended(ws uuid, ref jsonb, n bigint, own_source text) returns boolean
   language sql stable
   return ref is not null and (
     (ref ? 'weak' and ended_after(ws, (ref ->> 'weak')::uuid, n))
+    or (ref ->> 'weakKind' = 'contact_email' and claim_ended_after(ws, id_at(ws, (ref ->> 'weak')::uuid, n), n))
     or (ref ? 'preferred' and ended_after(ws, (ref ->> 'preferred')::uuid, n))
     or (ref ? 'ids' and (ref -> 'own')::boolean and exists (
-      select from jsonb_array_elements_text(ref -> 'ids') as i, fence as f
-      where f.workspace_id = ws and f.id = i::uuid and f.number > n
+      select from jsonb_array_elements_text(ref -> 'ids') as i
+      where owner_ended_after(ws, i::uuid, n)
+        or exists (select from fence as f where f.workspace_id = ws and f.id = i::uuid and f.number > n)
     ))
-    or (ref ? 'ids' and not (ref -> 'own')::boolean and not ref ? 'weak' and exists (
-      select from jsonb_array_elements_text(ref -> 'ids') as i, fence as f
-      where f.workspace_id = ws and f.group_id = i::uuid and f.number > n
-        and resolve_external(ws, f.group_id, n, own_source) is null
+    or (ref ? 'ids' and not (ref -> 'own')::boolean and not ref ? 'preferred' and exists (
+      select from jsonb_array_elements_text(ref -> 'ids') as i where external_ended_after(ws, i::uuid, n, own_source)
     ))
+  );
+
+-- Whether a conversation of number n has contacts, and all of them were purged after n.
+create function is_conversation_ended(ws uuid, conversation jsonb, messages jsonb, n bigint) returns boolean
+  language sql stable
+  return (
+    select coalesce(bool_and(ended), false) from (
+      select ended_after(ws, key::uuid, n) as ended from jsonb_array_elements_text(conversation -> 'contact_keys') as key
+      union all
+      select is_reference_ended(ws, m -> 'contact_ref', n, m ->> 'source') from jsonb_array_elements(messages) as m
+      where m -> 'conversation_id' = conversation -> 'id' and m -> 'number' = conversation -> 'number'
+        and m -> 'contact_ref' <> 'null'
+    ) as theirs
   );
 
 -- A part of a batch, its keys as own ids at the number of whoever says them, and without what fences refuse: that which was
@@ -94,6 +160,9 @@ begin
       or f.group_id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
       or f.id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
     )
+  ) and not exists (
+    select from fence_claim as f
+    where f.workspace_id = ws and f.key_id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
   ) then
     return;
   end if;
@@ -106,6 +175,9 @@ begin
       and not exists (
         select from jsonb_array_elements(part -> 'conversations') as c where c -> 'number' = k -> 'said_from'
       )
+    union
+    select n from jsonb_array_elements(part -> 'conversations') as c, lateral (select (c ->> 'number')::bigint) as s (n)
+    where is_conversation_ended(ws, c, part -> 'messages', n)
   );
   passed := passed
     || case when part ? 'keys' then jsonb_build_object(
@@ -133,16 +205,17 @@ begin
     )) else '{}' end
     || case when part ? 'conversations' then jsonb_build_object(
       'conversations', (
-        select jsonb_agg(c || jsonb_build_object('contact_keys', (
+        select coalesce(jsonb_agg(c || jsonb_build_object('contact_keys', (
           select coalesce(jsonb_agg(id_at(ws, key::uuid, n)), '[]') from jsonb_array_elements_text(c -> 'contact_keys') as key
           where not ended_after(ws, key::uuid, n)
-        )))
+        ))), '[]')
         from jsonb_array_elements(part -> 'conversations') as c, lateral (select (c ->> 'number')::bigint) as s (n)
+        where n <> all (refused)
       ),
       'messages', (
         select coalesce(jsonb_agg(m || jsonb_build_object('contact_ref', reference_at(ws, nullif(m -> 'contact_ref', 'null'), n))), '[]')
         from jsonb_array_elements(part -> 'messages') as m, lateral (select (m ->> 'number')::bigint) as s (n)
-        where not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
+        where n <> all (refused) and not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
       )
     ) else '{}' end;
 end $$;

@@ -122,6 +122,13 @@ begin
   delete from identity_key
   where workspace_id = ws and exists_from is null and kind = 'contact_external'
     and group_id in (select group_id from identity_key where workspace_id = ws and id = any (keys));
+  insert into fence_claim (workspace_id, key_id, number, ended_number)
+  select ws, c.key_id, c.number, at_number from identity_claim as c
+  where c.workspace_id = ws and c.target_id = any (keys) and c.decides and exists (
+    select from identity_claim as o
+    where o.workspace_id = ws and o.key_id = c.key_id and o.decides and o.target_id <> all (keys)
+  )
+  on conflict do nothing;
   delete from identity_claim where workspace_id = ws and target_id = any (keys);
   delete from contact_external_id where workspace_id = ws and key_id = any (keys);
   with ended as (
@@ -131,11 +138,13 @@ begin
       or (k.id = any (emails)
         and not exists (select from identity_claim as c where c.workspace_id = ws and c.key_id = k.id and c.decides))
     )
-    returning k.id, k.group_id, key_of(ws, k.id) as key
+    returning k.id, k.kind, k.group_id, k.source, k.exists_from, key_of(ws, k.id) as key
   ),
   fenced as (
-    insert into fence (workspace_id, key_id, number, id, next_id, group_id)
-    select ws, key, at_number, id, id_after_purge(key, at_number), group_id from ended
+    insert into fence (workspace_id, key_id, number, id, next_id, group_id, source, from_number)
+    select ws, key, at_number, id, id_after_purge(key, at_number), group_id,
+      case when kind = 'contact_external' then source end, exists_from
+    from ended
     returning id, next_id
   )
   -- Those whose email it is without it meaning them: they have it still.

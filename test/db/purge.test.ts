@@ -92,6 +92,30 @@ describe('purges among other submissions', () => {
       seeded({ numRuns: HISTORIES }),
     )
   })
+
+  it(`refuse what comes again after its receipt is gone, at every place of a history, in ${HISTORIES} histories`, async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, fc.nat({ max: LENGTH }), schedules, async (history, place, schedule) => {
+        await clearTables(schema.sql)
+        const [before, after] = [history.slice(0, place), history.slice(place)]
+        for (const job of before) {
+          await store(schema.sql, [rowsOrPurge(job)])
+          if (isPurge(job)) await remove(job)
+        }
+        const expected = await dumpTables(schema.sql)
+        await schema.sql`truncate submission`
+        const again = before.filter((job) => !isPurge(job)).map(toRows)
+        for (const batch of batchesOf(again, schedule)) await store(schema.sql, batch)
+        assert.deepEqual(await dumpTables(schema.sql), expected)
+        for (const job of after) {
+          await store(schema.sql, [rowsOrPurge(job)])
+          if (isPurge(job)) await remove(job)
+        }
+        assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
+      }),
+      seeded({ numRuns: HISTORIES }),
+    )
+  })
 })
 
 /** A history, cut before and after each purge of whatever workspace. */

@@ -34,6 +34,7 @@ const INTERNAL_TABLES = [
   'dead_submission',
   'ledger',
   'fence',
+  'fence_claim',
   'purge',
 ]
 
