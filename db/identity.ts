@@ -28,9 +28,10 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
   const meaningOf = async (question: Question): Promise<Meaning> => {
     if (hasQueuedFacts(question)) return meaningWithQueued(identity, question)
     const stored = await askStored(question)
-    // An own id that a purge made a key start afresh with: what is queued about it is found by the key.
-    const isUnknown = stored.contact === null && question.references.contact?.own === true
-    return isUnknown ? meaningWithQueued(identity, question) : stored
+    // It may be that an own id is one with which a purge made a key start afresh: what is queued about it is found by the key.
+    const { contact } = question.references
+    const mayBeFresh = contact?.own === true && (stored.contact === null || contact.weak !== undefined)
+    return mayBeFresh ? meaningWithQueued(identity, question) : stored
   }
   return async (question) => {
     const { contact, project } = question.references

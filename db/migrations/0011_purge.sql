@@ -145,11 +145,11 @@ begin
     select ws, key, at_number, id, id_after_purge(key, at_number), group_id,
       case when kind = 'contact_external' then source end, exists_from
     from ended
-    returning id, next_id
+    on conflict do nothing
   )
   -- Those whose email it is without it meaning them: they have it still.
-  update identity_claim as c set key_id = f.next_id
-  from fenced as f where c.workspace_id = ws and c.key_id = f.id;
+  update identity_claim as c set key_id = id_after_purge(e.key, at_number)
+  from ended as e where c.workspace_id = ws and c.key_id = e.id;
 end $$;
 
 -- Removes feedback of contacts that purges have ended. What it said about accounts and projects holds: they stay.
@@ -377,4 +377,51 @@ begin
     update submission set state = 'purged', error = null, finished_at = now() where workspace_id = ws and id = dead_id;
     update purge set dead_submissions = dead_submissions + 1 where workspace_id = ws and id = purge_id;
   end if;
+end $$;
+
+-- Puts fences up that are missing, as when a backup was restored that is older than their purges, and ends again what they
+-- ended: {workspaceId, keyId, number, id, nextId, groupId, source, fromNumber}. Returns purges whose records are to be removed.
+create function raise_fences(fences jsonb) returns table (workspace_id uuid, purge_id uuid)
+  language plpgsql as $$
+declare
+  part record;
+  doomed uuid[];
+  forgotten uuid;
+  gone int;
+begin
+  perform lock_workspaces(array(select distinct (f ->> 'workspaceId')::uuid from jsonb_array_elements(fences) as f));
+  for part in
+    select (f ->> 'workspaceId')::uuid as ws, (f ->> 'number')::bigint as n,
+      array_agg((f ->> 'id')::uuid) as ids, jsonb_agg(f) as items
+    from jsonb_array_elements(fences) as f
+    where not exists (
+      select from fence as held
+      where held.workspace_id = (f ->> 'workspaceId')::uuid and held.key_id = (f ->> 'keyId')::uuid
+        and held.number = (f ->> 'number')::bigint
+    )
+    group by 1, 2 order by 2
+  loop
+    doomed := array(select distinct k.subject_id from identity_key as k where k.workspace_id = part.ws and k.id = any (part.ids));
+    forgotten := (
+      select (f ->> 'groupId')::uuid from jsonb_array_elements(part.items) as f
+      where f ->> 'fromNumber' is null and is_remembered(part.ws, (f ->> 'groupId')::uuid) limit 1
+    );
+    insert into fence (workspace_id, key_id, number, id, next_id, group_id, source, from_number)
+    select part.ws, (f ->> 'keyId')::uuid, part.n, (f ->> 'id')::uuid, (f ->> 'nextId')::uuid, (f ->> 'groupId')::uuid,
+      f ->> 'source', (f ->> 'fromNumber')::bigint
+    from jsonb_array_elements(part.items) as f
+    on conflict do nothing;
+    continue when cardinality(doomed) = 0 and forgotten is null;
+    perform end_keys(part.ws, doomed, part.n);
+    delete from contact as c where c.workspace_id = part.ws and c.id = any (doomed);
+    get diagnostics gone = row_count;
+    workspace_id := part.ws;
+    purge_id := gen_random_uuid();
+    insert into purge (workspace_id, id, number, contact_ids, remembered, keys, contacts)
+    values (
+      part.ws, purge_id, part.n, doomed, forgotten,
+      array(select f ->> 'keyId' from jsonb_array_elements(part.items) as f)::uuid[], gone
+    );
+    return next;
+  end loop;
 end $$;

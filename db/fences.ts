@@ -1,0 +1,52 @@
+import * as v from 'valibot'
+import type { Sql } from './postgres.ts'
+import { removePurged } from './purge.ts'
+
+const uuid = v.pipe(v.string(), v.uuid())
+const number = v.pipe(v.number(), v.safeInteger())
+const fence = v.object({
+  workspaceId: uuid,
+  keyId: uuid,
+  number,
+  id: uuid,
+  nextId: uuid,
+  groupId: v.nullable(uuid),
+  source: v.nullable(v.string()),
+  fromNumber: v.nullable(number),
+})
+
+/** What a purge left of one key: nothing in it tells whose it was to anybody without the hash key. */
+export type Fence = v.InferOutput<typeof fence>
+
+const ROWS_AT_ONCE = 1_000
+
+/** All fences of an installation, in the order of their purges. */
+export async function* readFences(sql: Sql): AsyncGenerator<Fence> {
+  const fences = sql<Fence[]>`
+    select workspace_id as "workspaceId", key_id as "keyId", number::float8 as number, id, next_id as "nextId",
+      group_id as "groupId", source, from_number::float8 as "fromNumber"
+    from fence order by number, key_id`
+  for await (const rows of fences.cursor(ROWS_AT_ONCE)) yield* rows
+}
+
+type Raised = { workspaceId: string; submissionId: string }
+
+/**
+ * Puts fences up that are missing here, as after a backup was restored that is older than their purges, and removes again what
+ * they ended. Returns how many contacts went. Nothing may be submitted or processed meanwhile.
+ */
+export const raiseFences = async (sql: Sql, fences: readonly Fence[]): Promise<number> => {
+  const raised = await sql<Raised[]>`
+    select workspace_id as "workspaceId", purge_id as "submissionId" from raise_fences(${sql.json([...fences])})`
+  let contacts = 0
+  for (const purge of raised) {
+    await removePurged(sql, purge, async () => {})
+    const [done] = await sql<[{ contacts: number }]>`
+      delete from purge where workspace_id = ${purge.workspaceId} and id = ${purge.submissionId}
+      returning contacts::int as contacts`
+    contacts += done.contacts
+  }
+  return contacts
+}
+
+export const parseFence = (line: string): Fence => v.parse(fence, JSON.parse(line))

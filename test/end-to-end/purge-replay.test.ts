@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { runCommand } from '../support/command.ts'
+import { type Service, startService } from '../support/service.ts'
+import { tablesWith } from '../support/traces.ts'
+
+describe('after a backup was restored', () => {
+  let service: Service
+  const directory = mkdtempSync(join(tmpdir(), 'fences-'))
+  const file = join(directory, 'fences.ndjson')
+  before(async () => {
+    service = await startService()
+  })
+  after(async () => {
+    rmSync(directory, { recursive: true })
+    await service.stop()
+  })
+
+  const command = (name: string, ...words: string[]) => runCommand(service, `db/${name}-command.ts`, ...words)
+
+  /** Every table that a backup has, as it was. */
+  const backUp = async () => {
+    const tables = await service.sql<{ name: string }[]>`
+      select table_name as name from information_schema.tables
+      where table_schema = ${service.redisPrefix} and table_type = 'BASE TABLE'
+        and table_name not in ('workspace', 'token', 'installation', 'schema_migration')`
+    const names = tables.map(({ name }) => name)
+    for (const name of names)
+      await service.sql`create table ${service.sql(`backup_${name}`)} as table ${service.sql(name)}`
+    return async () => {
+      for (const name of names) {
+        const columns = await service.sql<{ name: string }[]>`
+          select column_name as name from information_schema.columns
+          where table_schema = ${service.redisPrefix} and table_name = ${name} and is_generated = 'NEVER'`
+        const list = service.sql(columns.map((column) => column.name))
+        await service.sql`truncate ${service.sql(name)}`
+        await service.sql`insert into ${service.sql(name)} (${list}) select ${list} from ${service.sql(`backup_${name}`)}`
+        await service.sql`drop table ${service.sql(`backup_${name}`)}`
+      }
+    }
+  }
+
+  it('purge:replay repeats the purges that the backup does not know, and twice is once', async () => {
+    const contact = {
+      id: 'restored-person',
+      properties: { $email: 'restored-person@example.com', $name: 'restored-person' },
+    }
+    await service.submit('/contacts/identify', contact)
+    await service.submit('/contacts/identify', { id: 'another', properties: { $name: 'another' } })
+    await service.submit('/feedbacks', {
+      description: 'restored-person',
+      contact: { email: 'restored-person@example.com' },
+    })
+    await service.submit('/feedbacks', {
+      description: 'restored-person',
+      isExternalContactId: true,
+      contactId: 'restored-person-2',
+    })
+    const restore = await backUp()
+    const token = service.adminToken
+    await service.submit('/contacts/purge', { id: 'restored-person' }, { token })
+    await service.submit('/contacts/purge', { id: 'restored-person-2' }, { token })
+    const exported = await command('purge-export')
+    assert.equal(exported.code, 0, exported.stderr)
+    assert.ok(!exported.stdout.includes('restored-person'))
+    writeFileSync(file, exported.stdout)
+    await restore()
+    assert.notDeepEqual(await tablesWith(service, 'restored-person'), [])
+
+    const replayed = await command('purge-replay', file)
+    assert.equal(replayed.code, 0, replayed.stderr)
+    assert.match(replayed.stdout, /^\d+ fences read, 1 contacts purged again\.\n$/)
+    assert.deepEqual(await tablesWith(service, 'restored-person'), [])
+    assert.deepEqual(await tablesWith(service, 'another'), ['contact', 'contact_external_id', 'identity_key'])
+    assert.match((await command('purge-replay', file)).stdout, /, 0 contacts purged again\.\n$/)
+  })
+
+  it('purge:replay says what is wrong with its file', async () => {
+    const missing = await command('purge-replay', join(directory, 'missing'))
+    assert.deepEqual([missing.code, missing.stdout], [1, ''])
+    assert.match(missing.stderr, /missing cannot be read/)
+    writeFileSync(file, '\n{"a":1}\n')
+    const bad = await command('purge-replay', file)
+    assert.match(bad.stderr, /Line 2 of .* is no fence of purge:export/)
+    assert.equal((await command('purge-replay')).code, 1)
+  })
+})
