@@ -10,6 +10,7 @@ import { openApiPage } from './openapi.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { operatorOnly } from './operator-only.ts'
 import { refusalResponse, unforeseenResponse } from './refusal.ts'
+import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
 import { type Ingress, submit } from './submit.ts'
@@ -114,7 +115,7 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
     handle: async (request) => {
       let response: Response
       try {
-        response = await routes.handle(request)
+        response = hasHost(request) ? await routes.handle(request) : refusalResponse(NO_HOST)
       } catch (error) {
         dependencies.log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
         response = unforeseenResponse(requestIdOf(request))

@@ -1,3 +1,4 @@
+import { storableDateTime } from '../db/contract/date-time.ts'
 import type { JobOf } from '../db/contract/job.ts'
 import {
   type ConversationRecord,
@@ -40,8 +41,8 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
       title: body.title ?? null,
       rating: body.rating ?? null,
       properties,
-      created_at: body.createdAt,
-      updated_at: body.updatedAt ?? null,
+      created_at: storableDateTime(body.createdAt),
+      updated_at: body.updatedAt == null ? null : storableDateTime(body.updatedAt),
       number,
       contact_keys: identified.map(({ key }: Identified) => key.id),
     },
@@ -53,7 +54,7 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
       content: message.content,
       source_url: message.sourceUrl ?? null,
       raw_data: rawData(body, properties, message),
-      created_at: message.createdAt,
+      created_at: storableDateTime(message.createdAt),
       number,
       source: body.source,
       contact_ref: senderReference(preferred, message, (externalId) => contactGroup(realm, externalId)),

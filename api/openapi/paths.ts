@@ -134,7 +134,15 @@ export const PATHS_OF_SUBMISSIONS: JsonObject = {
       parameters: parametersOf(['SubmissionId', 'RequestId']),
       responses: {
         200: succeeded({ of: 'SubmissionFound', description: 'The receipt.' }),
-        ...refusalsOf(['Unauthenticated', 'MayNotSubmit', 'NoSuchSubmission', 'OnlyGet', 'Unforeseen', 'CannotLookUp']),
+        ...refusalsOf([
+          'Invalid',
+          'Unauthenticated',
+          'MayNotSubmit',
+          'NoSuchSubmission',
+          'OnlyGet',
+          'Unforeseen',
+          'CannotLookUp',
+        ]),
       },
     },
   },
@@ -153,7 +161,7 @@ export const PATHS_OUTSIDE: JsonObject = {
     security: [],
     responses: {
       200: succeeded({ of: 'Alive', description: 'It does.' }),
-      ...refusalsOf(['OnlyGet', 'Unforeseen']),
+      ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
     },
   }),
   '/readyz': outside({
@@ -162,7 +170,7 @@ export const PATHS_OUTSIDE: JsonObject = {
     security: [],
     responses: {
       200: succeeded({ of: 'Ready', description: 'They can.' }),
-      ...refusalsOf(['OnlyGet', 'Unforeseen']),
+      ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
       503: {
         description: 'Redis or Postgres does not answer, or the process is shutting down.',
         headers: headersOf([]),
@@ -188,7 +196,7 @@ export const PATHS_OUTSIDE: JsonObject = {
         headers: headersOf(['WWW-Authenticate']),
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       },
-      ...refusalsOf(['OnlyGet', 'Unforeseen', 'CannotLookUp']),
+      ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen', 'CannotLookUp']),
     },
   }),
 }

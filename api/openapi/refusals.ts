@@ -20,7 +20,7 @@ const tooLarge = (maxBytes: number): Refusal => ({ refused: 'too-large', maxByte
 /** Status, headers and bodies are not said here: they come from `refusalResponse`, which answers real requests. */
 const TURNED_AWAY = {
   Invalid: {
-    description: 'The body, or the header `Idempotency-Key`, is not valid. Every problem is listed.',
+    description: 'The body, or one of the headers `Idempotency-Key` and `Host`, is not valid. Every problem is listed.',
     examples: {
       'members that are not valid': {
         refused: 'invalid',

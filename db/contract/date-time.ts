@@ -27,3 +27,12 @@ export const isDateTime = (value: string): boolean => {
   date.setUTCHours(hour - sign * offsetHours, minute - sign * offsetMinutes, second)
   return date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999
 }
+
+/** Postgres takes offsets below 16 hours only, and RFC 3339 up to 23:59: those times are given in UTC, all others as they are. */
+export const storableDateTime = (value: string): string => {
+  const [, offsetHours] = /[+-](\d{2}):\d{2}$/.exec(value) ?? []
+  if (offsetHours === undefined || Number(offsetHours) < 16) return value
+  const fraction = /\.\d+/.exec(value)?.[0] ?? ''
+  const wholeSeconds = new Date(value.replace(fraction, '')).toISOString().slice(0, 19)
+  return `${wholeSeconds}${fraction}Z`
+}

@@ -1,3 +1,4 @@
+import { storableDateTime } from './date-time.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 
 /**
@@ -15,6 +16,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   $createdAt: 'c:createdAt',
   $updatedAt: 'c:updatedAt',
 }
+const DATE_TIMES = ['$createdAt', '$updatedAt']
 const CONTACT_COLUMNS = ['$name', '$email', '$contractValue', '$createdAt', '$updatedAt']
 const ACCOUNT_COLUMNS = ['$name', '$domain', '$contractValue', '$createdAt', '$updatedAt']
 
@@ -23,7 +25,12 @@ export const identifiedFacts = (kind: 'contact' | 'account', properties: JsonObj
   const columns = kind === 'contact' ? CONTACT_COLUMNS : ACCOUNT_COLUMNS
   const facts: Facts = {}
   for (const [key, value] of Object.entries(properties)) {
-    facts[columns.includes(key) ? COLUMNS[key]! : `p:${key}`] = [number, value]
+    if (!columns.includes(key)) facts[`p:${key}`] = [number, value]
+    else
+      facts[COLUMNS[key]!] = [
+        number,
+        DATE_TIMES.includes(key) && typeof value === 'string' ? storableDateTime(value) : value,
+      ]
   }
   return facts
 }

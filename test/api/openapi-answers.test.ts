@@ -25,6 +25,8 @@ describe('the answers in the OpenAPI document', () => {
   const POSTS = submissions.map(({ path }) => path)
   const SUBMITTING = POSTS.filter((path) => path !== '/contacts/purge')
   const RECEIPTS = '/submissions/{id}'
+  /** A header `Host` that is none is refused at any path. */
+  const EVERYWHERE = operations.map(({ path }) => path)
   /** By the type, no refusal can be forgotten here. `not-found` belongs to no operation. */
   const GIVEN_BY: {
     [R in Exclude<Refusal['refused'], 'not-found'>]: [Extract<Refusal, { refused: R }>, readonly string[]][]
@@ -38,7 +40,7 @@ describe('the answers in the OpenAPI document', () => {
     'too-large': [[{ refused: 'too-large', maxBytes: 1 }, POSTS]],
     'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['/conversations']]],
     'too-slow': [[{ refused: 'too-slow' }, POSTS]],
-    invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, POSTS]],
+    invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
     'rate-limited': [[{ refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 6 }, POSTS]],
     'no-such-contact': [[{ refused: 'no-such-contact' }, ['/contacts/purge']]],
     'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],

@@ -1,0 +1,242 @@
+import * as fc from 'fast-check'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../db/contract/json.ts'
+import { resolved } from '../api/openapi-document.ts'
+
+/**
+ * Everything here makes JSON as text, since much of what is hostile does not survive as a value: doubled keys, numbers beyond
+ * all bounds, lone surrogates, `__proto__`.
+ */
+type Text = fc.Arbitrary<string>
+
+const quoted = (text: string): string => JSON.stringify(text)
+
+/** Few, so that records meet each other: merges, claims, replacements and purges are where faults hide. */
+const NAMES = ['a', 'b', 'c', 'A', ' a ', 'a@example.com', 'A@Example.com ', 'example.com', 'API', 'crm', '0', 'null']
+
+const HOSTILE_TEXTS = [
+  '',
+  ' ',
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  '\udfff\ud800',
+  '\ufeff',
+  '\ufffe\uffff',
+  '\u2028\u2029',
+  '\u202eabc',
+  'İ@İ.İ',
+  'ß@ẞ.ẞ',
+  'e\u0301'.repeat(40),
+  'x'.repeat(512),
+  'x'.repeat(513),
+  '\u{1f600}'.repeat(512),
+  '\u{1f600}'.repeat(513),
+  'x'.repeat(9_000),
+  `'; drop table feedback; --`,
+  '$1 ${x} {{y}} %s %n \\',
+  '<script>alert(1)</script><p>Hi &amp; &#0; &#xD800; &nbsp</p><![CDATA[x]]>',
+  `${'<b>'.repeat(500)}x`,
+  '../../etc/passwd',
+  'infinity',
+  'now',
+  '{"a":1}',
+  '01a1fe57-b855-7043-8526-67d8d6621feb',
+] as const
+
+const KEYS = [
+  ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', 'toJSON', 'then', 'length'],
+  ...[
+    '',
+    ' ',
+    '.',
+    '..',
+    'a',
+    'a.',
+    '.a',
+    'a.b',
+    'a.b.c',
+    'a..b',
+    '0',
+    'a.0',
+    '__proto__.a',
+    'a.__proto__',
+    'a.constructor.b',
+  ],
+  ...['$name', '$email', '$domain', '$createdAt', '$contractValue', '$set', 'id', 'source', '\u0000', '\ud800'],
+  `${'a.'.repeat(40)}b`,
+  'k'.repeat(1_000),
+]
+
+const NUMBERS = [
+  ...[
+    '0',
+    '-0',
+    '0.1',
+    '1E+2',
+    '5e-324',
+    '1e-400',
+    '1e308',
+    '1e999',
+    '-1e999',
+    '4.5',
+    '2147483648',
+    '-9223372036854775809',
+  ],
+  ...['9007199254740993', '123456789012345678901234567890', '99999999999999999999.5', '1e100', '0.30000000000000004'],
+]
+const NO_JSON = [
+  '01',
+  '+1',
+  '.5',
+  '1.',
+  '0x10',
+  'NaN',
+  'Infinity',
+  'undefined',
+  "'a'",
+  '"\t"',
+  '"\\x"',
+  '"\\u12"',
+  '{"a":1,}',
+  '[,]',
+  '/**/1',
+]
+
+const DATE_TIMES = [
+  ...['2026-01-31T09:30:00Z', '2026-01-31t09:30:00.123456789z', '0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z'],
+  ...[
+    '2024-02-29T00:00:00+14:00',
+    '2026-06-01T12:00:00-23:59',
+    '2026-06-01T12:00:00.5+16:00',
+    `2026-01-31T09:30:00.${'9'.repeat(100)}Z`,
+  ],
+]
+const BAD_DATE_TIMES = [
+  ...['2025-02-29T00:00:00Z', '2026-01-31T23:59:60Z', '2026-01-31', '2026-01-31 09:30:00', '2026-01-31T09:30:00'],
+  ...['0000-12-31T00:00:00Z', '10000-01-01T00:00:00Z', '0001-01-01T00:00:00+01:00', '9999-12-31T23:59:59-01:00'],
+  ...['now', 'infinity', '-infinity', 'epoch', '2026-13-01T00:00:00Z', '2026-01-31T24:00:00Z', '２026-01-31T00:00:00Z'],
+]
+
+const someText: Text = fc
+  .oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...NAMES) },
+    { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
+    { weight: 2, arbitrary: fc.constantFrom(...HOSTILE_TEXTS) },
+  )
+  .map(quoted)
+/** Mostly of many: records that all of them name are slow to process, each time with all that belongs to them. */
+const shortText: Text = fc
+  .oneof(
+    { weight: 12, arbitrary: fc.nat({ max: 20_000 }).map((number) => `id-${number}@example.com`) },
+    { weight: 2, arbitrary: fc.constantFrom(...NAMES) },
+    { weight: 1, arbitrary: fc.string({ minLength: 1, maxLength: 20 }) },
+  )
+  .map(quoted)
+const dateTime: Text = fc
+  .oneof(
+    fc.constantFrom(...DATE_TIMES),
+    fc
+      .date({ min: new Date('0002-01-01T00:00:00Z'), max: new Date('9998-12-31T00:00:00Z'), noInvalidDate: true })
+      .map((at) => at.toISOString()),
+  )
+  .map(quoted)
+const finiteNumber: Text = fc.oneof(
+  fc.constantFrom(...NUMBERS.filter((text) => Number.isFinite(Number(text)))),
+  fc.double({ noDefaultInfinity: true, noNaN: true }).map((value) => JSON.stringify(value)),
+  fc.integer({ min: -5, max: 10 }).map(String),
+)
+const nested = fc
+  .record({ levels: fc.oneof(fc.integer({ min: 55, max: 75 }), fc.constantFrom(2_000, 50_000)), array: fc.boolean() })
+  .map(({ levels, array }) =>
+    array ? '['.repeat(levels) + ']'.repeat(levels) : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`,
+  )
+
+const objectOf = (members: readonly (readonly [key: string, value: string])[]): string =>
+  `{${members.map(([key, value]) => `${quoted(key)}:${value}`).join()}}`
+
+/** Any JSON, with the keys and values that break things. */
+const { anything, anyObject } = fc.letrec<{ anything: string; anyObject: string; anyArray: string }>((tie) => ({
+  anything: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.oneof(fc.constantFrom('null', 'true', 'false', '{}', '[]'), fc.constantFrom(...NUMBERS), someText),
+    tie('anyObject'),
+    tie('anyArray'),
+  ),
+  anyObject: fc
+    .array(fc.tuple(fc.constantFrom(...KEYS), tie('anything')), { maxLength: 4, depthIdentifier: 'json' })
+    .map(objectOf),
+  anyArray: fc.array(tie('anything'), { maxLength: 4, depthIdentifier: 'json' }).map((items) => `[${items.join()}]`),
+}))
+
+/** What may stand in any place of a body that is nearly valid. */
+const misplaced: Text = fc.oneof(
+  { weight: 8, arbitrary: anything },
+  { weight: 2, arbitrary: fc.constantFrom(...BAD_DATE_TIMES, ...HOSTILE_TEXTS).map(quoted) },
+  { weight: 1, arbitrary: fc.constantFrom(...NO_JSON) },
+  { weight: 1, arbitrary: nested },
+)
+
+const ONE_IN = 40
+
+/** Texts that fit a schema of the document; with `wobbly`, about one place in forty has something else, or nothing. */
+export const textOf = (schema: JsonValue, wobbly: boolean): Text => {
+  const said = resolved(schema as JsonObject)
+  const fitting = fittingTextOf(said, wobbly)
+  return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: fitting }, { weight: 1, arbitrary: misplaced }) : fitting
+}
+
+const fittingTextOf = (said: JsonObject, wobbly: boolean): Text => {
+  if (Array.isArray(said['enum'])) return fc.constantFrom(...said['enum'].map((value) => JSON.stringify(value)))
+  // A choice beside properties, as a purge has it, is met often enough by chance.
+  if (Array.isArray(said['anyOf']) && said['properties'] === undefined) {
+    return fc.oneof(...said['anyOf'].map((choice) => textOf(choice, wobbly)))
+  }
+  const types = [said['type'] ?? 'object'].flat() as string[]
+  return fc.oneof(...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, said, wobbly))))
+}
+
+const textOfType = (type: string, said: JsonObject, wobbly: boolean): Text => {
+  switch (type) {
+    case 'string':
+      if (said['format'] === 'date-time') return dateTime
+      return said['maxLength'] === undefined ? someText : shortText
+    case 'number':
+    case 'integer':
+      return finiteNumber
+    case 'boolean':
+      return fc.constantFrom('true', 'false')
+    case 'array':
+      return fc.array(textOf(said['items'] ?? {}, wobbly), { maxLength: 4 }).map((items) => `[${items.join()}]`)
+    case 'object':
+      return isJsonObject(said['properties']) ? membersOf(said, said['properties'], wobbly) : anyObject
+    default:
+      throw new Error(`The type ${type} is not known here`)
+  }
+}
+
+const membersOf = (said: JsonObject, properties: JsonObject, wobbly: boolean): Text => {
+  const required = new Set((said['required'] ?? []) as string[])
+  const members = Object.entries(properties).map(([name, schema]) => {
+    const member = textOf(schema, wobbly).map((text): [string, string][] => [[name, text]])
+    const none = fc.constant<[string, string][]>([])
+    if (!required.has(name)) return fc.oneof(none, member)
+    return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: member }, { weight: 1, arbitrary: none }) : member
+  })
+  const more = fc.array(fc.tuple(fc.constantFrom(...KEYS), anything), { maxLength: 2 })
+  const open = said['additionalProperties'] === true || wobbly ? fc.oneof(fc.constant([]), more) : fc.constant([])
+  // Last, so that a known member may come twice, as JSON allows.
+  return fc
+    .tuple(open, fc.tuple(...members))
+    .map(([others, known]) => objectOf([...known.flat(), ...(wobbly ? others : unknownTo(properties, others))]))
+}
+
+const unknownTo = (properties: JsonObject, others: readonly [string, string][]): [string, string][] =>
+  others.filter(([key]) => !Object.hasOwn(properties, key))
+
+/** A body that has nothing to do with the operation, JSON or not. */
+export const hostileText: Text = fc.oneof(
+  misplaced,
+  anyObject,
+  fc.constantFrom('', ' ', ...NO_JSON),
+  fc.string({ unit: 'binary' }),
+)

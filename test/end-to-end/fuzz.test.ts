@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import type { JsonValue } from '../../db/contract/json.ts'
+import { makeToken } from '../../db/contract/token-format.ts'
+import { readLedgers } from '../../db/ledger.ts'
+import { addToken, type Scope } from '../../db/tokens.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { answerOf, fits, operations } from '../api/openapi-document.ts'
+import { seeded } from '../support/property-seed.ts'
+import { type RawAnswer, RawConnection } from '../support/raw-connection.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { bytesOf, type FuzzRequest, fuzzRequests } from './fuzz-requests.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 20_000))
+/** After each so many everything is drained, so that the queue stays small however many there are. */
+const ROUND = 20_000
+const LANES = 16
+/** Several, since everything in a workspace waits for its purges. */
+const WORKSPACES = 8
+const ANSWERED_WITHIN_MS = 5_000
+const DRAINED_WITHIN_MS = 5 * 60_000
+const LARGEST_SEED = 2 ** 30
+
+describe('whatever is sent', () => {
+  let service: Service
+  const ofWorkspaces: fc.Arbitrary<FuzzRequest>[] = []
+  const accepted = new Set<string>()
+  const statuses = new Map<string, number>()
+  before(async () => {
+    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
+    const operator = makeToken()
+    await addToken(service.sql, { token: operator, workspace: null, scopes: ['operator'], expiresAt: null })
+    for (let count = 0; count < WORKSPACES; count++) {
+      const workspace = `fuzz-${count}`
+      await createWorkspace(service.sql, workspace)
+      const tokenWith = async (scopes: readonly Scope[]): Promise<string> => {
+        const token = makeToken()
+        await addToken(service.sql, { token, workspace, scopes, expiresAt: null })
+        return token
+      }
+      const tokens = { access: await tokenWith(['submit']), admin: await tokenWith(['admin']), operator }
+      const known = await service.submit('/feedbacks', { description: 'x' }, { token: tokens.access })
+      const submissionId = known.headers.get('submission-id')!
+      accepted.add(submissionId)
+      ofWorkspaces.push(fuzzRequests(tokens, submissionId))
+    }
+  })
+  after(() => service.stop())
+
+  const judged = async (connection: RawConnection, request: FuzzRequest): Promise<void> => {
+    const hasBody = request.method !== 'HEAD'
+    const answer = await connection.send(bytesOf(request), { hasBody, timeoutMs: ANSWERED_WITHIN_MS })
+    const where = request.path ?? 'elsewhere'
+    statuses.set(`${where} ${answer.status}`, (statuses.get(`${where} ${answer.status}`) ?? 0) + 1)
+    assertAnswer(request, answer)
+    const id = answer.headers.get('submission-id')
+    if (id !== undefined) accepted.add(id)
+  }
+
+  /** Lanes of one connection each, so that what shrinks is a single request. */
+  const sendAll = async (count: number, seed: number): Promise<void> => {
+    const lanes = Array.from({ length: LANES }, async (_, lane) => {
+      const connection = new RawConnection(service.urls[0]!)
+      const property = fc.asyncProperty(ofWorkspaces[lane % WORKSPACES]!, (request) => judged(connection, request))
+      await fc
+        .assert(property, { seed: seed + lane, numRuns: Math.ceil(count / LANES) })
+        .finally(() => connection.close())
+    })
+    for (const lane of await Promise.allSettled(lanes)) if (lane.status === 'rejected') throw lane.reason
+  }
+
+  const assertNothingDied = async (): Promise<void> => {
+    const ledgers = await until(
+      'everything is processed',
+      async () => {
+        const ledgers = await readLedgers(service.sql, service.redis, service.redisPrefix)
+        return ledgers.every(({ queued }) => queued === 0) ? ledgers : undefined
+      },
+      DRAINED_WITHIN_MS,
+    )
+    const dead = await service.sql`
+      select operation, error, count(*)::int from submission where state = 'dead' group by operation, error`
+    assert.deepEqual([...dead], [])
+    for (const { dead: died, difference } of ledgers) assert.deepEqual({ died, difference }, { died: 0, difference: 0 })
+    assert.equal(
+      ledgers.reduce((total, ledger) => total + ledger.accepted, 0),
+      accepted.size,
+    )
+  }
+
+  it(`${REQUESTS} requests get documented answers, and what is accepted is applied`, async () => {
+    const { seed = randomInt(LARGEST_SEED) } = seeded()
+    const startedAt = performance.now()
+    for (let sent = 0; sent < REQUESTS; sent += ROUND) {
+      await sendAll(Math.min(ROUND, REQUESTS - sent), seed + sent)
+      await assertNothingDied()
+    }
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+    console.log(`${REQUESTS} requests in ${seconds} s, ${accepted.size} accepted, FC_SEED=${seed}`)
+    console.log(JSON.stringify(Object.fromEntries([...statuses].toSorted())))
+    // So that it is not only refusals that are tried.
+    assert.ok(accepted.size > REQUESTS / 5, String(accepted.size))
+  })
+})
+
+const assertAnswer = ({ path, also, method, target }: FuzzRequest, answer: RawAnswer): void => {
+  const { status, headers } = answer
+  const operation = operations.find((one) => one.path === path)
+  const text = answer.body.toString('utf8')
+  const documented = [...also, ...Object.keys(operation?.operation.responses ?? {}).map(Number)]
+  assert.ok(status < 500 && documented.includes(status), `${method} ${target} answered ${status}: ${text}`)
+  assert.ok(headers.get('x-request-id'))
+  assert.equal(headers.get('x-content-type-options'), 'nosniff')
+  assert.equal(headers.get('server'), undefined)
+  if (method === 'HEAD') return
+  if (target.startsWith('/metrics') && status === 200) return
+  if (target.startsWith('/admin/queues') && status === 200) return
+  assert.match(headers.get('content-type') ?? '', /^application\/json/, `${method} ${target}`)
+  const body = JSON.parse(text) as JsonValue
+  if (operation === undefined || status === 405) return
+  const { content } = answerOf(operation.operation, status)
+  assert.ok(fits(content['application/json']!.schema, body), `${method} ${target} answered ${status}: ${text}`)
+}
