@@ -4,6 +4,7 @@ import type { Log } from '../db/contract/log.ts'
 import { identifyAccount } from './accounts.ts'
 import { identifyContact, purgeContact } from './contacts.ts'
 import { submitConversation } from './conversations.ts'
+import { forOrigins } from './cors.ts'
 import { createDocs } from './docs.ts'
 import { createFeedback } from './feedbacks.ts'
 import { openApiPage } from './openapi.ts'
@@ -26,6 +27,8 @@ export type AppDependencies = {
   /** Whether Redis and Postgres answer and the process takes requests. */
   isReady: () => Promise<boolean>
   board: Handler
+  /** Whose pages may submit from a browser. */
+  corsOrigins: readonly string[]
   metrics: () => Promise<string>
   log: Log
 }
@@ -111,11 +114,14 @@ const nameOf = (error: unknown): string => (error instanceof Error ? error.name 
 /** The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's id. */
 export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
   const routes = createRoutes(dependencies)
+  const answer = forOrigins({ origins: dependencies.corsOrigins, basePath: BASE_PATH }, (request) =>
+    routes.handle(request),
+  )
   return {
     handle: async (request) => {
       let response: Response
       try {
-        response = hasHost(request) ? await routes.handle(request) : refusalResponse(NO_HOST)
+        response = hasHost(request) ? await answer(request) : refusalResponse(NO_HOST)
       } catch (error) {
         dependencies.log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
         response = unforeseenResponse(requestIdOf(request))

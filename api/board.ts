@@ -21,6 +21,8 @@ export interface BoardOptions {
   readonly basePath: string
   /** True unless said otherwise: nothing can be changed through the board. */
   readonly readOnly?: boolean
+  /** True when a proxy in front sets X-Forwarded-Host and X-Forwarded-Proto itself, whatever a client sent. */
+  readonly trustProxy?: boolean
   /** Told of each fault behind a 500, since the answer itself keeps silent about it. */
   readonly onFault?: (error: unknown) => void
 }
@@ -38,6 +40,7 @@ interface Parts {
 interface Board extends Parts {
   readonly basePath: string
   readonly readOnly: boolean
+  readonly trustProxy: boolean
 }
 
 interface Visit {
@@ -88,8 +91,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  * Board's own operations refuse, `error` is the key of a text that its page has in every language.
  */
 export function createBoard(options: BoardOptions): (request: Request) => Promise<Response> {
-  const { basePath, readOnly = true } = options
-  const board: Board = { ...assemble(options.queues, readOnly), basePath, readOnly }
+  const { basePath, readOnly = true, trustProxy = false } = options
+  const board: Board = { ...assemble(options.queues, readOnly), basePath, readOnly, trustProxy }
   return async (request) => {
     try {
       return await answer(board, request)
@@ -174,7 +177,8 @@ async function answer(board: Board, request: Request): Promise<Response> {
     const response = await show(board, visit)
     return request.method === 'HEAD' ? new Response(null, response) : response
   }
-  if (!isSameOrigin(visit)) return refuse({ status: 403, error: 'Only pages of this origin may ask for this' })
+  if (!isSameOrigin(visit, board.trustProxy))
+    return refuse({ status: 403, error: 'Only pages of this origin may ask for this' })
   if (readOnly) return refuse({ status: 405, error: 'The board is read-only', allow: 'GET, HEAD' })
   return call(board, visit)
 }
@@ -216,13 +220,19 @@ function escapeHtml(text: string): string {
 
 /**
  * A browser sends cached Basic credentials along with another site's form, so credentials alone do not show that the
- * operator meant it. The scheme of `Origin` is left out: behind a proxy that ends TLS only the host is known here.
+ * operator meant it. Behind a proxy that ends TLS, the scheme of the page is known only if the proxy says so, and may be
+ * trusted; otherwise it is left out.
  */
-function isSameOrigin({ request, url }: Visit): boolean {
-  const site = request.headers.get('sec-fetch-site')
+function isSameOrigin({ request: { headers }, url }: Visit, trustProxy: boolean): boolean {
+  const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin'
-  const origin = request.headers.get('origin')
-  return origin !== null && URL.canParse(origin) && new URL(origin).host === url.host
+  const origin = headers.get('origin')
+  if (origin === null || !URL.canParse(origin)) return false
+  const forwarded = (name: string): string | undefined =>
+    trustProxy ? headers.get(name)?.split(',')[0]?.trim().toLowerCase() : undefined
+  const { host, protocol } = new URL(origin)
+  const scheme = forwarded('x-forwarded-proto')
+  return host === (forwarded('x-forwarded-host') ?? url.host) && (scheme === undefined || protocol === `${scheme}:`)
 }
 
 async function call(board: Board, { request, url, path }: Visit): Promise<Response> {

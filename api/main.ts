@@ -91,7 +91,8 @@ const app = createApp({
       return false
     }
   },
-  board: createBoard({ queues: Object.values(queues), basePath: BOARD_PATH }),
+  board: createBoard({ queues: Object.values(queues), basePath: BOARD_PATH, trustProxy: config.TRUST_PROXY }),
+  corsOrigins: config.CORS_ORIGINS ?? [],
   metrics: metrics.render,
   log,
 })

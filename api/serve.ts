@@ -40,7 +40,7 @@ type DenoGlobal = {
  */
 export const serve = ({ port, hostname, fetch }: { port: number; hostname: string; fetch: Handler }): Listening => {
   const globals = globalThis as { Bun?: BunGlobal; Deno?: DenoGlobal }
-  const failed = () => new Response('{"error":"Something went wrong on our side."}', { status: 500 })
+  const failed = () => Response.json({ error: 'Something went wrong on our side.' }, { status: 500 })
   if (globals.Bun) {
     const server = globals.Bun.serve({
       port,

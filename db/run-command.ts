@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type Redis, ReplyError } from 'ioredis'
-import { BadSettings, readSettings, type SettingName, type Settings } from './contract/settings.ts'
+import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from './contract/settings.ts'
 import { describeFault, isUnavailable } from './fault.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
 import { connectForCommand } from './redis.ts'
@@ -49,7 +49,7 @@ export const runCommand = async ({
       process.stdout.write(`${usage}\n`)
       return process.exit(0)
     }
-    const environment = await serviceEnvironment(process.env)
+    const environment = await serviceEnvironment(withSecretFiles(process.env))
     if (!environment['DATABASE_URL']) {
       throw new CommandError('No service runs here: start it with `npm start`, or set DATABASE_URL to its database.')
     }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from './limits.ts'
 
@@ -24,6 +25,13 @@ const serverUrl = (...protocols: readonly string[]) =>
     v.string(),
     v.check((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol)),
   )
+
+const originList = v.pipe(
+  v.string(),
+  v.transform((value) => value.split(',').map((origin) => origin.trim())),
+  v.check((origins) => origins.every((origin) => /^https?:/.test(origin) && isOrigin(origin))),
+)
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
 
 const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({
   schema,
@@ -67,6 +75,20 @@ export const SETTINGS = {
     v.optional(wholeNumber(1, 64 * 1024 * 1024), String(MAX_CONVERSATION_BODY_BYTES)),
     'bytes from 1 to 67108864',
   ),
+  CORS_ORIGINS: setting(
+    v.optional(originList),
+    'origins such as https://app.example.com, in lower case, without a path, separated by commas',
+  ),
+  TRUST_PROXY: setting(
+    v.optional(
+      v.pipe(
+        v.picklist(['true', 'false']),
+        v.transform((value) => value === 'true'),
+      ),
+      'false',
+    ),
+    'true or false',
+  ),
   MAX_BACKLOG: setting(v.optional(wholeNumber(1, 1_000_000_000), '1000000'), 'a whole number of waiting submissions'),
   CONVERSATIONS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '10'), 'a whole number from 1 to 1000000'),
   SUBMISSIONS_PER_MINUTE: setting(
@@ -85,23 +107,50 @@ export class BadSettings extends Error {
   override readonly name = 'BadSettings'
 }
 
+/** What can also be in a file, whose name is in the variable of this name with `_FILE` behind it. */
+const SECRETS = ['DATABASE_URL', 'REDIS_URL', 'HASH_KEY', 'BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
+
+type Environment = Readonly<Record<string, string | undefined>>
+
 /**
- * Reads the named variables of an environment into a readonly object.
+ * The environment with those secrets that are not in it, but in a file that it names; without the white space at their ends.
+ *
+ * @throws BadSettings when a file cannot be read.
+ */
+export const withSecretFiles = (environment: Environment): Environment => {
+  const named = SECRETS.filter((name) => !environment[name] && environment[`${name}_FILE`])
+  const unreadable: string[] = []
+  const read = (name: string): [string, string | undefined] => {
+    try {
+      return [name, readFileSync(environment[`${name}_FILE`]!, 'utf8').trim()]
+    } catch {
+      unreadable.push(`${name}_FILE names no file that can be read.`)
+      return [name, undefined]
+    }
+  }
+  const secrets = Object.fromEntries(named.map(read))
+  if (unreadable.length > 0) throw new BadSettings(unreadable.join('\n'))
+  return { ...environment, ...secrets }
+}
+
+/**
+ * Reads the named variables of an environment into a readonly object, secrets also from files.
  *
  * @throws BadSettings with every problem at once.
  */
 export const readSettings = <const Names extends readonly SettingName[]>(
   names: Names,
-  environment: Readonly<Record<string, string | undefined>>,
+  given: Environment,
 ): Settings<Names[number]> => {
+  const environment = withSecretFiles(given)
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const name of names) {
     const { schema, expected } = SETTINGS[name]
-    const given = environment[name]
-    const result = v.safeParse(schema, given === '' ? undefined : given)
+    const text = environment[name]
+    const result = v.safeParse(schema, text === '' ? undefined : text)
     if (result.success) values[name] = result.output
-    else problems.push(`${name} ${given ? 'is not valid' : 'is missing'}: expected ${expected}.`)
+    else problems.push(`${name} ${text ? 'is not valid' : 'is missing'}: expected ${expected}.`)
   }
   if (problems.length > 0) throw new BadSettings(problems.join('\n'))
   return Object.freeze(values) as Settings<Names[number]>

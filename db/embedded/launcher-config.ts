@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { readSettings, SETTINGS, type SettingName, type Settings } from '../contract/settings.ts'
+import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFiles } from '../contract/settings.ts'
 
 const DEFAULT_DATA_DIR = '.data'
 
@@ -24,7 +24,8 @@ export type LauncherConfig = Partial<
  *
  * @throws BadSettings
  */
-export function readLauncherConfig(environment: Readonly<Record<string, string | undefined>>): LauncherConfig {
+export function readLauncherConfig(processEnvironment: Readonly<Record<string, string | undefined>>): LauncherConfig {
+  const environment = withSecretFiles(processEnvironment)
   const isSet = (name: string): boolean => environment[name] !== undefined && environment[name] !== ''
   const given = (Object.keys(SETTINGS) as SettingName[]).filter((name) => isSet(name))
   const settings = readSettings([...given, 'HOST'], environment)

@@ -5,7 +5,7 @@ const notAsked = (): never => {
 }
 
 /** The service with nothing behind it: whoever comes has no valid token, and no store is asked. */
-export const appWithoutStores = (): ReturnType<typeof createApp> => {
+export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnType<typeof createApp> => {
   const authenticate = async () => ({ refused: 'unauthenticated' }) as const
   const ingress: AppDependencies['ingress'] = {
     authenticate,
@@ -27,6 +27,7 @@ export const appWithoutStores = (): ReturnType<typeof createApp> => {
     receipts: { authenticate, settled: notAsked, queued: notAsked, onFault: notAsked },
     isReady: async () => true,
     board: notAsked,
+    corsOrigins,
     metrics: notAsked,
     log: () => {},
   })

@@ -223,6 +223,30 @@ describe('the board', () => {
       assert.equal(await queue.isPaused(), false)
     })
 
+    describe('behind a proxy', () => {
+      const page = { origin: 'https://queues.example.com' }
+      const forwarded = { 'x-forwarded-host': 'Queues.example.com, inner', 'x-forwarded-proto': 'https' }
+      const trusting = createBoard({ queues: [queue], basePath: BASE, readOnly: false, trustProxy: true })
+      const change = async (headers: Record<string, string>, board = trusting): Promise<number> =>
+        (await put(`/api/queues/${name}/resume`, headers, board)).status
+
+      it('is a page of the origin that a trusted proxy names', async () => {
+        assert.equal(await change({ ...page, ...forwarded }), 200)
+        assert.equal(await change({ origin: ORIGIN }), 200)
+      })
+
+      it('is nobody else', async () => {
+        assert.equal(await change({ origin: 'http://queues.example.com', ...forwarded }), 403)
+        assert.equal(await change({ origin: 'https://inner', ...forwarded }), 403)
+        assert.equal(await change({ origin: ORIGIN, ...forwarded }), 403)
+        assert.equal(await change({ ...page, ...forwarded, 'sec-fetch-site': 'cross-site' }), 403)
+      })
+
+      it('is not whom anybody names where no proxy is trusted', async () => {
+        assert.equal(await change({ ...page, ...forwarded }, writable), 403)
+      })
+    })
+
     const losing = ['empty', 'obliterate', 'clean/wait', 'waiting-1/clean', 'job-schedulers/nightly/remove']
     for (const path of losing) {
       it(`is nobody where accepted work would be lost: ${path}`, async () => {

@@ -1,0 +1,49 @@
+import type { Handler } from './serve.ts'
+
+export type CorsOptions = {
+  /** None: no page of another origin may ask anything. */
+  readonly origins: readonly string[]
+  /** What lies elsewhere is for nobody's pages. */
+  readonly basePath: string
+}
+
+/** Of requests: what the interface knows beyond what any page may send. */
+const ALLOWED_HEADERS = 'Authorization, Content-Type, Content-Encoding, Idempotency-Key, Prefer, X-Request-Id'
+/** Of answers: what a script would not see otherwise. */
+const EXPOSED_HEADERS =
+  'Submission-Id, Submission-State, Preference-Applied, RateLimit-Policy, RateLimit, Retry-After, X-Request-Id'
+const PREFLIGHT_SECONDS = 600
+
+/**
+ * Lets pages of these origins use what is below the base path (CORS). Credentials of a browser are never asked for: tokens
+ * are sent by the page itself.
+ */
+export const forOrigins = ({ origins, basePath }: CorsOptions, handle: Handler): Handler => {
+  if (origins.length === 0) return handle
+  const allowed = new Set(origins)
+  return async (request) => {
+    if (!new URL(request.url).pathname.startsWith(`${basePath}/`)) return handle(request)
+    const origin = request.headers.get('origin')
+    const isAllowed = origin !== null && allowed.has(origin)
+    const response = isAllowed && isPreflight(request) ? preflightAnswer() : await handle(request)
+    // Also where no origin is allowed, so that no cache gives this answer to a page of one that is.
+    response.headers.append('Vary', 'Origin')
+    if (!isAllowed) return response
+    response.headers.set('Access-Control-Allow-Origin', origin)
+    response.headers.set('Access-Control-Expose-Headers', EXPOSED_HEADERS)
+    return response
+  }
+}
+
+const isPreflight = ({ method, headers }: Request): boolean =>
+  method === 'OPTIONS' && headers.has('access-control-request-method')
+
+const preflightAnswer = (): Response =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      'Access-Control-Allow-Methods': 'GET, POST',
+      'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+      'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
+    },
+  })
