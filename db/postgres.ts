@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import postgres from 'postgres'
 
 export type Sql = postgres.Sql
@@ -29,6 +30,7 @@ export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     onnotice: () => {},
     ...ONE_AT_A_TIME,
+    ...addressToVerify(url),
     connection: {
       application_name: options.applicationName,
       TimeZone: 'UTC',
@@ -38,3 +40,13 @@ export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
       ...(options.schema !== undefined && { search_path: options.schema }),
     },
   })
+
+/**
+ * The driver names no server to TLS where the URL has an address. On Deno the certificate would then have to be one for
+ * `localhost`, whatever the address is.
+ */
+const addressToVerify = (text: string): { ssl?: { host: string } } => {
+  const { hostname, searchParams } = new URL(text)
+  const host = hostname.replaceAll(/[[\]]/g, '')
+  return searchParams.get('sslmode')?.startsWith('verify-') && isIP(host) !== 0 ? { ssl: { host } } : {}
+}

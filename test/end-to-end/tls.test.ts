@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { findFreePort } from '../../db/embedded/free-port.ts'
+import { startPostgres } from '../../db/embedded/postgres-server.ts'
+import { startRedis } from '../../db/embedded/redis-server.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectToAnswer } from '../../db/redis.ts'
+import { makeCertificates } from '../support/certificates.ts'
+import { runCommand } from '../support/command.ts'
+import { startProcess } from '../support/service-process.ts'
+
+/** Everyone has to come by TLS; that the test itself came without was before. */
+const TLS_ONLY = 'hostssl all all 127.0.0.1/32 scram-sha-256\n'
+
+describe('Postgres and Redis that are reached by TLS', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tls-'))
+  const stopping = new AsyncDisposableStack()
+  const authorityFile = join(directory, 'authority.pem')
+  let databaseUrl: string
+  let redisUrl: string
+
+  before(async () => {
+    stopping.defer(() => rmSync(directory, { recursive: true, force: true }))
+    const { authority, certificate, key } = makeCertificates()
+    writeFileSync(authorityFile, authority)
+    const [postgres, redis] = await Promise.all([
+      startPostgres({ dataDir: join(directory, 'postgres') }),
+      startRedis({ dataDir: join(directory, 'redis') }),
+    ])
+    stopping.defer(postgres.stop)
+    stopping.defer(redis.stop)
+    databaseUrl = await speakTls(postgres.url, { certificate, key, cluster: join(directory, 'postgres', 'cluster') })
+    redisUrl = await redisByTls(redis.url, { certificate, key })
+  })
+  after(() => stopping.disposeAsync())
+
+  /** Only the server's own user may read its key, so that it is the one to write it. */
+  const speakTls = async (url: string, options: { certificate: string; key: string; cluster: string }) => {
+    const sql = plain(url)
+    const file = (name: string): string => join(options.cluster, name)
+    writeFileSync(file('server.crt'), options.certificate)
+    writeFileSync(file('server.key'), options.key, { mode: 0o600 })
+    await sql`alter system set ssl = on`
+    writeFileSync(file('pg_hba.conf'), TLS_ONLY)
+    await sql`select pg_reload_conf()`
+    await sql.end()
+    return url.replace('127.0.0.1', 'localhost')
+  }
+
+  const redisByTls = async (url: string, { certificate, key }: { certificate: string; key: string }) => {
+    const port = await findFreePort()
+    const files = { certificate: join(directory, 'redis.crt'), key: join(directory, 'redis.key') }
+    writeFileSync(files.certificate, certificate)
+    writeFileSync(files.key, key, { mode: 0o600 })
+    const redis = new Redis(url)
+    const settings = ['tls-cert-file', files.certificate, 'tls-key-file', files.key, 'tls-auth-clients', 'no']
+    await redis.call('config', 'set', ...settings, 'tls-port', String(port))
+    await redis.quit()
+    const { password } = new URL(url)
+    return `rediss://default:${password}@localhost:${port}`
+  }
+
+  const plain = (url: string): Sql =>
+    connectPostgres(url, { connections: 1, statementTimeoutMs: 5_000, applicationName: 'test' })
+  const failure = async (url: string): Promise<{ code?: string }> => {
+    const sql = plain(url)
+    try {
+      return await sql`select 1`.then(
+        () => ({}),
+        (error: unknown) => error as { code?: string },
+      )
+    } finally {
+      await sql.end({ timeout: 1 })
+    }
+  }
+
+  it('serve a whole service that trusts their certificate', async () => {
+    const environment = {
+      DATABASE_URL: `${databaseUrl}?sslmode=verify-full`,
+      REDIS_URL: redisUrl,
+      HASH_KEY: randomBytes(32).toString('hex'),
+      BOOTSTRAP_ACCESS_TOKEN: 'access-token-for-tls',
+      PORT: '0',
+      WORKER_PORT: '0',
+      NODE_EXTRA_CA_CERTS: authorityFile,
+    }
+    const migrated = await runCommand({ environment }, 'db/migrate-command.ts')
+    assert.equal(migrated.code, 0, migrated.stderr)
+    const api = await startProcess('api/main.ts', 'listening', environment)
+    const worker = await startProcess('worker/main.ts', 'working', environment)
+    const answer = await fetch(`http://127.0.0.1:${api.port}/api/v1/feedbacks`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${environment.BOOTSTRAP_ACCESS_TOKEN}`,
+        'Content-Type': 'application/json',
+        Prefer: 'wait=20',
+      },
+      body: JSON.stringify({ description: 'x' }),
+    })
+    assert.equal(answer.status, 201, await answer.text())
+    assert.equal(answer.headers.get('submission-state'), 'applied')
+    await Promise.all([api.stop(), worker.stop()])
+  })
+
+  it('Postgres is not reached by a name that is not in its certificate', async () => {
+    const other = databaseUrl.replace('localhost', '127.0.0.1')
+    const environment = { NODE_EXTRA_CA_CERTS: authorityFile, DATABASE_URL: `${other}?sslmode=verify-full` }
+    const { code, stderr } = await runCommand({ environment }, 'db/migrate-command.ts')
+    assert.equal(code, 1, stderr)
+  })
+
+  it('Postgres is reached by sslmode=require whoever has signed its certificate', async () => {
+    assert.deepEqual(await failure(`${databaseUrl}?sslmode=require`), {})
+  })
+
+  it('Postgres is not reached where its certificate is not trusted, or not by TLS', async () => {
+    const untrusted = await failure(`${databaseUrl}?sslmode=verify-full`)
+    assert.match(untrusted.code ?? '', /SELF_SIGNED|UNABLE_TO|InvalidData|CONNECT|CERT/, String(untrusted))
+    assert.equal((await failure(databaseUrl)).code, '28000')
+    assert.equal((await failure(`${databaseUrl}?sslmode=disable`)).code, '28000')
+  })
+
+  it('Redis is not reached where its certificate is not trusted', async () => {
+    const redis = connectToAnswer(redisUrl)
+    const error = await new Promise<Error>((resolve, reject) => {
+      redis.once('error', resolve)
+      redis.once('ready', () => reject(new Error('it is trusted')))
+    })
+    redis.disconnect()
+    assert.match(error.message, /self.signed|certificate|UnknownIssuer|unknown issuer/i)
+  })
+})
