@@ -2,10 +2,9 @@ import { Buffer } from 'node:buffer'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { operations } from '../api/openapi-document.ts'
+import { headersOf, type Operation, or, type Tokens } from './fuzz-headers.ts'
 import { hostileText, textOf } from './fuzz-json.ts'
 
-export type Operation = (typeof operations)[number]
-export type Tokens = { readonly access: string; readonly admin: string; readonly operator: string }
 export type FuzzRequest = {
   /** Of the operation; undefined where the target is at no documented path, or not surely at it. */
   readonly path: string | undefined
@@ -53,9 +52,6 @@ const BROKEN_BYTES = [
   [0x5c],
 ]
 const LARGE = { feedback: 600 * 1_024, inflated: 8 * 1_024 * 1_024 }
-
-const or = <T>(weight: number, usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
-  fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other })
 
 /** Cut off, or with bytes in it that no text has. */
 const broken = (body: Buffer): fc.Arbitrary<Buffer> =>
@@ -117,115 +113,6 @@ const bodiesOf = ({ operation }: Operation): fc.Arbitrary<Coded> => {
   const coded = bytes.chain((body) => or<Coded>(6, fc.constant({ body }), inOtherEncodings(body)))
   return or(400, coded, tooLarge)
 }
-
-const bearer = (token: string): string => `Bearer ${token}`
-const authorizations = (tokens: Tokens, { path, method }: Operation): fc.Arbitrary<string | undefined> => {
-  const { access, admin, operator } = tokens
-  const fitting = path.endsWith('/purge') ? [admin] : method === 'GET' ? [access, admin, operator] : [access, admin]
-  return or<string | undefined>(
-    25,
-    or(30, fc.constantFrom(...fitting), fc.constantFrom(access, admin, operator)).map(bearer),
-    fc.oneof(
-      fc.constantFrom(
-        undefined,
-        '',
-        'Bearer',
-        `bearer  ${access}`,
-        bearer(`${access}x`),
-        `Basic ${access}`,
-        bearer('a, b'),
-      ),
-      fc.constant(`Basic ${Buffer.from(`x:${admin}`).toString('base64')}`),
-      fc.string({ unit: fc.constantFrom(...'aZ09 ,;=."\\\u00ff'), maxLength: 40 }),
-    ),
-  )
-}
-
-const TYPES = [
-  'application/json; charset=utf-8',
-  'APPLICATION/JSON',
-  'application/json;charset="utf-8"',
-  'application/json;;',
-  'text/plain',
-  'application/json; charset=utf-16',
-  'application/x-www-form-urlencoded',
-  'multipart/form-data; boundary=x',
-  'application/json, text/plain',
-  '',
-  '*/*',
-]
-const latin1 = fc.string({
-  unit: fc
-    .integer({ min: 0x21, max: 0xff })
-    .filter((code) => code !== 0x7f)
-    .map((code) => String.fromCharCode(code)),
-  minLength: 1,
-  maxLength: 60,
-})
-
-/** Each is sent by about one request in twelve. */
-const EXTRA: readonly (readonly [name: string, values: fc.Arbitrary<string>])[] = [
-  [
-    'Idempotency-Key',
-    fc.oneof(fc.integer({ min: 0, max: 3_000 }).map(String), fc.constantFrom('a b', '', 'x'.repeat(256)), latin1),
-  ],
-  [
-    'Prefer',
-    fc.oneof(
-      fc.constantFrom(
-        'wait=0',
-        'wait=1',
-        'WAIT = "0"',
-        'wait=-1',
-        'wait=x',
-        'respond-async, wait=0',
-        'wait=00000000000',
-      ),
-      latin1,
-    ),
-  ],
-  ['X-Request-Id', latin1],
-  ['Accept', fc.constantFrom('text/html', 'application/xml;q=1', '*/*;q=0', '')],
-  ['Expect', fc.constant('100-continue')],
-  ['Origin', fc.constantFrom('null', 'https://example.com', 'x')],
-  ['X-HTTP-Method-Override', fc.constantFrom('DELETE', 'GET')],
-  ['X-Forwarded-For', latin1],
-  ['X-Forwarded-Host', latin1],
-  ['X-Forwarded-Proto', latin1],
-  ['Forwarded', latin1],
-  ['Cookie', latin1],
-  ['Range', fc.constantFrom('bytes=0-0', 'bytes=-1', 'x')],
-  ['If-None-Match', fc.constant('*')],
-  ['If-Modified-Since', latin1],
-  ['Connection', fc.constantFrom('close', 'keep-alive', 'TE')],
-  ['Access-Control-Request-Method', fc.constantFrom('POST', 'x')],
-  ['X-Long', fc.constant('x'.repeat(4_000))],
-]
-// Each is a host by RFC 3986, or what proxies and scripts send for one.
-const HOSTS = ['127.0.0.1', 'x', 'a b', '[', '[::1]:3', 'x:99999', '%', '..', '<>', 'x:', '*']
-
-const headersOf = (tokens: Tokens, operation: Operation) =>
-  fc
-    .record({
-      host: or(30, fc.constant('127.0.0.1'), fc.constantFrom(...HOSTS)),
-      authorization: authorizations(tokens, operation),
-      type: or<string | undefined>(30, fc.constant('application/json'), fc.constantFrom(undefined, ...TYPES)),
-      extra: fc.tuple(
-        ...EXTRA.map(([name, values]) =>
-          or(
-            11,
-            fc.constant(undefined),
-            values.map((value) => [name, value] as const),
-          ),
-        ),
-      ),
-    })
-    .map(({ host, authorization, type, extra }) => [
-      ['Host', host] as const,
-      ...(authorization === undefined ? [] : [['Authorization', authorization] as const]),
-      ...(type === undefined ? [] : [['Content-Type', type] as const]),
-      ...extra.filter((header) => header !== undefined),
-    ])
 
 type Target = Pick<FuzzRequest, 'target' | 'path' | 'also'>
 

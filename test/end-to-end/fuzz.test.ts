@@ -78,8 +78,8 @@ describe('whatever is sent', () => {
     const ledgers = await until(
       'everything is processed',
       async () => {
-        const ledgers = await readLedgers(service.sql, service.redis, service.redisPrefix)
-        return ledgers.every(({ queued }) => queued === 0) ? ledgers : undefined
+        const found = await readLedgers(service.sql, service.redis, service.redisPrefix)
+        return found.every(({ queued }) => queued === 0) ? found : undefined
       },
       DRAINED_WITHIN_MS,
     )
@@ -102,7 +102,9 @@ describe('whatever is sent', () => {
     }
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
     console.log(`${REQUESTS} requests in ${seconds} s, ${accepted.size} accepted, FC_SEED=${seed}`)
-    console.log(JSON.stringify(Object.fromEntries([...statuses].toSorted())))
+    console.log(
+      JSON.stringify(Object.fromEntries([...statuses].toSorted(([one], [other]) => one.localeCompare(other)))),
+    )
     // So that it is not only refusals that are tried.
     assert.ok(accepted.size > REQUESTS / 5, String(accepted.size))
   })

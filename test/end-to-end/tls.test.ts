@@ -120,7 +120,7 @@ describe('Postgres and Redis that are reached by TLS', () => {
 
   it('Postgres is not reached where its certificate is not trusted, or not by TLS', async () => {
     const untrusted = await failure(`${databaseUrl}?sslmode=verify-full`)
-    assert.match(untrusted.code ?? '', /SELF_SIGNED|UNABLE_TO|InvalidData|CONNECT|CERT/, String(untrusted))
+    assert.match(untrusted.code ?? '', /CERT|SIGNATURE/)
     assert.equal((await failure(databaseUrl)).code, '28000')
     assert.equal((await failure(`${databaseUrl}?sslmode=disable`)).code, '28000')
   })
