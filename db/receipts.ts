@@ -3,10 +3,14 @@ import type { Operation } from './contract/job.ts'
 import { QUEUE_OF } from './contract/job.ts'
 import type { JobQueues } from './job-queues.ts'
 import type { Sql } from './postgres.ts'
+import type { PurgeIdentifiers } from './purge.ts'
 
 export type SubmissionState = 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
 
-/** What became of a submission. Nothing in it is personal; `counts` is what a purge removed, per table. */
+/**
+ * What became of a submission. Nothing in it is personal; `counts` is what a purge removed, per table, and `identifiers` are
+ * keyed hashes (`HASH_KEY`) of what it asked for.
+ */
 export type Receipt = {
   id: string
   operation: Operation
@@ -16,26 +20,30 @@ export type Receipt = {
   finishedAt: string | null
   error: string | null
   counts?: Record<string, number>
+  identifiers?: PurgeIdentifiers
 }
 
-type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts'> & {
+type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers'> & {
   acceptedAt: Date
   finishedAt: Date | null
   counts: Record<string, number> | null
+  identifiers: PurgeIdentifiers | null
 }
 
 /** The receipt of a submission of this workspace that is settled or was set aside. */
 export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Promise<Receipt | undefined> => {
   const [row] = await sql<Row[]>`
-    select id, operation, state, attempts, accepted_at as "acceptedAt", finished_at as "finishedAt", error, counts
+    select id, operation, state, attempts, accepted_at as "acceptedAt", finished_at as "finishedAt", error, counts,
+      identifiers
     from submission where workspace_id = ${workspaceId} and id = ${id}`
   if (!row) return undefined
-  const { counts, ...rest } = row
+  const { counts, identifiers, ...rest } = row
   return {
     ...rest,
     acceptedAt: row.acceptedAt.toISOString(),
     finishedAt: row.finishedAt?.toISOString() ?? null,
     ...(counts !== null && { counts }),
+    ...(identifiers !== null && { identifiers }),
   }
 }
 

@@ -152,7 +152,8 @@ const mentions = (rows: {
       ...[...rows.feedback, ...rows.messages].flatMap(({ contact_ref: ref }) =>
         ref === null ? [] : [...(ref.ids ?? []), ref.weak, ref.preferred],
       ),
-      ...rows.conversations.flatMap(({ contact_keys }) => contact_keys),
+      ...rows.feedback.flatMap(({ id, source_id }) => (source_id === null ? [] : [id])),
+      ...rows.conversations.flatMap(({ id, contact_keys }) => [id, ...contact_keys]),
     ].filter((id) => id != null),
   ),
 ]

@@ -23,7 +23,8 @@ export const createWorkerMetrics = (): WorkerMetrics => {
 /** Answers GET /healthz and GET /metrics and nothing else. Not for the outside: it asks for no token. */
 export const createHealthServer = (metrics: WorkerMetrics): Server =>
   createServer((request, response) => {
-    const path = new URL(request.url ?? '/', 'http://worker').pathname
+    // Not parsed as a URL: `//` is none, and would end the process.
+    const [path = '/'] = (request.url ?? '/').split('?', 1)
     const page = request.method === 'GET' || request.method === 'HEAD' ? path : ''
     if (page === '/metrics') {
       response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })

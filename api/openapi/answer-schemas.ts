@@ -55,7 +55,12 @@ const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
   counts: {
     type: 'object',
     additionalProperties: { type: 'integer', minimum: 0 },
-    description: 'Of a purge that has ended: how many rows it removed, by table.',
+    description: 'Of a purge that has ended: what it removed, by kind.',
+  },
+  identifiers: {
+    type: 'object',
+    additionalProperties: { type: ['string', 'null'] },
+    description: 'Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for.',
   },
 }
 
@@ -90,7 +95,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
   Receipt: object(
     'What became of an accepted submission. Nothing in it is personal.',
     RECEIPT,
-    Object.keys(RECEIPT).filter((name) => name !== 'counts'),
+    Object.keys(RECEIPT).filter((name) => name !== 'counts' && name !== 'identifiers'),
   ),
   Error: object('Why the request was turned away.', {
     error: text('A sentence for people; programs go by the status.'),

@@ -1,6 +1,7 @@
 -- What purges leave behind: for each identity key that one ended, the key's own hash, the purge's number, the own id that is
 -- never given again, and the one that the key starts afresh with. Of an external id: its group, its source and since when it
--- was known; without a source it was merely remembered.
+-- was known; without a source it was merely remembered. Records that went have fences too: their ids stay, but not what was
+-- submitted before.
 create table fence (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -169,6 +170,7 @@ begin
   refused := array(
     select (f ->> 'number')::bigint from jsonb_array_elements(part -> 'feedback') as f
     where is_reference_ended(ws, nullif(f -> 'contact_ref', 'null'), (f ->> 'number')::bigint, f ->> 'source')
+      or ended_after(ws, (f ->> 'id')::uuid, (f ->> 'number')::bigint)
     union
     select (k ->> 'said_from')::bigint from jsonb_array_elements(part -> 'keys') as k
     where ended_after(ws, (k ->> 'id')::uuid, (k ->> 'said_from')::bigint)
@@ -177,7 +179,7 @@ begin
       )
     union
     select n from jsonb_array_elements(part -> 'conversations') as c, lateral (select (c ->> 'number')::bigint) as s (n)
-    where is_conversation_ended(ws, c, part -> 'messages', n)
+    where is_conversation_ended(ws, c, part -> 'messages', n) or ended_after(ws, (c ->> 'id')::uuid, n)
   );
   passed := passed
     || case when part ? 'keys' then jsonb_build_object(

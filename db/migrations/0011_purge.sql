@@ -170,15 +170,23 @@ begin
   delete from unresolved_reference as u using feedback as f
   where u.workspace_id = ws and u.record_id = any (doomed) and f.workspace_id = ws and f.id = u.record_id and f.number = u.number;
   with gone as (
-    delete from feedback where workspace_id = ws and id = any (doomed) returning contact_id, number
+    delete from feedback where workspace_id = ws and id = any (doomed) returning id, contact_id, number, first_number
+  ),
+  by_purge as (
+    select g.id, g.number > g.first_number as had_former, k.id as purge_id, k.number from gone as g
+    join purge as k on k.workspace_id = ws and (
+      g.contact_id = any (k.contact_ids) or (g.contact_id is null and k.remembered is not null and g.number < k.number)
+    )
+  ),
+  -- A former version of the record may have been nobody's: it must not come again all the same.
+  fenced as (
+    insert into fence (workspace_id, key_id, number, id, next_id)
+    select ws, id, number, id, id from by_purge where had_former
+    on conflict do nothing
   )
   update purge as p set feedback = p.feedback + of_it.records
-  from (
-    select k.id, count(*) as records from gone as g, purge as k
-    where k.workspace_id = ws and (g.contact_id = any (k.contact_ids) or (g.contact_id is null and k.remembered is not null and g.number < k.number))
-    group by k.id
-  ) as of_it
-  where p.workspace_id = ws and p.id = of_it.id;
+  from (select purge_id, count(*) as records from by_purge group by purge_id) as of_it
+  where p.workspace_id = ws and p.id = of_it.purge_id;
   return cardinality(doomed);
 end $$;
 
@@ -225,6 +233,9 @@ begin
   delete from unresolved_reference as u using message as m
   where u.workspace_id = ws and m.workspace_id = ws and m.id = u.record_id and m.conversation_id = any (empty);
   delete from message where workspace_id = ws and conversation_id = any (empty);
+  insert into fence (workspace_id, key_id, number, id, next_id)
+  select ws, c.id, max(p.number), c.id, c.id from unnest(empty) as c (id), purge as p where p.workspace_id = ws group by c.id
+  on conflict do nothing;
   delete from conversation where workspace_id = ws and id = any (empty);
   return cardinality(touched);
 end $$;
