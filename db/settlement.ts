@@ -60,7 +60,10 @@ export const settlementIn = (redis: Redis, prefix: string): Settlement => {
             pending.said.map(({ keyId }) => ({ keyId, number })),
           )
           const keys = [
-            ...[name.outstanding, name.exists, name.purges, name.removing],
+            name.outstanding,
+            name.exists,
+            name.purges,
+            name.removing,
             ...said.map(({ keyId }) => name.said(keyId)),
           ]
           return withSettle.settle(

@@ -82,8 +82,8 @@ health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
 // Every worker does it now and then; doing it at the same time does no harm.
 const upkeep = setInterval(() => {
   void keepUp({ sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey, receiptDays: config.RECEIPT_DAYS }).then(
-    (done) => {
-      if (Object.values(done).some((count) => count > 0)) log('info', 'upkeep', done)
+    (counts) => {
+      if (Object.values(counts).some((count) => count > 0)) log('info', 'upkeep', counts)
     },
     (error: unknown) => log('warn', 'upkeep_failed', { fault: describeFault(error) }),
   )

@@ -97,19 +97,19 @@ describe('purges among other submissions', () => {
     await fc.assert(
       fc.asyncProperty(histories, fc.nat({ max: LENGTH }), schedules, async (history, place, schedule) => {
         await clearTables(schema.sql)
-        const [before, after] = [history.slice(0, place), history.slice(place)]
-        for (const job of before) {
+        const [earlier, later] = [history.slice(0, place), history.slice(place)]
+        for (const job of earlier) {
           await store(schema.sql, [rowsOrPurge(job)])
           if (isPurge(job)) await remove(job)
         }
         const expected = await dumpTables(schema.sql)
         await schema.sql`truncate submission`
-        const again = before
-          .filter((job, index) => !isPurge(job) && !hasNewer(before.slice(index + 1), job))
+        const again = earlier
+          .filter((job, index) => !isPurge(job) && !hasNewer(earlier.slice(index + 1), job))
           .map(toRows)
         for (const batch of batchesOf(again, schedule)) await store(schema.sql, batch)
         assert.deepEqual(await dumpTables(schema.sql), expected)
-        for (const job of after) {
+        for (const job of later) {
           await store(schema.sql, [rowsOrPurge(job)])
           if (isPurge(job)) await remove(job)
         }

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { JOB_VERSION, type SubmissionJob } from '../../db/contract/job.ts'
+import { JOB_VERSION } from '../../db/contract/job.ts'
 import { closeQueues, enqueueSubmission, type JobQueues, openQueues } from '../../db/job-queues.ts'
 import { readLedgers } from '../../db/ledger.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -75,7 +75,7 @@ describe('of a purged contact', () => {
         isExternalAccountId: false,
         contact: { email },
       },
-    } as SubmissionJob)
+    })
   }
 
   const submitAll = async (mark: string, { source, steps }: Scenario): Promise<void> => {
