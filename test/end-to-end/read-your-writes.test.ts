@@ -8,6 +8,7 @@ import { until } from '../support/until.ts'
 
 const CONTACTS = Number(process.env['READ_YOUR_WRITES'] ?? (process.env['TEST_SIZE'] === 'long' ? 10_000 : 150))
 const AT_ONCE = 16
+const DRAINED_WITHIN_MS = 60_000 + CONTACTS * 60
 
 describe('what was answered is seen by the next request', () => {
   let service: Service
@@ -25,7 +26,7 @@ describe('what was answered is seen by the next request', () => {
 
   const pause = () => Promise.all(Object.values(queues).map((queue) => queue.pause()))
   const resume = () => Promise.all(Object.values(queues).map((queue) => queue.resume()))
-  const drained = () => until('nothing is queued', async () => (await outstanding()) === 0, 60_000)
+  const drained = () => until('nothing is queued', async () => (await outstanding()) === 0, DRAINED_WITHIN_MS)
   const outstanding = () => service.redis.zcard(`{${service.redisPrefix}:${service.workspaceId}}:outstanding`)
 
   const accepted = async (path: string, body: object, token?: string) => {
@@ -38,7 +39,10 @@ describe('what was answered is seen by the next request', () => {
     return answer.body.feedback.customerId as string | undefined
   }
 
-  /** A contact's first second: identified, named by every kind of reference, and every other one purged. */
+  /**
+   * A contact's first second: identified, named by every kind of reference, every other one purged, and every other one of
+   * those identified again.
+   */
   const visit = async (mark: string, index: number): Promise<void> => {
     const id = `${mark}-${index}`
     const email = `${id}@example.com`
@@ -52,7 +56,24 @@ describe('what was answered is seen by the next request', () => {
     assert.equal(await customerOf({ contactId: contact }), contact, 'by own id')
     assert.equal(await customerOf({ contactId: anonymous }), contact, 'by the id of the absorbed')
     assert.equal(await customerOf({ contactId: crypto.randomUUID() }), undefined, 'by an id of nobody')
-    if (index % 2 === 0) await accepted('/contacts/purge', index % 4 === 0 ? { id } : { email }, service.adminToken)
+    if (index % 2 !== 0) return
+
+    await accepted('/contacts/purge', index % 4 === 0 ? { id } : { email }, service.adminToken)
+    const again = await service.post('/contacts/purge', { id }, { token: service.adminToken })
+    assert.equal(again.status, 404, 'purged already')
+    assert.equal(await customerOf({ contactId: contact }), undefined, 'by the own id of the purged')
+    assert.equal(await customerOf({ contactId: anonymous }), undefined, 'by the id of the absorbed, purged')
+    const fresh = await customerOf({ contact: { email } })
+    assert.ok(
+      fresh !== undefined && fresh !== anonymous && fresh !== contact,
+      'by the email of the purged, somebody new',
+    )
+    if (index % 4 !== 0) return
+
+    await accepted('/contacts/identify', { id, ...(source && { source }), properties: { $email: email } })
+    const returned = await customerOf({ isExternalContactId: true, contactId: id })
+    assert.ok(returned !== undefined && returned !== contact && returned !== fresh, 'who came back has a new id')
+    assert.equal(await customerOf({ contactId: fresh }), returned, 'by the fresh id, absorbed')
   }
 
   const visitAll = async (mark: string): Promise<void> => {
@@ -71,8 +92,9 @@ describe('what was answered is seen by the next request', () => {
       from contact_external_id as e join feedback as f on f.contact_id = e.contact_id
       where e.external_id like ${`${mark}-%`}`
     const kept = Math.floor(CONTACTS / 2)
-    // Five of the six records of each contact that was not purged name somebody.
-    assert.deepEqual(row, { contacts: kept, feedback: kept * 5 })
+    const returned = Math.ceil(CONTACTS / 4)
+    // Five of the six records of each contact that was not purged name somebody, and three of each that came back.
+    assert.deepEqual(row, { contacts: kept + returned, feedback: kept * 5 + returned * 3 })
   }
 
   it(`while the queues are paused, for ${CONTACTS} contacts, and is stored so afterwards`, async () => {
