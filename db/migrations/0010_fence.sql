@@ -74,30 +74,29 @@ create function reference_at(ws uuid, ref jsonb, n bigint) returns jsonb
     || case when ref ? 'weak' then jsonb_build_object('weak', id_at(ws, (ref ->> 'weak')::uuid, n)) else '{}' end
     || case when ref ? 'preferred' then jsonb_build_object('preferred', id_at(ws, (ref ->> 'preferred')::uuid, n)) else '{}' end;
 
+-- Claims on an email as they were at n: those that stand, and those that were ended after n.
+create function claims_at(ws uuid, email uuid, n bigint) returns table (number bigint, ended boolean)
+  language sql stable
+  begin atomic
+    select c.number, false from identity_claim as c
+    where c.workspace_id = ws and c.key_id = email and c.decides and not c.link
+    union all
+    select f.number, true from fence_claim as f where f.workspace_id = ws and f.key_id = email and f.ended_number > n;
+  end;
+
 -- Whether an email meant at n somebody who was purged after n, although others have claimed it, too.
 create function claim_ended_after(ws uuid, email uuid, n bigint) returns boolean
   language sql stable
   return coalesce((
-    select ended from (
-      select number, false as ended from identity_claim where workspace_id = ws and key_id = email and decides and not link
-      union all
-      select number, true from fence_claim where workspace_id = ws and key_id = email and ended_number > n
-    ) as claims
-    order by number <= n desc, case when number <= n then -number else number end
+    select c.ended from claims_at(ws, email, n) as c
+    order by c.number <= n desc, case when c.number <= n then -c.number else c.number end
     limit 1
   ), false);
 
--- Whether an email's own id meant, before n's time was over, a first claimant who was purged after n.
+-- Whether an email's own id meant a first claimant who was purged after n.
 create function owner_ended_after(ws uuid, email uuid, n bigint) returns boolean
   language sql stable
-  return coalesce((
-    select ended from (
-      select number, false as ended from identity_claim where workspace_id = ws and key_id = email and decides and not link
-      union all
-      select number, true from fence_claim where workspace_id = ws and key_id = email and ended_number > n
-    ) as claims
-    order by number limit 1
-  ), false);
+  return coalesce((select c.ended from claims_at(ws, email, n) as c order by c.number limit 1), false);
 
 -- Whether an external id meant at n somebody who was purged after n, whoever else has it in another source: of those older than
 -- n the asker's own source, then the oldest; else the first that came after n.

@@ -152,16 +152,19 @@ begin
   from ended as e where c.workspace_id = ws and c.key_id = e.id;
 end $$;
 
+-- Tags of records that go, each as often as a record carries it.
+create function count_off(ws uuid, tags text[]) returns void
+  language sql as $$
+  select count_tags(ws, jsonb_object_agg(t.title, -t.uses))
+  from (select title, count(*) as uses from unnest(tags) as g (title) group by title) as t
+  having count(*) > 0
+$$;
+
 -- Removes feedback of contacts that purges have ended. What it said about accounts and projects holds: they stay.
 create function remove_feedback(ws uuid, doomed uuid[]) returns int
   language plpgsql as $$
 begin
-  perform count_tags(ws, jsonb_object_agg(t.title, -t.uses))
-  from (
-    select g.title, count(*) as uses from feedback as k, unnest(k.tags) as g (title)
-    where k.workspace_id = ws and k.id = any (doomed) group by g.title
-  ) as t
-  having count(*) > 0;
+  perform count_off(ws, array(select unnest(tags) from feedback where workspace_id = ws and id = any (doomed)));
   insert into superseded_reference (
     workspace_id, id, number, source, account_id, project_id, account_ref, project_ref, contact_given, account_given, project_given)
   select ws, id, number, source, account_id, project_id, account_ref, project_ref, false, account_given, project_given
@@ -224,12 +227,7 @@ begin
     where not exists (select from conversation_contact where workspace_id = ws and conversation_id = c.id)
       and not exists (select from message where workspace_id = ws and conversation_id = c.id and contact_id is not null)
   );
-  perform count_tags(ws, jsonb_object_agg(t.title, -t.uses))
-  from (
-    select g.title, count(*) as uses from conversation as k, unnest(k.tags) as g (title)
-    where k.workspace_id = ws and k.id = any (empty) group by g.title
-  ) as t
-  having count(*) > 0;
+  perform count_off(ws, array(select unnest(tags) from conversation where workspace_id = ws and id = any (empty)));
   delete from unresolved_reference as u using message as m
   where u.workspace_id = ws and m.workspace_id = ws and m.id = u.record_id and m.conversation_id = any (empty);
   delete from message where workspace_id = ws and conversation_id = any (empty);

@@ -12,7 +12,7 @@ import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
 
-const HISTORIES = Number(process.env['PURGE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 150))
+const HISTORIES = Number(process.env['PURGE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 100))
 const WORKERS = 4
 const LENGTH = 30
 const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000, purges: true })

@@ -27,7 +27,7 @@ import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { clearTables } from '../support/tables.ts'
 
-const HISTORIES = Number(process.env['QUEUED_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 150))
+const HISTORIES = Number(process.env['QUEUED_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 100))
 const LENGTH = 30
 const TIMEOUT_MS = 30_000
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01'
