@@ -19,7 +19,7 @@ export type Pending = {
 /**
  * About a group: an external id was identified in a source (`named`) or without one (`bare`; `id` is the key that it starts at
  * home), with the email that this gives it (null: none any more; absent: not mentioned); or a record remembers it.
- * About an email: it was given by find-or-create; or it was claimed by the external key `id` of `group`, or by its bare one.
+ * About an email, or the record of a contact by name only: it was given by find-or-create; or it was claimed by the external key `id` of `group`, or by its bare one.
  * About either: it is purged.
  */
 export type Saying =
@@ -73,11 +73,14 @@ const remembered = (keyId: string, unless: NamedIds | null = null): Pending['sai
 const feedbackPending = ({ contact, project }: References, source: string): Pending => {
   const said: Pending['said'] = []
   const unless = contact?.ids ? { ids: contact.ids, own: contact.own === true, source } : null
-  if (contact?.weakKind === 'contact_email') said.push({ keyId: contact.weak!, sayings: [{ kind: 'given', unless }] })
+  const isRecord = contact?.weakKind === 'contact_record'
+  if (contact?.weak !== undefined && (!isRecord || unless !== null)) {
+    said.push({ keyId: contact.weak, sayings: [{ kind: 'given', unless }] })
+  }
   // Of several external ids the last is remembered, unless there is something else to know the contact by.
   if (contact?.own === false && contact.weak === undefined) said.push(remembered(contact.ids!.at(-1)!, unless))
   const exists: Pending['exists'] = []
-  if (contact?.weakKind === 'contact_record') exists.push({ id: contact.weak!, of: 'record' })
+  if (isRecord && unless === null) exists.push({ id: contact.weak!, of: 'record' })
   if (project?.weak !== undefined) exists.push({ id: project.weak, of: 'project' })
   return { exists, said }
 }

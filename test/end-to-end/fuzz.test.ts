@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 import { bytesOf, type FuzzRequest, fuzzRequests } from './fuzz-requests.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 20_000))
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 10_000))
 /** After each so many everything is drained, so that the queue stays small however many there are. */
 const ROUND = 20_000
 const LANES = 16
