@@ -11,7 +11,7 @@ const fence = v.object({
   id: uuid,
   nextId: uuid,
   groupId: v.nullable(uuid),
-  source: v.nullable(v.string()),
+  sourceHash: v.nullable(uuid),
   fromNumber: v.nullable(number),
 })
 
@@ -24,7 +24,7 @@ const ROWS_AT_ONCE = 1_000
 export async function* readFences(sql: Sql): AsyncGenerator<Fence> {
   const fences = sql<Fence[]>`
     select workspace_id as "workspaceId", key_id as "keyId", number::float8 as number, id, next_id as "nextId",
-      group_id as "groupId", source, from_number::float8 as "fromNumber"
+      group_id as "groupId", source_hash as "sourceHash", from_number::float8 as "fromNumber"
     from fence order by number, key_id`
   for await (const rows of fences.cursor(ROWS_AT_ONCE)) yield* rows
 }

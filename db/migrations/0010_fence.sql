@@ -1,6 +1,6 @@
 -- What purges leave behind: for each identity key that one ended, the key's own hash, the purge's number, the own id that is
--- never given again, and the one that the key starts afresh with. Of an external id: its group, its source and since when it
--- was known; without a source it was merely remembered. Records that went have fences too: their ids stay, but not what was
+-- never given again, and the one that the key starts afresh with. Of an external id: its group, its source (hashed) and since when
+-- it was known; without a source it was merely remembered. Records that went have fences too: their ids stay, but not what was
 -- submitted before.
 create table fence (
   workspace_id uuid not null,
@@ -9,7 +9,7 @@ create table fence (
   id uuid not null,
   next_id uuid not null,
   group_id uuid,
-  source text,
+  source_hash uuid,
   from_number bigint,
   primary key (workspace_id, key_id, number)
 );
@@ -48,6 +48,10 @@ create table purge (
 create function id_after_purge(key uuid, number bigint) returns uuid
   language sql immutable strict parallel safe
   return overlay(overlay(md5(key::text || ':' || number) placing '8' from 13 for 1) placing '8' from 17 for 1)::uuid;
+
+create function hash_of_source(key uuid, source text) returns uuid
+  language sql immutable strict parallel safe
+  return md5(key::text || ':' || source)::uuid;
 
 -- The own id of a key for whoever asks at n: each purge before n made it start afresh.
 create function id_at(ws uuid, key uuid, n bigint) returns uuid
@@ -104,13 +108,15 @@ create function external_ended_after(ws uuid, external_group uuid, n bigint, own
   language sql stable
   return coalesce((
     select ended from (
-      select source, exists_from as from_number, false as ended from identity_key
+      select source is not distinct from own_source as is_own, exists_from as from_number, false as ended, key_of(ws, id) as key
+      from identity_key
       where workspace_id = ws and group_id = external_group and kind = 'contact_external' and exists_from is not null
       union all
-      select source, coalesce(from_number, number), true from fence
-      where workspace_id = ws and group_id = external_group and number > n and (source is not null or from_number is null)
+      select source_hash is not distinct from hash_of_source(key_id, own_source), coalesce(from_number, number), true, key_id
+      from fence
+      where workspace_id = ws and group_id = external_group and number > n and (source_hash is not null or from_number is null)
     ) as keys
-    order by from_number < n desc, from_number < n and source is distinct from own_source, from_number, source collate "C"
+    order by from_number < n desc, from_number < n and not is_own, from_number, key
     limit 1
   ), false);
 

@@ -141,9 +141,9 @@ begin
     returning k.id, k.kind, k.group_id, k.source, k.exists_from, key_of(ws, k.id) as key
   ),
   fenced as (
-    insert into fence (workspace_id, key_id, number, id, next_id, group_id, source, from_number)
+    insert into fence (workspace_id, key_id, number, id, next_id, group_id, source_hash, from_number)
     select ws, key, at_number, id, id_after_purge(key, at_number), group_id,
-      case when kind = 'contact_external' then source end, exists_from
+      case when kind = 'contact_external' then hash_of_source(key, source) end, exists_from
     from ended
     on conflict do nothing
   )
@@ -389,7 +389,7 @@ begin
 end $$;
 
 -- Puts fences up that are missing, as when a backup was restored that is older than their purges, and ends again what they
--- ended: {workspaceId, keyId, number, id, nextId, groupId, source, fromNumber}. Returns purges whose records are to be removed.
+-- ended: {workspaceId, keyId, number, id, nextId, groupId, sourceHash, fromNumber}. Returns purges whose records are to be removed.
 create function raise_fences(fences jsonb) returns table (workspace_id uuid, purge_id uuid)
   language plpgsql as $$
 declare
@@ -415,9 +415,9 @@ begin
       select (f ->> 'groupId')::uuid from jsonb_array_elements(part.items) as f
       where f ->> 'fromNumber' is null and is_remembered(part.ws, (f ->> 'groupId')::uuid) limit 1
     );
-    insert into fence (workspace_id, key_id, number, id, next_id, group_id, source, from_number)
+    insert into fence (workspace_id, key_id, number, id, next_id, group_id, source_hash, from_number)
     select part.ws, (f ->> 'keyId')::uuid, part.n, (f ->> 'id')::uuid, (f ->> 'nextId')::uuid, (f ->> 'groupId')::uuid,
-      f ->> 'source', (f ->> 'fromNumber')::bigint
+      (f ->> 'sourceHash')::uuid, (f ->> 'fromNumber')::bigint
     from jsonb_array_elements(part.items) as f
     on conflict do nothing;
     continue when cardinality(doomed) = 0 and forgotten is null;
