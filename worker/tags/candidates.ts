@@ -1,117 +1,216 @@
-import { isDeterminer, isFunctionWord } from './lexicon.ts'
-import type { Lexicon } from './lexicon.ts'
+import { canBeTag, isDoubtful } from './can-be-tag.ts'
+import { findFailure, findInverted } from './events.ts'
+import type { Rearranged } from './events.ts'
+import { hashTerm } from './hash.ts'
+import type { Lexicon, WordTraits } from './lexicon.ts'
+import { isInsideLonger } from './nested.ts'
+import { isEdge, wordAt } from './reading.ts'
+import type { Reading, Span } from './reading.ts'
 import { singular } from './singular.ts'
-import type { Token } from './tokens.ts'
 
-/** A phrase that may become a tag, with what its occurrences in the text tell about it. */
+/** A phrase of a text, with what its occurrences tell about it. */
 export type Candidate = {
-  readonly phrase: string
-  /** How late it comes first: 0 at the beginning, near 1 at the end of a long text. */
+  /** Its stemmed words: what `exports` and `export` have in common. */
+  readonly key: string
+  readonly hash: number
+  /** The words as written first, in lower case. */
+  readonly words: readonly string[]
+  readonly traits: readonly WordTraits[]
+  /** The key of every word by itself. */
+  readonly stems: readonly string[]
+  /** Place of the first occurrence among the tokens, and in the text from 0 to near 1. */
+  readonly at: number
   readonly position: number
-  readonly occurrences: number
+  /** Whether it may become a tag although nobody gave it before. */
+  isOpen: boolean
+  /** The same, but its noun is in no list, and nothing here shows that it is one: it may be a name or a slip. */
+  isDoubtful: boolean
+  occurrences: number
   /** Occurrences after a determiner: the screen, a new screen. */
-  readonly determined: number
+  determined: number
   /** Occurrences where a verb is expected: I screen. */
-  readonly verbal: number
+  verbal: number
+  /** Occurrences by itself, not inside a longer open phrase. */
+  free: number
+  /** Occurrences after praise or blame, before `is`, after a preposition, as what is asked for, at the start of a clause. */
+  praised: number
+  described: number
+  related: number
+  requested: number
+  starting: number
+  /** Occurrences as an event with what it happens to: the card was declined, exports to CSV. */
+  joined: number
+  /** Occurrences as a verb: logging in. */
+  events: number
+  /** Occurrences near a word of praise or blame in the same clause. */
+  opinionated: number
+  /** A dictionary has it as a compound. */
+  readonly isCompound: boolean
+  /** `quality of the picture` as `picture quality`. */
+  isInverted: boolean
 }
 
-const MAX_WORDS = 3
+export const MAX_WORDS = 3
 /** A shorter text counts as this long, so that hardly a word in it is late. */
 const SHORT_TEXT_TOKENS = 60
-const MIN_UNLISTED_CHARACTERS = 4
-const MAX_UNLISTED_CHARACTERS = 24
+/** How many words before a phrase may ask for it: please add a nice dark mode. */
+const REQUEST_REACH = 4
 
-/** Endings of adverbs, participles and inflected verbs. */
-const NOT_NOUN: Record<string, RegExp> = {
-  es: /(?:mente|ando|iendo|ado|ido|amos|aron|ieron)$/,
-  fr: /(?:ement|amment|emment|ait|aient|ez|ons)$/,
-  pt: /(?:mente|ando|endo|indo|ado|ido|amos|aram|eram)$/,
-  it: /(?:mente|ando|endo|iamo|avano|evano)$/,
-}
-const SENSELESS = /^[^aeiouyàáâãäåæèéêëìíîïòóôõöùúûü]+$|(.)\1\1/
-
-type Phrase = { readonly text: string; readonly at: number }
-
-/** The noun-like phrases of a text, in the order of their first occurrences. */
-export function findCandidates(tokens: readonly Token[], lexicon: Lexicon): Candidate[] {
+/** All phrases of one to three words that could be a term, in the order of their first occurrences. */
+export function findCandidates(reading: Reading): Map<string, Candidate> {
   const found = new Map<string, Candidate>()
-  for (const { text, at } of findPhrases(tokens, lexicon)) {
-    const before = found.get(text)
-    found.set(text, {
-      phrase: text,
-      position: before?.position ?? at / Math.max(tokens.length, SHORT_TEXT_TOKENS),
-      occurrences: (before?.occurrences ?? 0) + 1,
-      determined: (before?.determined ?? 0) + (isDetermined(tokens, at, lexicon) ? 1 : 0),
-      verbal: (before?.verbal ?? 0) + (isVerbal(tokens, at, lexicon) ? 1 : 0),
-    })
+  for (let start = 0; start < reading.tokens.length; start++) {
+    if (!isEdge(reading.traits[start])) continue
+    addPhrases(found, reading, start)
+    if (reading.lexicon.language !== 'en') continue
+    addRearranged(found, reading, findInverted(reading, start))
+    addRearranged(found, reading, findFailure(reading, start))
   }
-  const candidates = [...found.values()]
-  // In scripts without capitals a name looks like any word; one that matters to a feedback is said again.
-  return lexicon.language === 'segmented' ? candidates.filter(({ occurrences }) => occurrences > 1) : candidates
+  return found
 }
 
-/** With a list of nouns only listed ones count (others are right in 4 of 100 cases); without, a determiner has to tell. */
-function findPhrases(tokens: readonly Token[], lexicon: Lexicon): Phrase[] {
-  if (lexicon.language === 'segmented') return segmentPhrases(tokens, lexicon)
-  return lexicon.nouns.size > 0 ? listedPhrases(tokens, lexicon) : determinedPhrases(tokens, lexicon)
-}
-
-/** Backwards, since an English noun comes last in its phrase: `battery life`, `dark mode`. */
-function listedPhrases(tokens: readonly Token[], lexicon: Lexicon): Phrase[] {
-  const phrases: Phrase[] = []
-  let end = tokens.length
-  while (end > 0) {
-    let start = end - 1
-    if (isListedNoun(tokens, start, lexicon)) {
-      while (end - start < MAX_WORDS && isListedNounOrModifier(tokens, start - 1, lexicon)) start--
-      const words = tokens.slice(start, end).map(wordOf)
-      phrases.push({ text: [...words.slice(0, -1), singular(words.at(-1) ?? '')].join(' '), at: start })
+function addPhrases(found: Map<string, Candidate>, reading: Reading, start: number): void {
+  for (let length = 1; length <= MAX_WORDS; length++) {
+    const end = start + length
+    const last = reading.traits[end - 1]
+    if (last === undefined) return
+    if (!isEdge(last)) {
+      // Only a word like `of` may stand inside.
+      if (length !== 2 || !last.isJoiner) return
+      continue
     }
-    end = start
+    addOccurrence(found, reading, { start, end })
   }
-  return phrases.toReversed()
 }
 
-function isListedNoun(tokens: readonly Token[], at: number, lexicon: Lexicon): boolean {
-  const word = wordOf(tokens[at])
-  if (!lexicon.nouns.has(word) && !lexicon.nouns.has(singular(word))) return false
-  // Some are verbs more often than nouns: they charge, the charge.
-  return !lexicon.filler.has(word) || isDetermined(tokens, at, lexicon)
+function addOccurrence(found: Map<string, Candidate>, reading: Reading, span: Span): void {
+  const { start, end } = span
+  const key = keyOfSpan(reading, span)
+  let candidate = found.get(key)
+  if (candidate === undefined) {
+    candidate = newCandidate(reading, { key, order: range(start, end), at: start })
+    found.set(key, candidate)
+  }
+  count(candidate, reading, span)
 }
 
-function isListedNounOrModifier(tokens: readonly Token[], at: number, lexicon: Lexicon): boolean {
-  return lexicon.modifiers.has(wordOf(tokens[at])) || isListedNoun(tokens, at, lexicon)
+function addRearranged(found: Map<string, Candidate>, reading: Reading, phrase: Rearranged | undefined): void {
+  if (phrase === undefined) return
+  const { order, end, isEvent } = phrase
+  const at = Math.min(...order)
+  const key = order.map((place) => reading.traits[place]?.stem ?? '').join(' ')
+  let candidate = found.get(key)
+  if (candidate === undefined) {
+    candidate = newCandidate(reading, { key, order, at, isInverted: !isEvent })
+    found.set(key, candidate)
+  }
+  candidate.isOpen = true
+  if (isEvent) candidate.joined++
+  // `card declined` is a phrase as it stands, and has been counted as one.
+  if (order[0] !== at || end > at + 2) count(candidate, reading, { start: at, end })
 }
 
-function determinedPhrases(tokens: readonly Token[], lexicon: Lexicon): Phrase[] {
-  return tokens.flatMap((token, at) => {
-    if (token.kind !== 'word' || !isDeterminer(lexicon, tokens[at - 1])) return []
-    const { text } = token
-    if (isFunctionWord(lexicon, text) || lexicon.filler.has(text) || SENSELESS.test(text)) return []
-    if (text.length < MIN_UNLISTED_CHARACTERS || text.length > MAX_UNLISTED_CHARACTERS) return []
-    if (lexicon.language === 'de' && !token.isCapitalised) return []
-    return NOT_NOUN[lexicon.language]?.test(text) === true ? [] : [{ text, at }]
-  })
+function keyOfSpan({ traits }: Reading, { start, end }: Span): string {
+  let key = traits[start]?.stem ?? ''
+  for (let at = start + 1; at < end; at++) key += ` ${traits[at]?.stem ?? ''}`
+  return key
 }
 
-/** Hiragana alone is grammar, and single characters are what a dictionary leaves of an unknown name. */
-function segmentPhrases(tokens: readonly Token[], lexicon: Lexicon): Phrase[] {
-  return tokens.flatMap((token, at) => {
-    if (token.kind !== 'segment' || token.text.length < 2 || lexicon.stop.has(token.text)) return []
-    return /^\p{Script=Hiragana}+$/u.test(token.text) ? [] : [{ text: token.text, at }]
-  })
+function range(start: number, end: number): number[] {
+  const order: number[] = []
+  for (let at = start; at < end; at++) order.push(at)
+  return order
 }
 
-function isDetermined(tokens: readonly Token[], at: number, lexicon: Lexicon): boolean {
-  if (isDeterminer(lexicon, tokens[at - 1])) return true
-  // One word of praise or blame may stand between: the great screen.
-  return lexicon.filler.has(wordOf(tokens[at - 1])) && isDeterminer(lexicon, tokens[at - 2])
+type New = {
+  readonly key: string
+  readonly order: readonly number[]
+  readonly at: number
+  readonly isInverted?: boolean
 }
 
-function isVerbal(tokens: readonly Token[], at: number, lexicon: Lexicon): boolean {
-  return lexicon.beforeVerbs.has(wordOf(tokens[at - 1]))
+function newCandidate(reading: Reading, { key, order, at, isInverted = false }: New): Candidate {
+  const traits: WordTraits[] = []
+  const words: string[] = []
+  for (const place of order) {
+    const known = reading.traits[place]
+    if (known === undefined) continue
+    traits.push(known)
+    words.push(wordAt(reading, place))
+  }
+  return {
+    key,
+    hash: hashTerm(key),
+    words,
+    traits,
+    stems: traits.map(({ stem }) => stem),
+    at,
+    position: at / Math.max(reading.tokens.length, SHORT_TEXT_TOKENS),
+    isOpen: false,
+    isDoubtful: false,
+    occurrences: 0,
+    determined: 0,
+    verbal: 0,
+    free: 0,
+    praised: 0,
+    described: 0,
+    related: 0,
+    requested: 0,
+    starting: 0,
+    joined: 0,
+    events: 0,
+    opinionated: 0,
+    isCompound: isCompound(reading.lexicon, words),
+    isInverted,
+  }
 }
 
-function wordOf(token: Token | undefined): string {
-  return token?.kind === 'word' ? token.text : ''
+function isCompound({ language, compounds }: Lexicon, words: readonly string[]): boolean {
+  if (words.length < 2 || compounds.size === 0) return false
+  if (language !== 'en') return compounds.has(words.join(' '))
+  return words.length === 2 && compounds.has(`${words[0]} ${singular(words[1] ?? '')}`)
+}
+
+function count(candidate: Candidate, reading: Reading, span: Span): void {
+  const { start, end } = span
+  const { traits } = reading
+  const before = traits[start - 1]
+  const isPraised = before !== undefined && (before.isFiller || before.isOther) && !before.isStop
+  const isDetermined = before?.isDeterminer === true || (isPraised && traits[start - 2]?.isDeterminer === true)
+  candidate.occurrences++
+  if (isDetermined) candidate.determined++
+  if (before?.isBeforeVerb === true) candidate.verbal++
+  if (isPraised) candidate.praised++
+  if (before === undefined) candidate.starting++
+  if (before?.isStop === true && !before.isDeterminer && !before.isBeforeVerb) candidate.related++
+  if (isDescribed(reading, end)) candidate.described++
+  if (isRequested(reading, start)) candidate.requested++
+  if (reading.isNearOpinion[end - 1] === true || reading.isNearOpinion[start] === true) candidate.opinionated++
+  if (hasEvent(reading, span)) candidate.events++
+  if (!candidate.isOpen && (candidate.isCompound || canBeTag(reading, span, isDetermined))) {
+    candidate.isDoubtful = !candidate.isCompound && isDoubtful(reading, span, isDetermined)
+    candidate.isOpen = !candidate.isDoubtful
+  }
+  if (!isInsideLonger(reading, span)) candidate.free++
+}
+
+function isDescribed({ traits }: Reading, end: number): boolean {
+  return traits[end]?.isBe === true
+}
+
+function isRequested({ traits }: Reading, start: number): boolean {
+  for (let at = start - 1; at >= Math.max(0, start - REQUEST_REACH); at--) {
+    const before = traits[at]
+    if (before === undefined) return false
+    if (before.isRequest) return true
+  }
+  return false
+}
+
+function hasEvent({ tokens }: Reading, { start, end }: Span): boolean {
+  for (let at = start; at < end; at++) {
+    const token = tokens[at]
+    if (token?.kind === 'word' && token.isEvent === true) return true
+  }
+  return false
 }

@@ -1,50 +1,60 @@
 import { findCandidates } from './candidates.ts'
 import type { Candidate } from './candidates.ts'
-import { findLexicon } from './lexicon.ts'
-import { hideNames } from './names.ts'
+import { choose } from './choose.ts'
+import { findLexicon } from './language.ts'
+import type { Memory } from './memory.ts'
+import { findStrange, hideAfterCues, hideStrange, withoutOwnWords } from './names.ts'
+import type { Strange } from './names.ts'
 import { reduceHtml } from './reduce-html.ts'
+import { scoreCandidates } from './score.ts'
 import { tokenize } from './tokens.ts'
+import type { Token } from './tokens.ts'
+import { unifyVariants } from './variants.ts'
+import { read } from './reading.ts'
+import type { Reading } from './reading.ts'
 
 /** Goes up with every change that may give a text other tags. */
-export const TAGGER_VERSION = 1
+export const TAGGER_VERSION = 2
 
-const MAX_TAGS = 5
-const MAX_TAG_CHARACTERS = 48
-const MIN_SCORE = 0.6
+/** A text's phrases, from nothing but the text: what a memory learns from, and what tags are chosen from. */
+export type Analysis = {
+  readonly tokens: readonly Token[]
+  readonly strange: Strange
+  readonly reading: Reading
+  readonly candidates: ReadonlyMap<string, Candidate>
+}
 
 /**
- * Tags for a text in plain text or HTML: none to five, lower case, the most telling first. The same text gives the same
- * tags on every runtime. Texts in a language without a lexicon, and texts that say nothing, give none.
+ * Tags for a text in plain text or HTML: none to five, lower case, the most telling first. `language` as two letters, when
+ * it is known. The same text and memory give the same tags on every runtime. Texts that say nothing give none.
  */
-export function generateTags(text: string): string[] {
-  const tokens = tokenize(reduceHtml(text))
-  const lexicon = findLexicon(tokens)
-  if (lexicon === undefined) return []
-  return chooseTags(findCandidates(hideNames(tokens, lexicon), lexicon))
+export function generateTags(
+  text: string,
+  { language, memory }: { language?: string; memory?: Memory } = {},
+): string[] {
+  return tagAnalysis(analyse(text, language), memory)
 }
 
-function chooseTags(candidates: readonly Candidate[]): string[] {
-  const ranked = candidates
-    .map((candidate) => ({ tag: candidate.phrase, score: scoreOf(candidate) }))
-    .filter(({ tag, score }) => score >= MIN_SCORE && isPresentable(tag))
-    .toSorted((a, b) => b.score - a.score)
-  const tags: string[] = []
-  for (const { tag } of ranked) {
-    if (tags.length < MAX_TAGS && !tags.some((other) => isInside(tag, other) || isInside(other, tag))) tags.push(tag)
-  }
-  return tags
+export function analyse(text: string, language?: string): Analysis {
+  const tokenized = tokenize(reduceHtml(text))
+  const lexicon = findLexicon(tokenized, language)
+  const tokens = hideAfterCues(unifyVariants(tokenized, lexicon), lexicon)
+  const strange = findStrange(tokens, lexicon)
+  const reading = read(hideStrange(tokens, lexicon, strange), lexicon)
+  return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
 
-/** The weights are a logistic fit on huliu2004-chunks, rounded; leaving a product out of the fit cost 1 F1 at most. */
-function scoreOf({ position, occurrences, determined, verbal }: Candidate): number {
-  return 0.8 * (1 - position) + 0.4 * Math.log2(occurrences) + (determined > 0 ? 0.3 : 0) - (verbal > 0 ? 0.4 : 0)
+export function tagAnalysis(analysis: Analysis, memory?: Memory): string[] {
+  const { reading, candidates } = memory === undefined ? analysis : withOwnWords(analysis, memory)
+  return choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
 }
 
-/** The last check before a tag leaves, whatever the steps before it have let through. */
-function isPresentable(tag: string): boolean {
-  return tag.length <= MAX_TAG_CHARACTERS && !/[@:\\/_<>&]|\p{Nd}.*\p{Nd}/u.test(tag)
-}
-
-function isInside(inner: string, outer: string): boolean {
-  return ` ${outer} `.includes(` ${inner} `)
+/** The analysis with capitalised words back in it that the workspace has as its own. */
+export function withOwnWords(analysis: Analysis, memory: Memory): Analysis {
+  const { tokens, strange, reading } = analysis
+  if (strange.places.size === 0) return analysis
+  const left = withoutOwnWords({ tokens, strange, lexicon: reading.lexicon }, memory)
+  if (left.places.size === strange.places.size) return analysis
+  const freed = read(hideStrange(tokens, reading.lexicon, left), reading.lexicon)
+  return { tokens, strange: left, reading: freed, candidates: findCandidates(freed) }
 }

@@ -1,40 +1,118 @@
+import ar from './data/ar.json' with { type: 'json' }
 import de from './data/de.json' with { type: 'json' }
 import en from './data/en.json' with { type: 'json' }
 import es from './data/es.json' with { type: 'json' }
 import fr from './data/fr.json' with { type: 'json' }
 import it from './data/it.json' with { type: 'json' }
 import nl from './data/nl.json' with { type: 'json' }
+import pl from './data/pl.json' with { type: 'json' }
 import pt from './data/pt.json' with { type: 'json' }
+import ru from './data/ru.json' with { type: 'json' }
+import cues from './data/name-cues.json' with { type: 'json' }
 import segmented from './data/segmented.json' with { type: 'json' }
-import type { Token } from './tokens.ts'
+import tr from './data/tr.json' with { type: 'json' }
+import { ENGLISH_COMPOUNDS, FREQUENT, GROUP_OF, MOSTLY_ADJECTIVES, MOSTLY_VERBS } from './english-words.ts'
+import { singular } from './singular.ts'
+import { stem } from './stems.ts'
+import { isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
+import { toSet } from './word-lists.ts'
 
 /** What is known about the words of one language; data/ORIGIN.md says what the groups mean. */
 export type Lexicon = {
   readonly language: string
+  /** Letters beyond a to z; empty where the script alone tells the language. */
   readonly letters: string
   readonly determiners: ReadonlySet<string>
   readonly beforeVerbs: ReadonlySet<string>
   readonly stop: ReadonlySet<string>
   readonly filler: ReadonlySet<string>
   readonly modifiers: ReadonlySet<string>
+  readonly joiners: ReadonlySet<string>
+  readonly requests: ReadonlySet<string>
+  readonly opinions: ReadonlySet<string>
+  /** Phrases that are one thing, their words as a text has them. */
+  readonly compounds: ReadonlySet<string>
   readonly nouns: ReadonlySet<string>
+  readonly nounStems: ReadonlySet<string>
+  /** How a listed noun is written as a label, by its stem: the form that the list has first. */
+  readonly forms: ReadonlyMap<string, string>
+  readonly words: Map<string, WordTraits>
 }
 
-/** Below this share of function words a longer text is in no language that we know. */
-const MIN_FUNCTION_WORD_SHARE = 0.15
-/** A heading of a few words need not have a function word. */
-const MAX_HEADING_WORDS = 6
-/** More words than this with letters of another alphabet mean another language. */
-const MAX_FOREIGN_WORD_SHARE = 0.1
+/** What a word can be in a phrase. `group` is its place among GROUPS, -1 when nothing lists it as a noun. */
+export type WordTraits = {
+  readonly stem: string
+  readonly isStop: boolean
+  readonly isDeterminer: boolean
+  readonly isBeforeVerb: boolean
+  readonly isFiller: boolean
+  readonly isListed: boolean
+  readonly isModifier: boolean
+  readonly isJoiner: boolean
+  readonly isRequest: boolean
+  /** Says that somebody is pleased, or is not. */
+  readonly isOpinion: boolean
+  readonly isMostlyVerb: boolean
+  readonly isMostlyAdjective: boolean
+  readonly isFrequent: boolean
+  /** Somebody's name as well: grace. */
+  readonly isGiven: boolean
+  /** Known, and no noun: a verb, an adjective, an adverb. */
+  readonly isOther: boolean
+  readonly isAdjective: boolean
+  /** Written, operating: may describe a noun. */
+  readonly isParticiple: boolean
+  readonly isSenseless: boolean
+  /** What follows says something of what comes before: is, has. */
+  readonly isBe: boolean
+  readonly group: number
+}
 
-const ENGLISH = toLexicon('en', en)
-const OTHERS = Object.entries({ es, fr, de, pt, it, nl }).map(([language, lists]) => toLexicon(language, lists))
-const EMPTY = { letters: '', determiners: [], beforeVerbs: [], stop: [], filler: [], modifiers: [], nouns: [] }
-const SEGMENTED = toLexicon('segmented', { ...EMPTY, ...segmented })
+const MAX_KEPT_WORDS = 20_000
 
-type Lists = Record<Exclude<keyof Lexicon, 'language' | 'letters'>, string[]> & { letters: string }
+/** The lists of a language, as its file has them. */
+type Lists = Record<'determiners' | 'beforeVerbs' | 'stop' | 'filler' | 'modifiers' | 'nouns', string[]> & {
+  letters: string
+  joiners: string[]
+  requests: string[]
+  opinions: string[]
+  compounds?: string[]
+}
+
+const NO_LISTS: Lists = {
+  letters: '',
+  determiners: [],
+  beforeVerbs: [],
+  stop: [],
+  filler: [],
+  modifiers: [],
+  nouns: [],
+  joiners: [],
+  requests: [],
+  opinions: [],
+}
+
+const BE = new Set(
+  [
+    "is are was were isn't aren't wasn't weren't has does doesn't don't es son era está están estaba est sont était ist war",
+    'sind waren é são era foi è sono is zijn was waren',
+  ].flatMap((line) => line.split(' ')),
+)
+/** Given and family names that are common words as well. */
+const GIVEN = toSet(cues.given)
+export const ENGLISH = toLexicon('en', en)
+export const LATIN: readonly Lexicon[] = [
+  ENGLISH,
+  ...Object.entries({ es, fr, de, pt, it, nl, pl, tr }).map(([language, lists]) => toLexicon(language, lists)),
+]
+export const RUSSIAN = toLexicon('ru', ru)
+export const ARABIC = toLexicon('ar', ar)
+export const SEGMENTED = toLexicon('segmented', { ...NO_LISTS, ...segmented })
+/** For a language that we have no lists of: only tags that people gave can be found in it. */
+export const UNKNOWN = toLexicon('unknown', NO_LISTS)
 
 function toLexicon(language: string, lists: Lists): Lexicon {
+  const nouns = toSet(lists.nouns)
   return {
     language,
     letters: lists.letters,
@@ -43,63 +121,72 @@ function toLexicon(language: string, lists: Lists): Lexicon {
     stop: toSet(lists.stop),
     filler: toSet(lists.filler),
     modifiers: toSet(lists.modifiers),
-    nouns: toSet(lists.nouns),
+    joiners: toSet(lists.joiners),
+    requests: toSet(lists.requests),
+    opinions: toSet(lists.opinions),
+    compounds: language === 'en' ? ENGLISH_COMPOUNDS : new Set(lists.compounds),
+    nouns,
+    nounStems: language === 'en' ? nouns : new Set([...nouns].map((noun) => stem(noun, language))),
+    forms: new Map([...nouns].toReversed().map((noun) => [stem(noun, language), noun])),
+    words: new Map(),
   }
 }
 
-export function toSet(lines: string[]): ReadonlySet<string> {
-  return new Set(lines.flatMap((line) => line.split(' ')))
+/** What a word in lower case can be; kept, since words come back. */
+export function traitsOf(lexicon: Lexicon, word: string): WordTraits {
+  const known = lexicon.words.get(word)
+  if (known !== undefined) return known
+  if (lexicon.words.size >= MAX_KEPT_WORDS) lexicon.words.clear()
+  const traits = findTraits(lexicon, word)
+  lexicon.words.set(word, traits)
+  return traits
 }
 
-/** The language whose function words a text has most of; undefined when it is none that we know. */
-export function findLexicon(tokens: readonly Token[]): Lexicon | undefined {
-  const words = tokens.flatMap((token) => (token.kind === 'word' ? [token.text] : []))
-  const segments = tokens.filter((token) => token.kind === 'segment').length
-  if (segments > words.length) return SEGMENTED
-  const lexicon = likeliestLexicon(words)
-  const known = words.filter((word) => isFunctionWord(lexicon, word)).length
-  const foreign = words.filter((word) => hasOtherLetters(lexicon, word)).length
-  if (words.length > MAX_HEADING_WORDS && known < words.length * MIN_FUNCTION_WORD_SHARE) return undefined
-  return foreign > words.length * MAX_FOREIGN_WORD_SHARE ? undefined : lexicon
-}
-
-/** English when nothing tells, as in a heading: `CSV export`. */
-function likeliestLexicon(words: readonly string[]): Lexicon {
-  let likeliest = { lexicon: ENGLISH, hits: countHits(ENGLISH, words) }
-  for (const lexicon of OTHERS) {
-    const hits = countHits(lexicon, words)
-    if (hits > likeliest.hits) likeliest = { lexicon, hits }
+function findTraits(lexicon: Lexicon, word: string): WordTraits {
+  const isEnglish = lexicon.language === 'en'
+  const lemma = isEnglish ? singular(word) : word
+  const wordStem = stem(word, lexicon.language)
+  const isListed = isEnglish
+    ? lexicon.nouns.has(word) || lexicon.nouns.has(lemma)
+    : lexicon.nouns.has(word) ||
+      (word.length > 3 && lexicon.nounStems.has(wordStem) && !isNoNoun(lexicon.language, word))
+  const group = isEnglish ? (GROUP_OF.get(lemma) ?? GROUP_OF.get(word) ?? -1) : -1
+  const isAdjective = isEnglish && group < 0 && !isListed && isEnglishAdjective(word)
+  return {
+    stem: wordStem,
+    isStop: isFunctionWord(lexicon, word),
+    isDeterminer: lexicon.determiners.has(word),
+    isBeforeVerb: lexicon.beforeVerbs.has(word),
+    isFiller: lexicon.filler.has(word),
+    isListed,
+    isModifier: lexicon.modifiers.has(word),
+    isJoiner: lexicon.joiners.has(word),
+    isRequest: lexicon.requests.has(word),
+    isOpinion: lexicon.opinions.has(word),
+    isMostlyVerb: MOSTLY_VERBS.has(lemma) && isEnglish,
+    isMostlyAdjective: MOSTLY_ADJECTIVES.has(lemma) && isEnglish,
+    isFrequent: isEnglish && FREQUENT.has(lemma),
+    isGiven: GIVEN.has(word) && (isEnglish || !lexicon.nouns.has(word)),
+    isOther: isAdjective || (group < 0 && !isListed && isNoNoun(lexicon.language, word)),
+    isAdjective,
+    isParticiple: isEnglish && group < 0 && /.{3}(?:ed|ing)$/.test(word),
+    isSenseless: !isListed && isSenseless(lexicon.language, word),
+    isBe: BE.has(word),
+    group,
   }
-  return likeliest.lexicon
-}
-
-/** A determiner counts twice: `o`, `a` and `e` alone would leave Portuguese, Spanish and Italian equal. */
-function countHits(lexicon: Lexicon, words: readonly string[]): number {
-  let hits = 0
-  for (const word of words) {
-    if (lexicon.determiners.has(word)) hits += 2
-    else if (isFunctionWord(lexicon, word)) hits++
-  }
-  return hits
-}
-
-export function isDeterminer(lexicon: Lexicon, token: Token | undefined): boolean {
-  return token?.kind === 'word' && lexicon.determiners.has(token.text)
 }
 
 export function isFunctionWord(lexicon: Lexicon, word: string): boolean {
   return lexicon.determiners.has(word) || lexicon.beforeVerbs.has(word) || lexicon.stop.has(word)
 }
 
+/** Whether a hand-written list has the word; the large English list has too many names in it to count here. */
 export function isKnownWord(lexicon: Lexicon, word: string): boolean {
   return (
-    isFunctionWord(lexicon, word) || lexicon.filler.has(word) || lexicon.modifiers.has(word) || lexicon.nouns.has(word)
+    isFunctionWord(lexicon, word) ||
+    lexicon.filler.has(word) ||
+    lexicon.modifiers.has(word) ||
+    lexicon.nouns.has(word) ||
+    (lexicon.language === 'en' ? lexicon.nouns.has(singular(word)) : traitsOf(lexicon, word).isListed)
   )
-}
-
-function hasOtherLetters(lexicon: Lexicon, word: string): boolean {
-  for (const letter of word) {
-    if (letter > '\u007f' && !lexicon.letters.includes(letter)) return true
-  }
-  return false
 }

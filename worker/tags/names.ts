@@ -1,6 +1,10 @@
 import cues from './data/name-cues.json' with { type: 'json' }
-import { isDeterminer, isFunctionWord, isKnownWord, toSet } from './lexicon.ts'
+import { hashInTag, hashTerm } from './hash.ts'
+import { isFunctionWord, isKnownWord, traitsOf } from './lexicon.ts'
+import { toSet } from './word-lists.ts'
 import type { Lexicon } from './lexicon.ts'
+import type { Memory } from './memory.ts'
+import { stem } from './stems.ts'
 import type { Token } from './tokens.ts'
 
 /** A first name and a family name. */
@@ -9,22 +13,17 @@ const MAX_NAMES_AFTER_CUE = 2
 const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
 const BEFORE = toSet(cues.before)
 const BETWEEN = toSet(cues.between)
+const STREETS = toSet(cues.streets)
 const AFTER_SEGMENTED = toSet(cues.afterSegmented)
 const BEFORE_SEGMENTED = toSet(cues.beforeSegmented)
 
-/**
- * Hides what may be somebody's name: words after a greeting, title or closing, and capitalised words that neither a list
- * nor the rest of the text knows as common words. It also hides product names; that is the price.
- */
-export function hideNames(tokens: readonly Token[], lexicon: Lexicon): Token[] {
-  return hideCapitalised(hideAfterCues(tokens, lexicon), lexicon)
-}
-
-function hideAfterCues(tokens: readonly Token[], lexicon: Lexicon): Token[] {
+/** Hides words after a greeting, a title or a closing. */
+export function hideAfterCues(tokens: readonly Token[], lexicon: Lexicon): Token[] {
   let expected = 0
   return tokens.map((token, at) => {
     if (token.kind === 'segment') return isSegmentedName(tokens, at) ? HIDDEN : token
     if (token.kind !== 'word') return token
+    if (isStreetName(tokens, at)) return HIDDEN
     if (BEFORE.has(token.text)) {
       expected = MAX_NAMES_AFTER_CUE
       return token
@@ -36,6 +35,13 @@ function hideAfterCues(tokens: readonly Token[], lexicon: Lexicon): Token[] {
   })
 }
 
+/** What stands between a number and a word for a street: 12 oak street. */
+function isStreetName(tokens: readonly Token[], at: number): boolean {
+  const after = tokens[at + 1]
+  if (after?.kind !== 'word' || !STREETS.has(after.text)) return false
+  return tokens[at - 1]?.kind === 'hidden' || tokens[at - 2]?.kind === 'hidden'
+}
+
 function isSegmentedName(tokens: readonly Token[], at: number): boolean {
   const before = tokens[at - 1]
   const after = tokens[at + 1]
@@ -45,19 +51,93 @@ function isSegmentedName(tokens: readonly Token[], at: number): boolean {
   )
 }
 
-function hideCapitalised(tokens: readonly Token[], lexicon: Lexicon): Token[] {
+/** From this share of capitalised words on, capitals tell nothing: a title, or somebody shouting. */
+const MIN_TITLE_SHARE = 0.6
+const MIN_TITLE_WORDS = 3
+
+/** Which tokens are capitalised words that neither a list nor the rest of the text knows as common words. */
+export function findStrange(tokens: readonly Token[], lexicon: Lexicon): Strange {
   const common = new Set<string>()
+  let words = 0
+  let capitalised = 0
   for (const token of tokens) {
-    if (token.kind === 'word' && !token.isCapitalised) common.add(token.text)
+    if (token.kind !== 'word') continue
+    words++
+    if (token.isCapitalised) capitalised++
+    else common.add(token.text)
   }
-  const isUnknown = (token: Token | undefined): boolean =>
-    token?.kind === 'word' && token.isCapitalised && !common.has(token.text) && !isKnownWord(lexicon, token.text)
+  const isTitle = words >= MIN_TITLE_WORDS && capitalised >= words * MIN_TITLE_SHARE
+  const places = new Set<number>()
+  if (capitalised === 0) return { isTitle, places }
+  tokens.forEach((_, at) => {
+    if (isStrange({ tokens, lexicon, common, isTitle }, at)) places.add(at)
+  })
+  return { isTitle, places }
+}
+
+/** Places among the tokens; in a title capitals are everywhere, so that a strange word says nothing of its neighbours. */
+export type Strange = { readonly isTitle: boolean; readonly places: ReadonlySet<number> }
+
+/** Hides strange words, which may be somebody's name. It also hides product names that are new; that is the price. */
+export function hideStrange(tokens: readonly Token[], lexicon: Lexicon, { isTitle, places }: Strange): Token[] {
+  if (places.size === 0) return [...tokens]
   return tokens.map((token, at) => {
     if (token.kind !== 'word' || !token.isCapitalised || isFunctionWord(lexicon, token.text)) return token
-    // In German every noun is capitalised, and names seldom have an article.
-    if (lexicon.language === 'de') return isUnknown(token) && !isDeterminer(lexicon, tokens[at - 1]) ? HIDDEN : token
+    if (places.has(at)) return HIDDEN
+    // In German every noun is capitalised.
+    if (lexicon.language === 'de' || isTitle) return token
     // A common word next to a name belongs to it: Mark Miller, Acme Mobile.
-    const besideName = isUnknown(tokens[at - 1]) || isUnknown(tokens[at + 1])
-    return isUnknown(token) || besideName ? HIDDEN : token
+    return places.has(at - 1) || places.has(at + 1) ? HIDDEN : token
   })
+}
+
+/** Without the words that are the workspace's own: in tags that people gave, or in several of its texts after a determiner. */
+export function withoutOwnWords(
+  { tokens, lexicon, strange }: { tokens: readonly Token[]; lexicon: Lexicon; strange: Strange },
+  memory: Memory,
+): Strange {
+  const places = [...strange.places].filter((at) => {
+    const token = tokens[at]
+    return token?.kind !== 'word' || !isOwnWord(memory, lexicon, token.text)
+  })
+  return { isTitle: strange.isTitle, places: new Set(places) }
+}
+
+type Judge = {
+  readonly tokens: readonly Token[]
+  readonly lexicon: Lexicon
+  readonly common: ReadonlySet<string>
+  readonly isTitle: boolean
+}
+
+/** A capitalised word that nothing knows as a common one. */
+function isStrange({ tokens, lexicon, common, isTitle }: Judge, at: number): boolean {
+  const token = tokens[at]
+  if (token?.kind !== 'word' || !token.isCapitalised) return false
+  const { text } = token
+  const { isGiven, isOther, group } = traitsOf(lexicon, text)
+  if (common.has(text) || (isKnownWord(lexicon, text) && !isGiven)) return false
+  const isDetermined = isAfterDeterminer(tokens, at, lexicon)
+  if (isGiven) return !isDetermined || lexicon.language === 'de'
+  if (lexicon.language === 'de') return !isDetermined
+  // Abbreviations of a few letters: the GUI.
+  if (token.isUpper && !isTitle && text.length <= MAX_ABBREVIATION_CHARACTERS && isDetermined) return false
+  const isStart = tokens[at - 1]?.kind !== 'word'
+  return !(group >= 0 || isOther) || !(isStart || isTitle || isDetermined)
+}
+
+const MAX_ABBREVIATION_CHARACTERS = 5
+/** So many texts of a workspace that have a word make it one of its own, not somebody's name. */
+const MIN_TEXTS_OF_OWN_WORD = 4
+
+function isOwnWord(memory: Memory, lexicon: Lexicon, word: string): boolean {
+  const key = stem(word, lexicon.language)
+  if ((memory.terms.get(hashInTag(key))?.given ?? 0) > 0) return true
+  const counts = memory.terms.get(hashTerm(key))
+  return counts !== undefined && counts.texts >= MIN_TEXTS_OF_OWN_WORD && counts.determined >= counts.texts / 2
+}
+
+function isAfterDeterminer(tokens: readonly Token[], at: number, lexicon: Lexicon): boolean {
+  const before = tokens[at - 1]
+  return before?.kind === 'word' && lexicon.determiners.has(before.text)
 }

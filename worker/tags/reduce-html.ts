@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2'
 
 /** More markup than this is not read: tags come from the beginning of a text. */
-export const MAX_HTML_CHARACTERS = 64_000
+export const MAX_HTML_CHARACTERS = 40_000
 
 /** Elements whose content nobody reads as text. */
 const SILENT = new Set(['script', 'style', 'head', 'template', 'noscript', 'svg', 'math', 'iframe', 'object'])

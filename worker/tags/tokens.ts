@@ -5,12 +5,19 @@ import termsWithDigits from './data/terms-with-digits.json' with { type: 'json' 
  * number, an identifier or anything else that must never be in a tag; its text is not kept. `break`: the phrase ends.
  */
 export type Token =
-  | { readonly kind: 'word'; readonly text: string; readonly isCapitalised: boolean }
+  | {
+      readonly kind: 'word'
+      readonly text: string
+      readonly isCapitalised: boolean
+      readonly isUpper: boolean
+      /** The noun of an event that the text names by a verb: `login` for logging in. */
+      readonly isEvent?: boolean
+    }
   | { readonly kind: 'segment'; readonly text: string }
   | { readonly kind: 'hidden'; readonly reason: 'number' | 'mail sign' | 'other' }
   | { readonly kind: 'break' }
 
-export const MAX_TEXT_CHARACTERS = 20_000
+export const MAX_TEXT_CHARACTERS = 12_000
 /** Nothing that people write as one word is longer; it also bounds every pattern below. */
 const MAX_CHUNK_CHARACTERS = 64
 /** Dictionary segmentation is the one costly step. */
@@ -26,7 +33,14 @@ const ELIDED = new Set('c d j l m n s t qu un all dell nell sull dall dagl quell
 
 const INVISIBLE = /[\u00ad\u200b-\u200f\u2060\ufeff]/g
 const QUOTES = /[\u2018\u2019\u02bc\u0060\u00b4\uff07]/g
-const CHUNKS = /[\n\u2028\u2029]|[^\s]+/g
+const LINE_ENDS: ReadonlySet<number> = new Set([0x0a, 0x2028, 0x2029])
+/** White space beyond ASCII. */
+const SPACES: ReadonlySet<number> = new Set([
+  0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028, 0x2029,
+  0x202f, 0x205f, 0x3000,
+])
+const OPENING = codesOf('(["')
+const CLOSING = codesOf('.,!?;:)]"')
 const UNSPACED =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\u30fc\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}'
 const SCRIPT_RUNS = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, 'gu')
@@ -35,6 +49,7 @@ const DIGIT = /\p{N}/u
 const MAIL_SIGN = /@|[([{]at[)\]}]/i
 const ONLY_MAIL_SIGN = /^(?:@|[([{]at[)\]}])$/i
 const ADDRESS = /:\/\/|^www\.|\p{L}\.\p{L}|[\\_=]|\/.*\//iu
+const MIN_HEXADECIMAL_CHARACTERS = 8
 const HEXADECIMAL = /^[a-f-]{8,}$/i
 const WORDS_AND_BREAKS = /([\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*)|[^\p{L}\p{M}\p{N}'-]+|--+/gu
 
@@ -43,21 +58,88 @@ const segmenter = new Intl.Segmenter('zh', { granularity: 'word' })
 /** Cuts a text into tokens, in one pass whose time is linear in its length. */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = []
+  const straight = straighten(text)
   let segmented = 0
-  for (const [chunk] of straighten(text).matchAll(CHUNKS)) {
-    for (const [run] of chunk.matchAll(SCRIPT_RUNS)) {
-      if (!IS_UNSPACED.test(run)) pushChunk(tokens, run)
-      else if (segmented < MAX_SEGMENTED_CHARACTERS) {
-        pushSegments(tokens, run.slice(0, MAX_SEGMENTED_CHARACTERS - segmented))
-        segmented += run.length
-      }
+  let start = 0
+  while (start < straight.length) {
+    const code = straight.charCodeAt(start)
+    if (isSpace(code)) {
+      if (LINE_ENDS.has(code)) tokens.push(BREAK)
+      start++
+      continue
     }
+    const end = findChunkEnd(straight, start)
+    if (!pushPlainWord(tokens, straight, { start, end })) {
+      segmented += pushRuns(tokens, straight.slice(start, end), MAX_SEGMENTED_CHARACTERS - segmented)
+    }
+    start = end
   }
+  if (!tokens.some(({ kind }) => kind === 'hidden')) return tokens
   return tokens.map((token, at) => (isPartOfIdentifier(token, tokens[at - 1], tokens[at + 1]) ? HIDDEN : token))
 }
 
+/** A chunk is all that stands between white space. */
+function findChunkEnd(text: string, start: number): number {
+  let end = start + 1
+  while (end < text.length && !isSpace(text.charCodeAt(end))) end++
+  return end
+}
+
+function isSpace(code: number): boolean {
+  if (code < 0x80) return code === 0x20 || (code >= 9 && code <= 13)
+  return code >= 0xa0 && SPACES.has(code)
+}
+
+type Span = { readonly start: number; readonly end: number }
+
+/** The usual chunk, without a pattern: letters from a to z between punctuation. False when it is anything else. */
+function pushPlainWord(tokens: Token[], text: string, { start, end }: Span): boolean {
+  let from = start
+  while (from < end && OPENING.has(text.charCodeAt(from))) from++
+  let to = from
+  while (to < end && isPlainLetter(text.charCodeAt(to))) to++
+  let after = to
+  while (after < end && CLOSING.has(text.charCodeAt(after))) after++
+  if (after < end || to - from > MAX_CHUNK_CHARACTERS) return false
+  if (to === from) {
+    tokens.push(BREAK)
+    return true
+  }
+  const written = text.slice(from, to)
+  // `(at)` stands for a mail sign.
+  if (from > start && after > to && to - from === 2 && MAIL_SIGN.test(text.slice(start, end))) return false
+  if (to - from >= MIN_HEXADECIMAL_CHARACTERS && HEXADECIMAL.test(written)) return false
+  if (from > start) tokens.push(BREAK)
+  pushWord(tokens, written)
+  if (after > to) tokens.push(BREAK)
+  return true
+}
+
+function isPlainLetter(code: number): boolean {
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
+}
+
+/** Cuts a chunk where the script changes; says how many characters went to the dictionary. */
+function pushRuns(tokens: Token[], chunk: string, segmentable: number): number {
+  let segmented = 0
+  for (const [run] of chunk.matchAll(SCRIPT_RUNS)) {
+    if (!IS_UNSPACED.test(run)) pushChunk(tokens, run)
+    else if (segmented < segmentable) {
+      pushSegments(tokens, run.slice(0, segmentable - segmented))
+      segmented += run.length
+    }
+  }
+  return segmented
+}
+
+function codesOf(characters: string): ReadonlySet<number> {
+  return new Set([...characters].map((character) => character.charCodeAt(0)))
+}
+
 function straighten(text: string): string {
-  return text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed().replace(QUOTES, "'").replace(INVISIBLE, '')
+  const read = text.slice(0, MAX_TEXT_CHARACTERS)
+  if (/^[ -_a-\u007e\n]*$/.test(read)) return read
+  return read.toWellFormed().replace(QUOTES, "'").replace(INVISIBLE, '')
 }
 
 function pushChunk(tokens: Token[], written: string): void {
@@ -76,7 +158,6 @@ function pushChunk(tokens: Token[], written: string): void {
 }
 
 function hiddenChunk(chunk: string): Token | undefined {
-  if (chunk === '\n' || chunk === '\u2028' || chunk === '\u2029') return BREAK
   if (chunk.length > MAX_CHUNK_CHARACTERS) return HIDDEN
   if (ONLY_MAIL_SIGN.test(chunk)) return LONE_MAIL_SIGN
   if (MAIL_SIGN.test(chunk) || ADDRESS.test(chunk) || HEXADECIMAL.test(chunk)) return HIDDEN
@@ -86,13 +167,14 @@ function hiddenChunk(chunk: string): Token | undefined {
 function pushWord(tokens: Token[], written: string): void {
   const text = written.toLowerCase()
   const isCapitalised = text !== written
+  const isUpper = isCapitalised && text.length > 1 && written === written.toUpperCase()
   const apostrophe = text.indexOf("'")
   if (DIGIT.test(text) && !TERMS_WITH_DIGITS.has(text)) tokens.push(NUMBER)
   else if (apostrophe > 0 && ELIDED.has(text.slice(0, apostrophe))) {
-    tokens.push({ kind: 'word', text: text.slice(0, apostrophe + 1), isCapitalised: false })
+    tokens.push({ kind: 'word', text: text.slice(0, apostrophe + 1), isCapitalised: false, isUpper: false })
     const rest = written.slice(apostrophe + 1)
-    tokens.push({ kind: 'word', text: rest.toLowerCase(), isCapitalised: rest !== rest.toLowerCase() })
-  } else tokens.push({ kind: 'word', text: text.endsWith("'s") ? text.slice(0, -2) : text, isCapitalised })
+    tokens.push({ kind: 'word', text: rest.toLowerCase(), isCapitalised: rest !== rest.toLowerCase(), isUpper })
+  } else tokens.push({ kind: 'word', text: text.endsWith("'s") ? text.slice(0, -2) : text, isCapitalised, isUpper })
 }
 
 function pushSegments(tokens: Token[], run: string): void {

@@ -10,9 +10,9 @@ const shown = (text: string) =>
 
 test('words are lower case, know whether they were capitalised, and lose a possessive', () => {
   assert.deepEqual(tokenize("Anna’s add-on don't"), [
-    { kind: 'word', text: 'anna', isCapitalised: true },
-    { kind: 'word', text: 'add-on', isCapitalised: false },
-    { kind: 'word', text: "don't", isCapitalised: false },
+    { kind: 'word', text: 'anna', isCapitalised: true, isUpper: false },
+    { kind: 'word', text: 'add-on', isCapitalised: false, isUpper: false },
+    { kind: 'word', text: "don't", isCapitalised: false, isUpper: false },
   ])
 })
 

@@ -1,0 +1,157 @@
+import process from 'node:process'
+import { generateTags } from '../../worker/tags/generate-tags.ts'
+import { ENGLISH } from '../../worker/tags/lexicon.ts'
+import { newMemory } from '../../worker/tags/memory.ts'
+import { tagBatch } from '../../worker/tags/tag-batch.ts'
+import { keyOfTag } from '../../worker/tags/tag-key.ts'
+import { rake } from './baselines/rake.ts'
+import { retextTags } from './baselines/retext-keywords.ts'
+import { winkTags } from './baselines/wink-noun-phrases.ts'
+import { yake } from './baselines/yake.ts'
+import { evaluate, fitModel, toFigures } from './fit-tags.ts'
+import type { Counts } from './fit-tags.ts'
+import { readBanking, readHuLiu, toAllCases, toCases } from './tag-cases.ts'
+import type { Case } from './tag-cases.ts'
+import { foldOf } from './tag-data.ts'
+import type { Labelled } from './tag-data.ts'
+
+// Quality on the two sets of tags-data, nothing fitted on what is scored, and speed, beside four other extractors.
+const FOLDS = 3
+const BATCH_TEXTS = 500
+
+type Row = {
+  method: string
+  f1: string
+  precision: string
+  recall: string
+  'tags a text': string
+  'texts a second': string
+}
+
+const pieces = readHuLiu()
+const questions = readBanking()
+
+console.log(`Hu and Liu, ${pieces.length} pieces: micro F1 of at most five tags, texts a second on one core`)
+console.table([
+  await benchOther('RAKE', rake),
+  await benchOther('YAKE', yake),
+  await benchOther('retext-keywords', retextTags),
+  await benchOther('wink-nlp noun phrases', winkTags),
+  ...benchOwn(
+    'other reviews of the same products',
+    ({ text }, fold) => foldOf(`${text.group} cv`, FOLDS) === fold,
+    FOLDS,
+  ),
+  ...benchOwn('other products', ({ text }, fold) => text.product === products()[fold], products().length),
+])
+console.log(`Banking77, ${questions.length} questions in one workspace without a history, ${BATCH_TEXTS} at a time`)
+console.table(benchBanking())
+
+function products(): string[] {
+  return [...new Set(pieces.map(({ product }) => product ?? ''))]
+}
+
+async function benchOther(method: string, tag: (text: string) => string[] | Promise<string[]>): Promise<Row> {
+  for (const { text } of pieces.slice(0, 100)) await tag(text)
+  const started = process.cpuUsage()
+  const tags: string[][] = []
+  for (const { text } of pieces) tags.push(await tag(text))
+  const speed = textsASecond(pieces.length, started)
+  const counts = { right: 0, given: 0, wanted: 0, texts: pieces.length, without: 0 }
+  pieces.forEach((piece, at) => addTo(counts, piece, tags[at] ?? []))
+  return toRow(method, counts, speed)
+}
+
+function addTo(counts: Counts, { gold }: Labelled, tags: readonly string[]): void {
+  const wanted = new Set(gold.map((tag) => keyOfTag(tag, ENGLISH)))
+  const given = new Set(tags.map((tag) => keyOfTag(tag, ENGLISH)))
+  counts.wanted += wanted.size
+  counts.given += given.size
+  counts.without += given.size === 0 ? 1 : 0
+  for (const key of given) counts.right += wanted.has(key) ? 1 : 0
+}
+
+/** Each fold is scored with weights that were fitted on the others. */
+function benchOwn(fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): Row[] {
+  const cases = toAllCases(pieces)
+  const all = Number.POSITIVE_INFINITY
+  const scored = {
+    'no history': cases.none,
+    history: toCases(pieces, { texts: all, areTagged: false }),
+    "history with people's tags": toCases(pieces, { texts: all, areTagged: true }),
+  }
+  const sums = Object.keys(scored).map(() => ({ right: 0, given: 0, wanted: 0, texts: 0, without: 0 }))
+  for (let fold = 0; fold < folds; fold++) {
+    const without = (some: readonly Case[]): Case[] => some.filter((one) => !isIn(one, fold))
+    const model = fitModel({
+      none: without(cases.none),
+      untagged: without(cases.untagged),
+      tagged: without(cases.tagged),
+    })
+    Object.values(scored).forEach((some, at) => {
+      const counts = evaluate(
+        some.filter((one) => isIn(one, fold)),
+        model,
+      )
+      const sum = sums[at]
+      for (const name of ['right', 'given', 'wanted', 'texts', 'without'] as const) if (sum) sum[name] += counts[name]
+    })
+  }
+  return Object.keys(scored).map((history, at) => {
+    const sum = sums[at] ?? { right: 0, given: 0, wanted: 0, texts: 0, without: 0 }
+    return toRow(`ours, ${history}, fitted on ${fittedOn}`, sum, measureSpeed(history !== 'no history'))
+  })
+}
+
+function measureSpeed(hasMemory: boolean): number {
+  const tagAll = (): void => {
+    if (!hasMemory) for (const { text } of pieces) generateTags(text)
+    else tagBatch(newMemory(), pieces)
+  }
+  tagAll()
+  const started = process.cpuUsage()
+  tagAll()
+  return textsASecond(pieces.length, started)
+}
+
+/** By the time of the processor, so that other programs on the machine do not count. */
+function textsASecond(texts: number, started: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(started)
+  return (texts * 1_000_000) / (user + system)
+}
+
+function toRow(method: string, counts: Counts, speed: number): Row {
+  const { f1, precision, recall, perText } = toFigures(counts)
+  const percent = (share: number): string => (100 * share).toFixed(1)
+  return {
+    method,
+    f1: percent(f1),
+    precision: percent(precision),
+    recall: percent(recall),
+    'tags a text': perText.toFixed(2),
+    'texts a second': (Math.round(speed / 100) * 100).toString(),
+  }
+}
+
+function benchBanking(): object[] {
+  const memory = newMemory()
+  const uses = new Map<string, number>()
+  let without = 0
+  for (let start = 0; start < questions.length; start += BATCH_TEXTS) {
+    for (const tags of tagBatch(
+      memory,
+      questions.slice(start, start + BATCH_TEXTS).map(({ text }) => ({ text })),
+    ).tags) {
+      if (tags.length === 0) without++
+      for (const tag of tags) uses.set(tag, (uses.get(tag) ?? 0) + 1)
+    }
+  }
+  const once = [...uses.values()].filter((count) => count === 1).length
+  return [
+    {
+      'texts without a tag': `${((100 * without) / questions.length).toFixed(1)} %`,
+      'different tags': uses.size,
+      'of them given once': `${((100 * once) / uses.size).toFixed(1)} %`,
+    },
+  ]
+}

@@ -1,0 +1,28 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { PEOPLE_FEATURES, FEATURES } from '../../worker/tags/features.ts'
+import { fitModel } from './fit-tags.ts'
+import type { Model } from './fit-tags.ts'
+import { readHuLiu, toAllCases } from './tag-cases.ts'
+
+/** Fits the weights on all pieces of the Hu and Liu reviews and writes them where the worker reads them. */
+const TARGET = fileURLToPath(new URL('../../worker/tags/data/weights.json', import.meta.url))
+
+writeFileSync(TARGET, `${JSON.stringify(toFile(fitModel(toAllCases(readHuLiu()))), null, 2)}\n`)
+
+function toFile({ weights, thresholds }: Model): object {
+  return {
+    words: byName(FEATURES, weights.words),
+    plain: byName(FEATURES, weights.plain),
+    people: byName(PEOPLE_FEATURES, weights.people),
+    thresholds: Object.fromEntries(Object.entries(thresholds).map(([name, value]) => [name, rounded(value)])),
+  }
+}
+
+function byName(names: readonly string[], values: readonly number[]): Record<string, number> {
+  return Object.fromEntries(names.map((name, at) => [name, rounded(values[at] ?? 0)]))
+}
+
+function rounded(value: number): number {
+  return Number(value.toFixed(3))
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+
+/** A text with the tags that people would give it; `group` keeps the pieces of one review together. */
+export type Labelled = {
+  readonly id: string
+  readonly group: string
+  readonly lang: string
+  readonly text: string
+  readonly gold: readonly string[]
+  readonly product?: string
+}
+
+export function readLabelled(path: string): Labelled[] {
+  return readLines<Labelled>(path)
+}
+
+/** One value a line. */
+export function readLines<Line>(path: string): Line[] {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line)
+}
+
+/** Which of `count` parts a group belongs to: the same on every run, and about even. */
+export function foldOf(group: string, count: number): number {
+  let hash = 7
+  for (const letter of group) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193) >>> 0
+  return ((hash ^ (hash >>> 13)) >>> 0) % count
+}

@@ -1,0 +1,78 @@
+import { UNKNOWN } from './lexicon.ts'
+import type { Lexicon, WordTraits } from './lexicon.ts'
+import { isHeadFirst, wordAt } from './reading.ts'
+import type { Reading, Span } from './reading.ts'
+
+const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
+
+/** Whether a phrase looks like a noun with what belongs to it; how likely that is, the score says. */
+export function canBeTag(reading: Reading, { start, end }: Span, isDetermined: boolean): boolean {
+  const { traits, lexicon } = reading
+  if (lexicon === UNKNOWN) return false
+  const first = isHeadFirst(lexicon)
+  const head = traits[first ? start : end - 1]
+  if (head === undefined || !canBeHead(reading, { head, at: first ? start : end - 1 }, isDetermined)) return false
+  for (let at = start; at < end; at++) {
+    const part = traits[at]
+    if (part === undefined || part === head) continue
+    if (part.isJoiner) {
+      if (lexicon.language === 'en' && wordAt(reading, at) !== 'of') return false
+      if (!isNounPart(traits[start]) || !isNounPart(traits[end - 1])) return false
+    } else if (!canBePart(lexicon, part)) return false
+  }
+  return end - start === 1 || isPhrase(reading, { start, end })
+}
+
+/** In languages with articles. */
+export function isDoubtful(reading: Reading, { start, end }: Span, isDetermined: boolean): boolean {
+  const { traits, lexicon } = reading
+  const head = traits[isHeadFirst(lexicon) ? start : end - 1]
+  if (head === undefined || !WITH_ARTICLES.has(lexicon.language)) return false
+  if (head.isListed) return false
+  if (lexicon.language === 'ar') return !wordAt(reading, start).startsWith('ال')
+  if ((head.isGiven && end - start === 1) || (head.group < 0 && !isDetermined)) return true
+  return lexicon.language === 'en' && traits.slice(start, end).some((part) => part !== head && isStranger(part))
+}
+
+/** A word in front of a noun that nothing knows: the tolvane invoice. */
+function isStranger(part: WordTraits | undefined): boolean {
+  if (part === undefined || part.isListed || part.isModifier || part.isJoiner) return false
+  return part.group < 0 && !part.isOther
+}
+
+function isNounPart(traits: WordTraits | undefined): boolean {
+  return traits !== undefined && !traits.isFiller && !traits.isOther
+}
+
+type Head = { readonly head: WordTraits; readonly at: number }
+
+function canBeHead({ lexicon, tokens }: Reading, { head, at }: Head, isDetermined: boolean): boolean {
+  if (head.isStop || head.isSenseless || head.isOther) return false
+  if (head.isFiller) return head.isListed && isDetermined
+  if (head.isListed || head.group >= 0) return true
+  const token = tokens[at]
+  if (lexicon.language === 'de') return token?.kind === 'word' && token.isCapitalised
+  if (token?.kind === 'segment') return false
+  return token?.kind === 'word' && token.text.length >= 4
+}
+
+function canBePart(lexicon: Lexicon, part: WordTraits): boolean {
+  if (part.isStop || part.isSenseless || part.isFiller) return false
+  if (part.isModifier || part.isListed || part.group >= 0) return true
+  return lexicon.language === 'en' ? part.isAdjective || part.isParticiple || !part.isOther : !part.isOther
+}
+
+/** Without a list that tells nouns from adjectives, one of the words at least has to be a known noun. */
+function isPhrase({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean {
+  if (lexicon.language === 'en') return true
+  let listed = 0
+  let capitalised = 0
+  for (let at = start; at < end; at++) {
+    const token = tokens[at]
+    if (traits[at]?.isListed === true) listed++
+    if (token?.kind === 'word' && token.isCapitalised) capitalised++
+  }
+  if (lexicon.language === 'de') return capitalised === end - start
+  if (lexicon.language === 'segmented') return listed === end - start
+  return listed > 0
+}

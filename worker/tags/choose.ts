@@ -1,0 +1,65 @@
+import type { Candidate } from './candidates.ts'
+import weights from './data/weights.json' with { type: 'json' }
+import { labelOf } from './label.ts'
+import { traitsOf } from './lexicon.ts'
+import type { Memory } from './memory.ts'
+import { titleInUse } from './memory.ts'
+import { isPresentable } from './presentable.ts'
+import { MIN_JUDGED_TEXTS } from './score.ts'
+import type { Scored } from './score.ts'
+import type { Reading } from './reading.ts'
+
+export const MAX_TAGS = 5
+
+/** From which score on a candidate becomes a tag, and from which the best one does when there would be none. */
+export type Thresholds = {
+  readonly many: number
+  readonly one: number
+  readonly manyPeople: number
+  readonly onePeople: number
+}
+
+/** The tags of a text: those that score well, none of them inside another; at least one unless even the best is bad. */
+export function choose(
+  scored: readonly Scored[],
+  reading: Reading,
+  { memory, thresholds = weights.thresholds }: { memory: Memory | undefined; thresholds?: Thresholds },
+): string[] {
+  const hasPeople = memory !== undefined && memory.judged >= MIN_JUDGED_TEXTS
+  const many = hasPeople ? thresholds.manyPeople : thresholds.many
+  const one = hasPeople ? thresholds.onePeople : thresholds.one
+  const chosen: { candidate: Candidate; tag: string }[] = []
+  for (const { candidate, score } of rank(scored)) {
+    if (chosen.length === MAX_TAGS || score < (chosen.length === 0 ? one : many)) break
+    if (chosen.some((other) => isInside(candidate, other.candidate))) continue
+    const tag = titleOf(candidate, reading, memory)
+    if (tag !== undefined && isPresentable(tag) && !chosen.some((other) => other.tag === tag))
+      chosen.push({ candidate, tag })
+  }
+  return chosen.map(({ tag }) => tag)
+}
+
+/** As the workspace writes it, else as a label; the singular of a word may say nothing although the word does not. */
+function titleOf(candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined {
+  const title = titleInUse(memory, candidate.key)
+  if (title !== undefined) return title
+  const label = labelOf(candidate, lexicon)
+  const { isStop, isFiller, isListed } = traitsOf(lexicon, label)
+  return isStop || (isFiller && !isListed) ? undefined : label
+}
+
+function rank(scored: readonly Scored[]): Scored[] {
+  return [...scored].sort(
+    (one, other) => other.score - one.score || one.candidate.at - other.candidate.at || compare(one, other),
+  )
+}
+
+function compare(one: Scored, other: Scored): number {
+  return one.candidate.key < other.candidate.key ? -1 : 1
+}
+
+/** Whether one of them has all words of the other. */
+function isInside(one: Candidate, other: Candidate): boolean {
+  const [short, long] = one.stems.length <= other.stems.length ? [one, other] : [other, one]
+  return short.stems.every((stem) => long.stems.includes(stem))
+}

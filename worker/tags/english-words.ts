@@ -1,0 +1,30 @@
+import words from './data/en-words.json' with { type: 'json' }
+import { toSet } from './word-lists.ts'
+
+/** What English nouns name. */
+export const GROUPS = [
+  'artifact',
+  'food',
+  'attribute',
+  'act',
+  'communication',
+  'state',
+  'possession',
+  'person',
+  'measure',
+  'place',
+  'object',
+] as const
+
+export const GROUP_OF = new Map(
+  GROUPS.flatMap((name, group) => [...toSet(words[name])].map((word): [string, number] => [word, group])),
+)
+export const ENGLISH_VERBS = toSet(words.verb)
+export const ENGLISH_ADJECTIVES = toSet(words.adjective)
+export const MOSTLY_VERBS = toSet(words.mostlyVerb)
+export const MOSTLY_ADJECTIVES = toSet(words.mostlyAdjective)
+export const FREQUENT = toSet(words.frequent)
+/** Nouns of two words that a dictionary has: hard drive. */
+export const ENGLISH_COMPOUNDS: ReadonlySet<string> = new Set(
+  [...toSet(words.compound)].map((compound) => compound.replace('_', ' ')),
+)

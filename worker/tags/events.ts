@@ -1,0 +1,52 @@
+import { GROUPS } from './english-words.ts'
+import { isEdge, isNounLike, wordAt } from './reading.ts'
+import type { Reading } from './reading.ts'
+
+/** A phrase whose words stand elsewhere in the text than in the tag; `order` are their places, `end` where it ends. */
+export type Rearranged = { readonly order: readonly [number, number]; readonly end: number; readonly isEvent: boolean }
+
+const FAILURES = new Set(['crash', 'freeze', 'decline', 'rejection', 'failure', 'lock-up', 'cancellation', 'duplicate'])
+const BEFORE_FAILURE = new Set(
+  'is was were are be been being has have had got get gets getting keep keeps kept just still always often sometimes also'.split(
+    ' ',
+  ),
+)
+const FAILING_GROUPS: ReadonlySet<number> = new Set(
+  (['artifact', 'act', 'communication', 'possession'] as const).map((name) => GROUPS.indexOf(name)),
+)
+/** How many small words may stand between what fails and its failing. */
+const FAILURE_REACH = 3
+
+/** Nouns that take what they happen to with any preposition: exports to CSV, import from Excel, login with SSO. */
+const EVENTS: ReadonlySet<string> = new Set(
+  'export import login download upload sync print scan convers migrat integr backup connect transfer'.split(' '),
+)
+
+/** `the quality of the pictures`: picture quality; `exports to CSV`: csv export. */
+export function findInverted(reading: Reading, start: number): Rearranged | undefined {
+  const { traits } = reading
+  const isEvent = EVENTS.has(traits[start]?.stem ?? '') && traits[start + 1]?.isJoiner === true
+  if (!isEvent && wordAt(reading, start + 1) !== 'of') return undefined
+  const modifier = traits[start + 2]?.isDeterminer === true ? start + 3 : start + 2
+  const [one, other] = [traits[start], traits[modifier]]
+  if (one === undefined || other === undefined || !isEdge(other)) return undefined
+  if (!isNounLike(one) || !isNounLike(other)) return undefined
+  return { order: [modifier, start], end: modifier + 1, isEvent }
+}
+
+/** `the card was declined`: card decline; `exports keep failing`: export failure. */
+export function findFailure(reading: Reading, start: number): Rearranged | undefined {
+  const noun = reading.traits[start]
+  if (noun === undefined || !isNounLike(noun) || (!noun.isListed && !FAILING_GROUPS.has(noun.group))) return undefined
+  const before = reading.traits[start - 1]
+  // Of `exports to CSV fail` it is the export that fails.
+  if (before !== undefined && (isNounLike(before) || before.isModifier || before.isJoiner)) return undefined
+  let at = start + 1
+  while (at <= start + FAILURE_REACH && BEFORE_FAILURE.has(wordAt(reading, at))) at++
+  return isFailure(reading, at) ? { order: [start, at], end: at + 1, isEvent: true } : undefined
+}
+
+export function isFailure({ tokens }: Reading, at: number): boolean {
+  const token = tokens[at]
+  return token?.kind === 'word' && token.isEvent === true && FAILURES.has(token.text)
+}

@@ -1,0 +1,69 @@
+import { hashInTag, hashTerm } from './hash.ts'
+import type { Analysis } from './generate-tags.ts'
+import { traitsOf } from './lexicon.ts'
+import type { Delta, TermCounts } from './memory.ts'
+import { newMemory } from './memory.ts'
+import { keyOfTag } from './tag-key.ts'
+
+/**
+ * What a text adds to a memory: its terms, hashed, and the tags that people gave it (`undefined`: nobody was asked). It
+ * depends on nothing but these, so that the same delta can be taken out again.
+ */
+export function learn({ candidates, reading, tokens, strange }: Analysis, given?: readonly string[]): Delta {
+  const titles = new Map((given ?? []).map((tag) => [keyOfTag(tag, reading.lexicon), tag.trim().toLowerCase()]))
+  titles.delete('')
+  const judged = given === undefined ? 0 : 1
+  const delta: Delta = { ...newMemory(), texts: 1, judged, given: titles.size }
+  const toCounts = (key: string, seen: Seen): TermCounts => ({
+    texts: 1,
+    determined: seen.determined > 0 ? 1 : 0,
+    free: seen.free > 0 ? 1 : 0,
+    valued: seen.valued > 0 ? 1 : 0,
+    judged,
+    given: titles.has(key) ? 1 : 0,
+  })
+  for (const candidate of candidates.values()) {
+    if (delta.terms.size >= MAX_LEARNED_TERMS) break
+    const { key, hash, determined, free, opinionated, described, praised } = candidate
+    delta.terms.set(hash, toCounts(key, { determined, free, valued: opinionated + described + praised }))
+  }
+  for (const [key, isDetermined] of findStrangeKeys({ reading, tokens, strange })) {
+    delta.terms.set(hashTerm(key), toCounts(key, { determined: isDetermined ? 1 : 0, free: 1, valued: 0 }))
+  }
+  for (const key of titles.keys()) {
+    for (const stem of key.split(' '))
+      delta.terms.set(hashInTag(stem), toCounts(key, { determined: 0, free: 0, valued: 0 }))
+  }
+  for (const [key, title] of titles) delta.tags.set(key, new Map([[title, { people: 1, generated: 0 }]]))
+  return delta
+}
+
+/** A text of usual length has less than a hundred; a hostile one would fill the memory by itself. */
+export const MAX_LEARNED_TERMS = 1_000
+
+/** How often a term was seen in a text in these ways. */
+type Seen = { readonly determined: number; readonly free: number; readonly valued: number }
+
+/**
+ * Words that may be names, and whether one comes after a determiner. They count by themselves, so that a workspace's own
+ * words can be told from names later.
+ */
+function findStrangeKeys({ reading, tokens, strange }: Omit<Analysis, 'candidates'>): Map<string, boolean> {
+  const keys = new Map<string, boolean>()
+  for (const at of strange.places) {
+    const token = tokens[at]
+    if (token?.kind !== 'word' || keys.size >= MAX_LEARNED_TERMS) continue
+    const before = tokens[at - 1]
+    const isDetermined = before?.kind === 'word' && reading.lexicon.determiners.has(before.text)
+    const { stem } = traitsOf(reading.lexicon, token.text)
+    keys.set(stem, isDetermined || keys.get(stem) === true)
+  }
+  return keys
+}
+
+/** What the tags that the tagger gave to a text add. */
+export function learnGenerated({ reading }: Analysis, tags: readonly string[]): Delta {
+  const delta = newMemory()
+  for (const tag of tags) delta.tags.set(keyOfTag(tag, reading.lexicon), new Map([[tag, { people: 0, generated: 1 }]]))
+  return delta
+}

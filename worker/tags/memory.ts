@@ -1,0 +1,144 @@
+/** What a workspace's texts have told about one term. Counts of texts; they are no integers once they have decayed. */
+export type TermCounts = {
+  texts: number
+  /** Texts in which it comes after a determiner at least once. */
+  determined: number
+  /** Texts in which it stands by itself at least once, not inside a longer phrase. */
+  free: number
+  /** Texts in which something is said of it at least once: praise, blame, `is`. */
+  valued: number
+  /** Texts that people tagged, and those of them to which they gave this term. */
+  judged: number
+  given: number
+}
+
+/** A tag in use: how often people gave it, and how often the tagger did. */
+export type TagCounts = { people: number; generated: number }
+
+/**
+ * What a workspace's texts have taught, without the texts: hashed terms with counts, and the tags in use. The counts that
+ * one text adds depend on nothing but the text and its tags, so the same delta subtracts them again.
+ */
+export type Memory = {
+  texts: number
+  /** Texts that people tagged, and how many tags they gave to them. */
+  judged: number
+  given: number
+  readonly terms: Map<number, TermCounts>
+  readonly tags: Map<string, Map<string, TagCounts>>
+}
+
+/** What one text, or several, add to a memory; `tags` by the key of a tag, then by its written form. */
+export type Delta = Memory
+
+export const MAX_TERMS = 100_000
+export const MAX_TAGS_IN_USE = 5_000
+/** What a full memory is cut down to, so that cutting happens seldom. */
+const KEPT_SHARE = 0.75
+/** Less than this of a text is nothing: what decay leaves, and rounding. */
+const MIN_COUNT = 0.05
+
+export function newMemory(): Memory {
+  return { texts: 0, judged: 0, given: 0, terms: new Map(), tags: new Map() }
+}
+
+/**
+ * Adds a delta, or with `weight` -1 takes it out again; a share of a decayed text has the weight that is left of it.
+ * Changes the memory.
+ */
+export function apply(memory: Memory, delta: Delta, weight = 1): void {
+  memory.texts = atLeastZero(memory.texts + weight * delta.texts)
+  memory.judged = atLeastZero(memory.judged + weight * delta.judged)
+  memory.given = atLeastZero(memory.given + weight * delta.given)
+  for (const [hash, counts] of delta.terms) {
+    const known = memory.terms.get(hash)
+    const sum = addTerms(known, counts, weight)
+    if (sum.texts === 0) memory.terms.delete(hash)
+    else if (known === undefined) memory.terms.set(hash, sum)
+  }
+  for (const [key, titles] of delta.tags) applyTitles(memory, { key, titles, weight })
+  bound(memory)
+}
+
+function addTerms(known: TermCounts | undefined, added: TermCounts, weight: number): TermCounts {
+  const sum = known ?? { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
+  sum.texts = atLeastZero(sum.texts + weight * added.texts)
+  sum.determined = atLeastZero(sum.determined + weight * added.determined)
+  sum.free = atLeastZero(sum.free + weight * added.free)
+  sum.valued = atLeastZero(sum.valued + weight * added.valued)
+  sum.judged = atLeastZero(sum.judged + weight * added.judged)
+  sum.given = atLeastZero(sum.given + weight * added.given)
+  return sum
+}
+
+type Titles = { readonly key: string; readonly titles: ReadonlyMap<string, TagCounts>; readonly weight: number }
+
+function applyTitles(memory: Memory, { key, titles, weight }: Titles): void {
+  const known = memory.tags.get(key) ?? new Map<string, TagCounts>()
+  for (const [title, { people, generated }] of titles) {
+    const before = known.get(title)
+    const sum = {
+      people: atLeastZero((before?.people ?? 0) + weight * people),
+      generated: atLeastZero((before?.generated ?? 0) + weight * generated),
+    }
+    if (sum.people === 0 && sum.generated === 0) known.delete(title)
+    else known.set(title, sum)
+  }
+  if (known.size === 0) memory.tags.delete(key)
+  else memory.tags.set(key, known)
+}
+
+function atLeastZero(count: number): number {
+  return count < MIN_COUNT ? 0 : count
+}
+
+/** Lets what was learned before count for less: `decay(memory, 0.5)` halves every count and drops what is left of little. */
+export function decay(memory: Memory, factor: number): void {
+  memory.texts *= factor
+  memory.judged *= factor
+  memory.given *= factor
+  for (const [hash, counts] of memory.terms) {
+    if (addTerms(counts, counts, factor - 1).texts === 0) memory.terms.delete(hash)
+  }
+  for (const [key, titles] of memory.tags) {
+    memory.tags.delete(key)
+    applyTitles(memory, { key, titles, weight: factor })
+  }
+}
+
+/** Terms that few texts have go first; a tag goes when nothing else is left to go. */
+function bound(memory: Memory): void {
+  if (memory.terms.size > MAX_TERMS) {
+    keepMost(memory.terms, MAX_TERMS, ({ texts, given }) => texts + 100 * given)
+  }
+  if (memory.tags.size > MAX_TAGS_IN_USE) keepMost(memory.tags, MAX_TAGS_IN_USE, usesOf)
+}
+
+function usesOf(titles: ReadonlyMap<string, TagCounts>): number {
+  let uses = 0
+  for (const { people, generated } of titles.values()) uses += 100 * people + generated
+  return uses
+}
+
+function keepMost<Key extends string | number, Value>(
+  map: Map<Key, Value>,
+  max: number,
+  worth: (value: Value) => number,
+): void {
+  const ranked = [...map].sort(([one, a], [other, b]) => worth(b) - worth(a) || (one < other ? -1 : 1))
+  for (const [key] of ranked.slice(Math.floor(max * KEPT_SHARE))) map.delete(key)
+}
+
+/** How a tag is mostly written in the workspace: as people write it, else as the tagger did. */
+export function titleInUse(memory: Memory | undefined, key: string): string | undefined {
+  let best: string | undefined
+  let bestUses = 0
+  for (const [title, { people, generated }] of memory?.tags.get(key) ?? []) {
+    const uses = 1_000_000 * people + generated
+    if (uses > bestUses || (uses === bestUses && best !== undefined && title < best)) {
+      best = title
+      bestUses = uses
+    }
+  }
+  return best
+}

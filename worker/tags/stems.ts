@@ -1,0 +1,49 @@
+import { stemmer as arabic } from '@orama/stemmers/arabic'
+import { stemmer as dutch } from '@orama/stemmers/dutch'
+import { stemmer as english } from '@orama/stemmers/english'
+import { stemmer as french } from '@orama/stemmers/french'
+import { stemmer as german } from '@orama/stemmers/german'
+import { stemmer as italian } from '@orama/stemmers/italian'
+import { stemmer as portuguese } from '@orama/stemmers/portuguese'
+import { stemmer as russian } from '@orama/stemmers/russian'
+import { stemmer as spanish } from '@orama/stemmers/spanish'
+import { stemmer as turkish } from '@orama/stemmers/turkish'
+
+const STEMMERS: Readonly<Record<string, (word: string) => string>> = {
+  ar: arabic,
+  de: german,
+  en: english,
+  es: spanish,
+  fr: french,
+  it: italian,
+  nl: dutch,
+  pl: polish,
+  pt: portuguese,
+  ru: russian,
+  tr: turkish,
+}
+/** Enough for the words of a language that come back; a full memo starts afresh. */
+const MAX_MEMO_WORDS = 20_000
+
+const memos = new Map<string, Map<string, string>>()
+
+/** What the forms of a word have in common: exports and exported, facture and factures. */
+export function stem(word: string, language: string): string {
+  let memo = memos.get(language)
+  if (memo === undefined) memos.set(language, (memo = new Map<string, string>()))
+  const known = memo.get(word)
+  if (known !== undefined) return known
+  if (memo.size >= MAX_MEMO_WORDS) memo.clear()
+  const found = (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')
+  memo.set(word, found)
+  return found
+}
+
+/** Polish has no published stemmer among ours; the endings of nouns and adjectives bring most forms together. */
+function polish(word: string): string {
+  if (word.length < 5) return word
+  const ending = /(?:owych|owymi|owego|owemu|ami|ach|ych|ymi|ego|emu|iem|owi|ów|om|em|ie|ej|ią|ę|ą|y|i|a|e|o|u)$/.exec(
+    word,
+  )
+  return ending && word.length - ending[0].length >= 3 ? word.slice(0, ending.index) : word
+}

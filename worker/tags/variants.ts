@@ -1,0 +1,36 @@
+import variants from './data/en-variants.json' with { type: 'json' }
+import type { Lexicon } from './lexicon.ts'
+import type { Token } from './tokens.ts'
+
+/** What a word, or two words, are written as in a tag; `isEvent` when it was a verb: logging in, login. */
+type Variant = { readonly to: string; readonly isEvent: boolean }
+
+const VARIANTS = new Map<string, Variant>([
+  ...Object.entries(variants.spellings).map(([from, to]): [string, Variant] => [from, { to, isEvent: false }]),
+  ...Object.entries(variants.events).map(([from, to]): [string, Variant] => [from, { to, isEvent: true }]),
+])
+const FIRST_OF_TWO = new Set(
+  [...VARIANTS.keys()].filter((from) => from.includes(' ')).map((from) => from.split(' ')[0]),
+)
+
+/** One spelling for what people spell in several ways, and the noun for verbs that name an event. English only. */
+export function unifyVariants(tokens: readonly Token[], lexicon: Lexicon): readonly Token[] {
+  if (lexicon.language !== 'en') return tokens
+  const unified: Token[] = []
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at] as Token
+    if (token.kind !== 'word') {
+      unified.push(token)
+      continue
+    }
+    const next = tokens[at + 1]
+    const pair =
+      next?.kind === 'word' && FIRST_OF_TWO.has(token.text) ? VARIANTS.get(`${token.text} ${next.text}`) : undefined
+    const variant = pair ?? VARIANTS.get(token.text)
+    if (pair !== undefined) at++
+    unified.push(
+      variant === undefined ? token : { ...token, text: variant.to, ...(variant.isEvent ? { isEvent: true } : {}) },
+    )
+  }
+  return unified
+}

@@ -1,0 +1,40 @@
+import { ENGLISH_ADJECTIVES, ENGLISH_VERBS, GROUP_OF } from './english-words.ts'
+
+const MIN_UNLISTED_CHARACTERS = 3
+const MAX_UNLISTED_CHARACTERS = 24
+
+/** Endings of adverbs, participles and inflected verbs. */
+const NOT_NOUN: Readonly<Record<string, RegExp>> = {
+  es: /(?:mente|ando|iendo|ados?|idos?|amos|imos|aron|ieron|aba|aban|ísim[oa]s?|ó|[aei]r|[aei]rse)$/,
+  fr: /(?:amment|emment|ement|iment|ait|aient|ez|ons|antes?|ées?|és|eux|euses?|ables?)$/,
+  pt: /(?:mente|ando|endo|indo|ados?|idos?|amos|emos|aram|eram|íssim[oa]s?|ou|[aei]r)$/,
+  it: /(?:mente|ando|endo|iamo|avano|evano|at[oaie]|ut[oaie]|issim[oaie]|ò|[aei]re|[aei]rsi)$/,
+  de: /(?:lich|lichen|liche|ig|ige|igen|isch|ische|ischen|bar|haft|los|sam)$/,
+  nl: /(?:lijk|lijke|ig|ige|isch|ische|baar|bare|loos|loze|zaam)$/,
+  ru: /(?:ый|ий|ой|ая|яя|ое|ее|ые|ие|ого|его|ому|ему|ым|им|ых|их|ую|юю|ть|ться|тся|л|ла|ло|ли|лся|лась|лись|ет|ют|ит|ят|ем|им|ешь|ишь|но)$/,
+  pl: /(?:ny|na|ne|ego|emu|ych|ymi|ąc|ować|ać|ić|yć|łem|łam|ał|ała|ali|ało|nie|wie)$/,
+  tr: /(?:yor|yorum|yoruz|mak|mek|dım|dim|dum|düm|tım|tim|dık|dik|mış|miş|acak|ecek|malı|meli|lar mı|yd[ıiuü])$/,
+}
+const SENSELESS = /^[^aeiouyàáâãäåæèéêëìíîïòóôõöùúûüąęóıаеёиоуыэюяіїє]+$|(.)\1\1/
+
+/** No word at all, as far as one can see: too short, too long, without a vowel, a letter three times. */
+export function isSenseless(language: string, word: string): boolean {
+  if (word.length > MAX_UNLISTED_CHARACTERS) return true
+  if (language === 'ar' || language === 'segmented') return word.length < 2
+  return word.length < MIN_UNLISTED_CHARACTERS || SENSELESS.test(word)
+}
+
+export function isEnglishAdjective(word: string): boolean {
+  return ENGLISH_ADJECTIVES.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
+}
+
+/** A verb, an adjective or an adverb, by its ending or, in English, by what is known of its root. */
+export function isNoNoun(language: string, word: string): boolean {
+  if (language !== 'en') return NOT_NOUN[language]?.test(word) === true
+  if (ENGLISH_VERBS.has(word)) return true
+  const ending = /(?:ing|ed|es|s)$/.exec(word)
+  if (!ending) return false
+  const root = word.slice(0, ending.index)
+  const isKnown = (form: string): boolean => ENGLISH_VERBS.has(form) || (ending[0].length > 1 && GROUP_OF.has(form))
+  return isKnown(root) || isKnown(`${root}e`) || (/(.)\1$/.test(root) && isKnown(root.slice(0, -1)))
+}
