@@ -201,6 +201,7 @@ begin
         ), '[]')
         from jsonb_array_elements(part -> 'claims') as c, lateral (select (c ->> 'number')::bigint) as s (n)
         where n <> all (refused) and not ended_after(ws, (c ->> 'target_id')::uuid, n)
+          and not ended_after(ws, (c ->> 'key_id')::uuid, n)
       )
     ) else '{}' end
     || case when part ? 'feedback' then jsonb_build_object('feedback', (
