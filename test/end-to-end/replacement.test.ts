@@ -144,6 +144,24 @@ describe('submitting the same record again', () => {
       assert.deepEqual([await messagesOf(one), await messagesOf(other)], [{ same: 'one' }, { same: 'other' }])
     })
 
+    it('keeps a message that is older than itself, with its own time, also when it comes with a later submission', async () => {
+      const id = next()
+      const older = '2001-02-03T04:05:06.000Z'
+      await submit({ id, messages: [message('1')] })
+      await submit({ id, messages: [message('0', { createdAt: older })] })
+      const rows = await service.sql<{ id: string; at: Date; since: Date }[]>`
+        select m.external_id as id, m.created_at as at, v.created_at as since from message as m
+        join conversation as v on v.id = m.conversation_id where v.external_id = ${id} order by m.external_id`
+      assert.deepEqual(
+        rows.map((row) => [row.id, row.at.toISOString()]),
+        [
+          ['0', older],
+          ['1', new Date(CREATED_AT).toISOString()],
+        ],
+      )
+      assert.equal(rows[0]!.since.toISOString(), new Date(CREATED_AT).toISOString())
+    })
+
     it('takes the later one of doubles within one submission', async () => {
       const id = next()
       const contact = { id: `c-${id}`, properties: { $name: 'Earlier', plan: 'gold' } }
