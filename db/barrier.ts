@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis'
 import { admissionKeys } from './admission-keys.ts'
 
-/** Numbers of a workspace's undecided purges, and of what is outstanding, ascending; of more than are read only the lowest. */
-export type Barrier = { purges: readonly number[]; outstanding: readonly number[] }
+/** A workspace's undecided purges, and what is outstanding, by number, ascending; of more than are read only the lowest. */
+export type Barrier = { purges: readonly number[]; outstanding: readonly Outstanding[] }
+type Outstanding = { number: number; submissionId: string }
 export type ReadBarrier = (workspaceId: string) => Promise<Barrier>
 
 /** More than workers hold at once. */
@@ -13,34 +14,45 @@ export const barrierIn =
   (redis: Redis, prefix: string): ReadBarrier =>
   async (workspaceId) => {
     const name = admissionKeys(prefix, workspaceId)
-    const purges = scores(await redis.zrange(name.purges, '0', String(OUTSTANDING_READ - 1), 'WITHSCORES'))
-    if (purges.length === 0) return { purges, outstanding: [] }
-    return {
-      purges,
-      outstanding: scores(await redis.zrange(name.outstanding, '0', String(OUTSTANDING_READ - 1), 'WITHSCORES')),
-    }
+    const lowest = async (key: string): Promise<Outstanding[]> =>
+      inPairs(await redis.zrange(key, '0', String(OUTSTANDING_READ - 1), 'WITHSCORES'))
+    const purges = (await lowest(name.purges)).map(({ number }) => number)
+    return { purges, outstanding: purges.length === 0 ? [] : await lowest(name.outstanding) }
   }
 
-const scores = (membersAndScores: readonly string[]): number[] =>
-  membersAndScores.filter((_, index) => index % 2 === 1).map(Number)
+const inPairs = (membersAndScores: readonly string[]): Outstanding[] => {
+  const pairs: Outstanding[] = []
+  for (let index = 0; index < membersAndScores.length; index += 2) {
+    pairs.push({ submissionId: membersAndScores[index]!, number: Number(membersAndScores[index + 1]) })
+  }
+  return pairs
+}
+
+/** `ready`: numbers, ascending; `missing`: submissions that are waited for and that somebody else has, lowest first. */
+export type Readiness = { ready: number[]; missing: string[] }
 
 /**
  * Which of the numbers that somebody has in hand may be stored by one statement now: a purge is decided when all that was
- * accepted before it is stored, and what was accepted after it is stored when it is decided. Ascending.
+ * accepted before it is stored, and what was accepted after it is stored when it is decided.
  */
 export const readyNow = (
   inHand: readonly { number: number; isPurge: boolean }[],
   { purges, outstanding }: Barrier,
-): number[] => {
+): Readiness => {
   const numbers = new Set(inHand.map(({ number }) => number))
   const gap =
-    outstanding.find((number) => !numbers.has(number)) ??
-    (outstanding.length < OUTSTANDING_READ ? Infinity : outstanding.at(-1)!)
+    outstanding.find(({ number }) => !numbers.has(number))?.number ??
+    (outstanding.length < OUTSTANDING_READ ? Infinity : outstanding.at(-1)!.number)
   const firstUndecidable =
     purges.find((number) => number >= gap || !numbers.has(number)) ??
     (purges.length < OUTSTANDING_READ ? Infinity : purges.at(-1)! + 1)
-  return inHand
-    .filter(({ number, isPurge }) => number < firstUndecidable && (!isPurge || number < gap))
-    .map(({ number }) => number)
-    .toSorted((a, b) => a - b)
+  return {
+    ready: inHand
+      .filter(({ number, isPurge }) => number < firstUndecidable && (!isPurge || number < gap))
+      .map(({ number }) => number)
+      .toSorted((a, b) => a - b),
+    missing: outstanding
+      .filter(({ number }) => number <= firstUndecidable && !numbers.has(number))
+      .map(({ submissionId }) => submissionId),
+  }
 }

@@ -61,6 +61,42 @@ export const forgetBodies = async (redis: Redis, queues: JobQueues, settled: rea
   )
 }
 
+// KEYS the list of waiting jobs, taken from its end. ARGV how many of them count as its front, then jobs, first ones first.
+const TO_THE_FRONT = `
+local moved = 0
+for i = #ARGV, 2, -1 do
+  if not redis.call('LPOS', KEYS[1], ARGV[i], 'RANK', -1, 'MAXLEN', ARGV[1])
+    and redis.call('LREM', KEYS[1], -1, ARGV[i]) == 1 then
+    redis.call('RPUSH', KEYS[1], ARGV[i])
+    moved = moved + 1
+  end
+end
+return moved
+`
+
+const FRONT = 1_000
+
+/**
+ * Puts those of the submissions that wait far back in a queue first in it: one that is tried again has lost its place. Returns
+ * how many were moved in each queue.
+ */
+export const bringForward = async (
+  redis: Redis,
+  queues: JobQueues,
+  submissionIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  if (submissionIds.length === 0) return new Map()
+  const names = [...new Set(Object.values(QUEUE_OF))]
+  return new Map(
+    await Promise.all(
+      names.map(async (name): Promise<[string, number]> => {
+        const moved = await redis.eval(TO_THE_FRONT, 1, queues[name].toKey('wait'), FRONT, ...submissionIds)
+        return [name, Number(moved)]
+      }),
+    ),
+  )
+}
+
 type Settleable = Pick<SubmissionJob, 'version' | 'operation' | 'workspaceId' | 'submissionId' | 'number'>
 
 export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<void> => {

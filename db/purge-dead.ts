@@ -21,6 +21,7 @@ export const purgeDead = async (sql: Sql, hashKey: HashKey, decided: Decided): P
     join submission as s on s.workspace_id = d.workspace_id and s.id = d.id
     where d.workspace_id = ${workspaceId} and s.acceptance_number < ${number}
       and d.keys && ${[...decided.keys, ...decided.contactIds]}::uuid[]`
+  if (dead.length === 0) return
   const realm = { hashKey, workspaceId }
   const others = await groupsOfOthers(sql, workspaceId, decided.keys)
   for (const { id, job } of dead) {

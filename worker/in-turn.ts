@@ -1,7 +1,7 @@
 import { type Barrier, readyNow } from '../db/barrier.ts'
 
 /** Something to store, in its place among the submissions of its workspace. */
-export type Placed = { workspaceId: string; number: number; isPurge: boolean }
+export type Placed = { workspaceId: string; number: number; isPurge: boolean; queue: string }
 
 type Bounds = {
   /** Items that one statement stores at most, and how long a lone one waits for company. */
@@ -9,13 +9,17 @@ type Bounds = {
   waitMs: number
   /** Statements at the same time. */
   parallel: number
-  /** Items that have to wait for a purge are looked at again after this time, and given back after that. */
+  /** Items that have to wait for a purge are looked at again after this time. */
   lookAgainAfterMs: number
-  giveBackAfterMs: number
+  /** When nothing could be stored for so long, what is waited for is brought forward, at most so many at once. */
+  stuckAfterMs: number
+  exchanged: number
 }
 
 type InTurn<Item, Out> = {
   readBarrier: (workspaceId: string) => Promise<Barrier>
+  /** Puts submissions that wait far back first in their queue; returns how many, by queue. */
+  bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   store: (items: readonly Item[]) => Promise<readonly Out[]>
   isPermanent: (error: unknown) => boolean
   now: () => number
@@ -24,27 +28,30 @@ type InTurn<Item, Out> = {
 
 type Waiting<Item, Out> = {
   item: Item
-  since: number
   resolve: (result: Out | 'given-back') => void
   reject: (reason: unknown) => void
 }
 
 /**
  * Collects items that are handed in one by one and stores them together, lowest number first; each caller gets its own
- * result. What waits for a purge is kept back until the purge is decided, or given back after a while, so that those whom the
- * purge waits for find room. When a batch fails for a reason that trying again cannot mend, its items are stored one by one up
+ * result. What waits for a purge is kept back until the purge is decided. A job that was tried again has lost its place: when
+ * nothing moves because a purge waits for such a one, it is brought forward, and the latest are given back to make room. When a batch fails for a reason that trying again cannot mend, its items are stored one by one up
  * to the next purge, so that a bad one fails alone.
  */
 export const inTurn = <Item extends Placed, Out>({
   readBarrier,
+  bringForward,
   store,
   isPermanent,
   now,
   bounds,
 }: InTurn<Item, Out>): ((item: Item) => Promise<Out | 'given-back'>) => {
-  let waiting: Waiting<Item, Out>[] = []
+  type Held = Waiting<Item, Out>
+  const byNumber = (a: Held, b: Held): number => a.item.number - b.item.number
+  let waiting: Held[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
   let running = 0
+  let movedAt = now()
 
   const schedule = (afterMs: number): void => {
     timer ??= setTimeout(() => {
@@ -58,14 +65,19 @@ export const inTurn = <Item extends Placed, Out>({
     running++
     const inHand = waiting
     waiting = []
-    let batch: Waiting<Item, Out>[] = []
+    let batch: Held[] = []
     try {
-      const ready = await takeReady(inHand)
+      const { ready, missing } = await look(inHand)
       const isReady = new Set(ready)
-      keep(inHand.filter((one) => !isReady.has(one)))
+      const held = inHand.filter((one) => !isReady.has(one))
+      if (ready.length > 0) movedAt = now()
+      waiting.push(...(running === 1 && now() - movedAt > bounds.stuckAfterMs ? await exchange(held, missing) : held))
       batch = ready.slice(0, bounds.items)
       waiting.push(...ready.slice(bounds.items))
-      if (batch.length > 0) await settle(batch)
+      if (batch.length > 0) {
+        await settle(batch)
+        movedAt = now()
+      }
     } catch (error) {
       for (const { reject } of batch.length > 0 ? batch : inHand) reject(error)
     } finally {
@@ -75,31 +87,39 @@ export const inTurn = <Item extends Placed, Out>({
   }
 
   /** Lowest number first; numbers are times, so workspaces get their turns fairly. */
-  const takeReady = async (inHand: readonly Waiting<Item, Out>[]): Promise<Waiting<Item, Out>[]> => {
+  const look = async (inHand: readonly Held[]): Promise<{ ready: Held[]; missing: string[] }> => {
     const groups = [...Map.groupBy(inHand, ({ item }) => item.workspaceId)]
-    const ready = await Promise.all(
+    const looks = await Promise.all(
       groups.map(async ([workspaceId, own]) => {
-        const numbers = new Set(
-          readyNow(
-            own.map(({ item }) => item),
-            await readBarrier(workspaceId),
-          ),
+        const barrier = await readBarrier(workspaceId)
+        const { ready, missing } = readyNow(
+          own.map(({ item }) => item),
+          barrier,
         )
+        const numbers = new Set(ready)
         // One that is delivered twice at once is stored once at a time.
-        return own.filter(({ item }) => numbers.delete(item.number))
+        return { ready: own.filter(({ item }) => numbers.delete(item.number)), missing }
       }),
     )
-    return ready.flat().toSorted((a, b) => a.item.number - b.item.number)
-  }
-
-  const keep = (kept: readonly Waiting<Item, Out>[]): void => {
-    for (const one of kept) {
-      if (now() - one.since > bounds.giveBackAfterMs) one.resolve('given-back')
-      else waiting.push(one)
+    return {
+      ready: looks.flatMap(({ ready }) => ready).toSorted(byNumber),
+      missing: looks.flatMap(({ missing }) => missing.slice(0, bounds.exchanged)),
     }
   }
 
-  const settle = async (batch: readonly Waiting<Item, Out>[]): Promise<void> => {
+  /** Returns what is kept. */
+  const exchange = async (held: readonly Held[], missing: readonly string[]): Promise<Held[]> => {
+    movedAt = now()
+    const moved = await bringForward(missing)
+    const latest = [...Map.groupBy(held, ({ item }) => item.queue)].flatMap(([queue, own]) =>
+      own.toSorted(byNumber).slice(own.length - Math.min(moved.get(queue) ?? 0, own.length)),
+    )
+    for (const { resolve } of latest) resolve('given-back')
+    const isGivenBack = new Set(latest)
+    return held.filter((one) => !isGivenBack.has(one))
+  }
+
+  const settle = async (batch: readonly Held[]): Promise<void> => {
     try {
       const results = await store(batch.map(({ item }) => item))
       batch.forEach(({ resolve }, index) => resolve(results[index]!))
@@ -117,7 +137,8 @@ export const inTurn = <Item extends Placed, Out>({
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, since: now(), resolve, reject })
+      if (waiting.length === 0 && running === 0) movedAt = now()
+      waiting.push({ item, resolve, reject })
       if (waiting.length >= bounds.items) void round()
       else schedule(bounds.waitMs)
     })

@@ -4,7 +4,7 @@ import { barrierIn } from '../db/barrier.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { describeFault } from '../db/fault.ts'
-import { closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
+import { bringForward, closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
 import { connectToWork } from '../db/redis.ts'
 import { settlementIn } from '../db/settlement.ts'
 import { readWorkerConfig } from './config.ts'
@@ -34,6 +34,7 @@ const processors = createProcessors({
   hashKey,
   settlement: settlementIn(redis, config.REDIS_PREFIX),
   readBarrier: barrierIn(redis, config.REDIS_PREFIX),
+  bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
   enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
   forgetBodies: (settled) => forgetBodies(redis, queues, settled),
   finishPurge: (purge, at) => finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey }, purge, at),
@@ -47,8 +48,8 @@ const CONCURRENCY: Readonly<Record<QueueName, number>> = {
   accounts: config.WORKER_CONCURRENCY,
   conversations: 10,
   tagging: 2,
-  // Many wait for their place at once; a step that removes records is short.
-  purges: 50,
+  // Many wait for their place at once.
+  purges: 200,
 }
 
 const metrics = createWorkerMetrics()

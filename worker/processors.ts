@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import type { ReadBarrier } from '../db/barrier.ts'
 import {
   type JobOf,
+  QUEUE_OF,
   settledJob,
   type SubmissionJob,
   submissionJob,
@@ -31,6 +32,7 @@ export type WorkerDependencies = {
   hashKey: HashKey
   settlement: Settlement
   readBarrier: ReadBarrier
+  bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
   forgetBodies: (settled: readonly SubmissionJob[]) => Promise<void>
   finishPurge: (
@@ -42,7 +44,7 @@ export type WorkerDependencies = {
   stop: AbortSignal
 }
 
-const BOUNDS = { items: 500, waitMs: 5, parallel: 2, lookAgainAfterMs: 20, giveBackAfterMs: 1_000 }
+const BOUNDS = { items: 500, waitMs: 5, parallel: 2, lookAgainAfterMs: 20, stuckAfterMs: 1_000, exchanged: 20 }
 const GIVEN_BACK_FOR_MS = 250
 
 /** What is done with the jobs of each queue. */
@@ -68,6 +70,7 @@ type Item = {
   workspaceId: string
   number: number
   isPurge: boolean
+  queue: QueueName
   rows: Rows | PurgeRows
   submission: SubmissionJob
   settled: Settled
@@ -79,6 +82,7 @@ const itemOf = ({ hashKey }: WorkerDependencies, submission: SubmissionJob, rows
   workspaceId: submission.workspaceId,
   number: submission.number,
   isPurge: 'purge' in rows,
+  queue: QUEUE_OF[submission.operation],
   rows,
   submission,
   settled: settledBy(hashKey, submission),
@@ -91,9 +95,10 @@ const settledBy = (hashKey: HashKey, submission: SubmissionJob): Settled => {
 
 /** Stores submissions of all queues together and decides purges among them, in batches; each is answered on its own. */
 const storing = (dependencies: WorkerDependencies): StoreInTurn => {
-  const { sql, settlement, readBarrier, enqueueTagging, forgetBodies, stop } = dependencies
+  const { sql, settlement, readBarrier, bringForward, enqueueTagging, forgetBodies, stop } = dependencies
   return inTurn({
     readBarrier,
+    bringForward,
     store: async (batch: readonly Item[]): Promise<Stored[]> => {
       const rows = batch.map((item) => item.rows)
       const settled = await whenAvailable(() => store(sql, rows), stop)
