@@ -44,7 +44,9 @@ export type WorkerDependencies = {
   stop: AbortSignal
 }
 
-const BOUNDS = { items: 500, waitMs: 5, parallel: 2, lookAgainAfterMs: 20, stuckAfterMs: 1_000, exchanged: 20 }
+// One statement at a time: while it runs, the next batch gathers. With two, batches became ever smaller, as each was taken when
+// the other had just made room.
+const BOUNDS = { items: 500, waitMs: 5, parallel: 1, lookAgainAfterMs: 20, stuckAfterMs: 1_000, exchanged: 20 }
 const GIVEN_BACK_FOR_MS = 250
 
 /** What is done with the jobs of each queue. */

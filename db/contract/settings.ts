@@ -60,7 +60,7 @@ export const SETTINGS = {
   BOOTSTRAP_ADMIN_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
   WORKER_PORT: setting(v.optional(port, '3001'), 'a port from 1 to 65535, or 0 for any free one'),
   WORKER_HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
-  WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '500'), 'a whole number from 1 to 10000'),
+  WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '1000'), 'a whole number from 1 to 10000'),
   SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
   RECEIPT_DAYS: setting(v.optional(wholeNumber(1, 36_500), '90'), 'days from 1 to 36500'),
   LOG_LEVEL: setting(

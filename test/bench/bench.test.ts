@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { v7 as newId } from 'uuid'
+import * as v from 'valibot'
+import { feedbackRecord } from '../../db/contract/feedback-record.ts'
+import { JOB_VERSION, type SubmissionJob } from '../../db/contract/job.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { store } from '../../db/store.ts'
+import { hashKey, toRows } from '../support/deliveries.ts'
+import { freshSchema } from '../support/schema.ts'
+import { readBenchConfig } from './bench-config.ts'
+import { feedbackBody } from './bodies.ts'
+import { fillTables } from './fill-tables.ts'
+import { judgeLines } from './lines.ts'
+import { createMeasures, type Measure, UNITS } from './measures.ts'
+import { percentile, summarise } from './statistics.ts'
+import { usageOf } from './usage.ts'
+
+const TINY = {
+  BENCH_ROUNDS: '1',
+  BENCH_SECONDS: '0.1',
+  BENCH_CONNECTIONS: '4',
+  BENCH_DRAINED: '40',
+  BENCH_STORED: '400',
+  BENCH_CONTACTS: '40',
+  BENCH_BACKLOG: '40',
+  BENCH_PURGED: '50',
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const directory = mkdtempSync(join(tmpdir(), 'bench-test-'))
+after(() => rmSync(directory, { recursive: true, force: true }))
+
+type Results = {
+  lines: { what: string; figure: { median: number }; beside?: { median: number } }[]
+  measures: { measure: Measure; rounds: number[] }[]
+}
+
+const runTiny = async (): Promise<{ printed: string; results: Results }> => {
+  const output = join(directory, 'results.json')
+  const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
+  const child = spawn(process.execPath, [...runtime, 'test/bench/bench.ts'], {
+    cwd: root,
+    env: { ...process.env, ...TINY, BENCH_OUTPUT: output },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+  await once(child, 'close')
+  assert.equal(child.exitCode, 0, said)
+  return { printed, results: JSON.parse(readFileSync(output, 'utf8')) as Results }
+}
+
+describe('the benchmark', () => {
+  it('takes every figure, judges every line, and prints them', async () => {
+    const { printed, results } = await runTiny()
+    assert.deepEqual(results.measures.map(({ measure }) => measure).toSorted(), Object.keys(UNITS).toSorted())
+    for (const { measure, rounds } of results.measures) {
+      assert.ok(rounds.length === 1 && Number.isFinite(rounds[0]), `${measure}: ${rounds.join(' ')}`)
+    }
+    assert.ok(results.lines.length >= 20)
+    for (const { what } of results.lines) assert.ok(printed.includes(what), what)
+  })
+
+  it('says what is wrong with a size', () => {
+    assert.throws(() => readBenchConfig({ BENCH_ROUNDS: 'three' }), /BENCH_ROUNDS must be a whole number/)
+    assert.throws(() => readBenchConfig({ BENCH_SECONDS: '0' }), /BENCH_SECONDS must be seconds/)
+    assert.throws(() => readBenchConfig({ BENCH_STORED: '10', BENCH_PURGED: '10' }), /BENCH_STORED must be more/)
+  })
+})
+
+describe('what is stored beforehand', () => {
+  it('is what submissions of the same people would have come to', async () => {
+    const { sql, drop } = await freshSchema(1)
+    try {
+      const [workspace] = await sql<{ id: string }[]>`select id from workspace`
+      const workspaceId = workspace!.id
+      await fillTables(
+        { sql, workspaceId, hashKey },
+        { feedback: 90, contacts: 20, heavy: { contacts: 2, feedback: 9 } },
+      )
+      const former = await contentOf(sql)
+      assert.deepEqual(former, { feedback: 90, contacts: 20, accounts: 2, claims: 90, keys: 24, applied: 90 })
+      await store(
+        sql,
+        Array.from({ length: 20 }, (_, index) => toRows(feedbackJob(workspaceId, index))),
+      )
+      assert.deepEqual(await contentOf(sql), { ...former, feedback: 110, claims: 110, applied: 110 })
+      const strangers =
+        await sql`select from feedback as f where not exists (select from contact where id = f.contact_id)`
+      assert.equal(strangers.count, 0)
+    } finally {
+      await drop()
+    }
+  })
+})
+
+const feedbackJob = (workspaceId: string, index: number): SubmissionJob => ({
+  version: JOB_VERSION,
+  operation: 'create_feedback',
+  workspaceId,
+  submissionId: newId(),
+  number: Date.now() * 1_000 + index,
+  body: v.parse(feedbackRecord, feedbackBody(index, { people: 20 })),
+})
+
+const contentOf = async (sql: Sql) => {
+  const [row] = await sql`
+    select (select count(*)::int from feedback) as feedback, (select count(*)::int from contact) as contacts,
+      (select count(*)::int from account) as accounts, (select count(*)::int from identity_claim) as claims,
+      (select count(*)::int from identity_key) as keys, (select sum(submissions)::int from ledger) as applied`
+  return { ...row }
+}
+
+describe('a line of the table', () => {
+  const verdictOf = (drained: readonly number[], idle: readonly number[]): string | undefined => {
+    const measures = createMeasures(() => {})
+    for (const value of drained) measures.add('feedback drained', value)
+    for (const value of idle) measures.add('do-nothing worker, drained', value)
+    const lines = judgeLines(readBenchConfig({}), measures)
+    return lines.find(({ besides }) => besides === 'do-nothing worker, drained')?.verdict
+  }
+
+  it('is judged by the median of the ratios of its rounds', () => {
+    assert.equal(verdictOf([90, 10, 900], [100, 100, 1_000]), 'aim reached')
+    assert.equal(verdictOf([70, 10, 700], [100, 100, 1_000]), 'enough')
+    assert.equal(verdictOf([50, 90, 500], [100, 100, 1_000]), 'falls short')
+  })
+
+  it('is only stated when there is nothing beside it', () => {
+    assert.equal(verdictOf([90], []), 'stated')
+  })
+
+  it('has the median and the spread of several rounds', () => {
+    assert.deepEqual(summarise([3, 1, 2]), { median: 2, least: 1, most: 3 })
+    assert.deepEqual(summarise([4, 1]), { median: 2.5, least: 1, most: 4 })
+    assert.throws(() => summarise([]))
+  })
+})
+
+describe('what the figures are taken with', () => {
+  it('has percentiles of sorted values', () => {
+    const values = Array.from({ length: 100 }, (_, index) => index)
+    assert.equal(percentile(values, 0.5), 50)
+    assert.equal(percentile(values, 0.99), 99)
+    assert.equal(percentile([7], 0.99), 7)
+    assert.equal(percentile([], 0.99), 0)
+  })
+
+  it('sees processor time and memory of a process and of its children', () => {
+    const { own } = usageOf({ own: process.pid })
+    assert.ok(own.cpuSeconds > 0 && own.memoryBytes > 1_000_000, JSON.stringify(own))
+  })
+
+  it('has feedback of about 350 bytes, each another', () => {
+    const bodies = Array.from({ length: 100 }, (_, index) => feedbackBody(index, { people: 100_000 }))
+    const lengths = bodies.map((body) => JSON.stringify(body).length)
+    assert.ok(
+      Math.min(...lengths) > 320 && Math.max(...lengths) < 380,
+      `${Math.min(...lengths)}–${Math.max(...lengths)}`,
+    )
+    assert.equal(new Set(bodies.map(({ sourceId }) => sourceId)).size, bodies.length)
+    assert.equal(new Set(bodies.map(({ contact }) => contact.email)).size, bodies.length)
+  })
+})

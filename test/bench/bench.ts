@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { startPostgres } from '../../db/embedded/postgres-server.ts'
+import { startRedis } from '../../db/embedded/redis-server.ts'
+import { readBenchConfig } from './bench-config.ts'
+import { judgeLines } from './lines.ts'
+import { describeLines, describeProcessorTime } from './report.ts'
+import { runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
+
+/** A backlog of a million submissions fits; the service refuses new ones from 80 % on. */
+const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
+
+const say = (line: string): void => console.error(line)
+const startedAt = new Date()
+const running = new AsyncDisposableStack()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
+}
+process.exit(await main(process.argv.slice(2)))
+
+/** All sections, or those that are named. */
+async function main(words: readonly string[]): Promise<number> {
+  const unknown = words.filter((word) => !(word in SECTIONS))
+  if (unknown.length > 0) {
+    say(`There is no section ${unknown.join(' or ')}: ${Object.keys(SECTIONS).join(', ')}`)
+    return 1
+  }
+  const config = readBenchConfig(process.env)
+  const sections = (Object.keys(SECTIONS) as SectionName[]).filter((name) => words.length === 0 || words.includes(name))
+  try {
+    const { postgres, redis } = await startServers()
+    const measures = await runBench({ postgres, redis }, { config, sections, say })
+    const lines = judgeLines(config, measures)
+    const tookSeconds = Math.round((Date.now() - startedAt.getTime()) / 1_000)
+    const machine = { platform: process.platform, processors: cpus().length, model: cpus()[0]?.model ?? '' }
+    const results = { startedAt, tookSeconds, machine, config, lines, measures: measures.summaries() }
+    writeFileSync(config.output, `${JSON.stringify(results, undefined, 2)}\n`)
+    console.log(['', describeLines(config, lines), '', describeProcessorTime(measures)].join('\n'))
+    console.log(`Took ${tookSeconds} s on ${machine.processors} processors. All figures are in ${config.output}.`)
+  } finally {
+    await running.disposeAsync()
+  }
+  return 0
+}
+
+async function startServers(): Promise<Servers> {
+  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-bench-'))
+  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  const postgres = await startPostgres({ dataDir: join(directory, 'postgres'), log: say })
+  running.defer(postgres.stop)
+  const redis = await startRedis({ dataDir: join(directory, 'redis'), maxMemoryBytes: REDIS_MEMORY_BYTES, log: say })
+  running.defer(redis.stop)
+  return { postgres, redis }
+}

@@ -1,0 +1,49 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Queue } from 'bullmq'
+
+const LOOK_EVERY_MS = 10
+/** Jobs that make no progress for so long are stuck. */
+const STANDSTILL_MS = 60_000
+const MS_PER_SECOND = 1_000
+
+/**
+ * Lets the workers of a paused queue have `jobs` of its jobs, or as many as they finish in `mostSeconds`, and returns how many
+ * that were and how many a second. The queue is paused again afterwards, and nothing is at work.
+ */
+export async function drainFor(
+  queue: Queue,
+  { jobs, mostSeconds }: { jobs: number; mostSeconds: number },
+): Promise<{ finished: number; perSecond: number }> {
+  const before = await unfinished(queue)
+  const startedAt = performance.now()
+  await queue.resume()
+  const left = await untilAtMost(queue, before - jobs, mostSeconds)
+  const perSecond = (before - left) / ((performance.now() - startedAt) / MS_PER_SECOND)
+  await halt(queue)
+  return { finished: before - (await unfinished(queue)), perSecond }
+}
+
+/** Pauses a queue and waits until nothing of it is at work. */
+export async function halt(queue: Queue): Promise<void> {
+  await queue.pause()
+  while ((await queue.getActiveCount()) > 0) await pause(LOOK_EVERY_MS)
+}
+
+/** Waits until a queue has nothing left to do. */
+export const untilDrained = async (queue: Queue): Promise<void> => void (await untilAtMost(queue, 0))
+
+async function untilAtMost(queue: Queue, most: number, mostSeconds = Infinity): Promise<number> {
+  const endsAt = performance.now() + mostSeconds * MS_PER_SECOND
+  let former = Infinity
+  let progressAt = performance.now()
+  for (;;) {
+    const left = await unfinished(queue)
+    if (left <= most || performance.now() >= endsAt) return left
+    if (left < former) progressAt = performance.now()
+    else if (performance.now() - progressAt > STANDSTILL_MS) throw new Error(`${queue.name}: ${left} jobs are stuck`)
+    former = left
+    await pause(LOOK_EVERY_MS)
+  }
+}
+
+const unfinished = (queue: Queue): Promise<number> => queue.getJobCountByTypes('waiting', 'active', 'delayed', 'failed')

@@ -1,0 +1,64 @@
+import type { Queue } from 'bullmq'
+import { v7 as newId } from 'uuid'
+import * as v from 'valibot'
+import { admissionTo } from '../../db/admission.ts'
+import { JOB_VERSION, type Operation, QUEUE_OF, submissionJob } from '../../db/contract/job.ts'
+import { pendingOf } from '../../db/contract/pending.ts'
+import { JOB_OPTIONS } from '../../db/contract/queues.ts'
+import type { Installation } from './installation.ts'
+
+const AT_ONCE = 500
+
+export type Filling = {
+  readonly from: number
+  readonly count: number
+  readonly bodyOf: (index: number) => object
+}
+
+/** Admits and queues submissions as an API process does, many at once, and returns the bytes of their bodies together. */
+export async function fillQueue(
+  { redis, prefix, workspaceId, hashKey, queues }: Installation,
+  operation: Exclude<Operation, 'purge_contact'>,
+  filling: Filling,
+): Promise<number> {
+  const admit = admissionTo(redis, prefix)
+  return inChunks(filling, async (bodies) => {
+    const drafts = bodies.map((body) =>
+      v.parse(submissionJob, { version: JOB_VERSION, operation, workspaceId, submissionId: newId(), number: 1, body }),
+    )
+    const jobs = await Promise.all(
+      drafts.map(async (draft) => {
+        const pending = pendingOf({ hashKey, workspaceId }, draft)
+        const { submissionId } = draft
+        const admission = await admit({ workspaceId, operation, submissionId, pending, lookUp: [] })
+        if (admission.outcome !== 'admitted') throw new Error(`Not admitted: ${admission.outcome}`)
+        return { ...draft, number: admission.number }
+      }),
+    )
+    await queues[QUEUE_OF[operation]].addBulk(
+      jobs.map((job) => ({ name: operation, data: job, opts: { ...JOB_OPTIONS, jobId: job.submissionId } })),
+    )
+  })
+}
+
+/** The same for a queue that knows no admission. */
+export function fillPlainQueue(queue: Queue, filling: Filling): Promise<number> {
+  return inChunks(filling, async (bodies) => {
+    await queue.addBulk(
+      bodies.map((data) => ({ name: 'feedback', data, opts: { jobId: newId(), removeOnComplete: 1_000 } })),
+    )
+  })
+}
+
+async function inChunks(
+  { from, count, bodyOf }: Filling,
+  add: (bodies: readonly object[]) => Promise<void>,
+): Promise<number> {
+  let bytes = 0
+  for (let done = 0; done < count; done += AT_ONCE) {
+    const bodies = Array.from({ length: Math.min(AT_ONCE, count - done) }, (_, place) => bodyOf(from + done + place))
+    for (const body of bodies) bytes += JSON.stringify(body).length
+    await add(bodies)
+  }
+  return bytes
+}

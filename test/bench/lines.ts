@@ -1,0 +1,142 @@
+import { type BenchConfig, STEADY_PER_SECOND } from './bench-config.ts'
+import type { Measure, Measures } from './measures.ts'
+import { type Summary, summarise } from './statistics.ts'
+
+/** One line of the table: a figure of ours beside one that it is compared with, taken in the same rounds. */
+export type Line = {
+  readonly what: string
+  readonly ours: Measure
+  readonly besides?: Measure
+  /** What is judged: our figure itself, or its ratio to the other one. */
+  readonly judged: 'figure' | 'ratio'
+  readonly good: 'more' | 'less'
+  readonly atLeast?: number
+  readonly aim?: number
+}
+
+export type Verdict = 'aim reached' | 'enough' | 'falls short' | 'stated'
+export type JudgedLine = Line & {
+  readonly figure: Summary
+  readonly beside?: Summary
+  /** Of the figures of each round, so that what disturbs both in one round disturbs it least. */
+  readonly ratio?: Summary
+  readonly verdict: Verdict
+}
+
+type Bounds = { readonly atLeast?: number; readonly aim?: number }
+
+const ratio = (what: string, [ours, besides]: readonly [Measure, Measure], bounds: Bounds = {}): Line => ({
+  what,
+  ours,
+  besides,
+  judged: 'ratio',
+  good: 'more',
+  ...bounds,
+})
+
+const figure = (what: string, [ours, besides]: readonly [Measure, Measure?], bounds: Bounds = {}): Line => ({
+  what,
+  ours,
+  ...(besides !== undefined && { besides }),
+  judged: 'figure',
+  good: 'less',
+  ...bounds,
+})
+
+const linesFor = (config: BenchConfig): readonly Line[] => [...ingressLines, ...pipelineLines, ...sizeLines(config)]
+
+const ACCEPTED = 'accepted, everything on'
+const QUEUE_ADD = 'plain handler with queue.add, accepted'
+const DRAINED = 'feedback drained'
+const IDLE = 'do-nothing worker, drained'
+
+const ingressLines: readonly Line[] = [
+  ratio('POST /feedbacks, everything on / handler with queue.add', [ACCEPTED, QUEUE_ADD], { atLeast: 0.6, aim: 1 }),
+  ratio('the same without Idempotency-Key', ['accepted, without Idempotency-Key', QUEUE_ADD]),
+  figure(
+    'p99 at half of the own highest rate, open loop',
+    ['p99 at half of the highest rate', 'plain handler with queue.add, p99 at half of its highest rate'],
+    { atLeast: 15, aim: 5 },
+  ),
+  figure('the same while the worker drains', ['p99 at half of the highest rate, workers at work']),
+  ratio('accepted, Deno / Bun', ['accepted on Deno', ACCEPTED], { aim: 0.7 }),
+]
+
+const pipelineLines: readonly Line[] = [
+  ratio('feedback drained / worker that does nothing', [DRAINED, IDLE], { atLeast: 0.6, aim: 0.85 }),
+  ratio('feedback drained / plain worker', [DRAINED, 'plain worker, drained'], { atLeast: 1.6, aim: 2.2 }),
+  ratio('contacts identified, drained / worker that does nothing', ['contacts drained', IDLE], { aim: 0.5 }),
+  ratio('conversations of 20 messages, drained / the same', ['conversations drained', IDLE], { aim: 0.1 }),
+  ratio('feedback drained, Deno / Bun', ['feedback drained on Deno', DRAINED], { aim: 0.7 }),
+  ratio('end to end / handler that inserts', ['end to end', 'plain handler that inserts'], { atLeast: 1, aim: 1.5 }),
+  ratio('end to end / plain pipeline', ['end to end', 'plain pipeline, end to end']),
+  {
+    ...ratio(
+      'processor time per submission / plain pipeline',
+      ['processor time per submission', 'plain pipeline, processor time per submission'],
+      { atLeast: 0.7, aim: 0.5 },
+    ),
+    good: 'less',
+  },
+  figure(
+    'Redis memory per waiting submission beyond its body',
+    ['Redis memory per waiting submission', 'plain queue, Redis memory per waiting job'],
+    { atLeast: 1_000, aim: 600 },
+  ),
+  figure('memory of the API under load', ['memory of the API', 'plain pipeline, memory of the API'], {
+    atLeast: 250,
+    aim: 150,
+  }),
+  figure('memory of the worker under load', ['memory of the worker', 'plain pipeline, memory of the worker'], {
+    atLeast: 400,
+    aim: 250,
+  }),
+]
+
+const sizeLines = ({ storedFeedback, storedContacts, backlog, purgedFeedback }: BenchConfig): readonly Line[] => {
+  const stored = `${count(storedFeedback)} feedback of ${count(storedContacts)} contacts stored`
+  const waiting = `${count(backlog)} waiting`
+  const purged = `a contact with ${count(purgedFeedback)} feedback among ${count(storedFeedback)}`
+  const overNone = { atLeast: 0.85, aim: 0.95 }
+  return [
+    ratio(`drained with ${stored} / none`, ['feedback drained with much stored', DRAINED], { atLeast: 0.8, aim: 0.95 }),
+    ratio(`accepted with ${waiting} / none`, ['accepted with a backlog', ACCEPTED], overNone),
+    ratio(`drained with ${waiting} / none`, ['feedback drained with a backlog', DRAINED], overNone),
+    figure(`purge of ${purged}`, ['purge of a contact']),
+    {
+      ...ratio(`p99 at ${STEADY_PER_SECOND}/s during that purge / without`, [
+        'p99 at a steady rate during a purge',
+        'p99 at a steady rate without a purge',
+      ]),
+      good: 'less',
+    },
+  ]
+}
+
+/** The lines whose figures were taken, judged. */
+export function judgeLines(config: BenchConfig, measures: Measures): JudgedLine[] {
+  return linesFor(config)
+    .filter(({ ours }) => measures.of(ours).length > 0)
+    .map((line) => judged(line, measures))
+}
+
+function judged(line: Line, measures: Measures): JudgedLine {
+  const ours = measures.of(line.ours)
+  const besides = line.besides === undefined ? [] : measures.of(line.besides)
+  const own = summarise(ours)
+  if (besides.length !== ours.length) {
+    return { ...line, figure: own, verdict: line.judged === 'figure' ? verdictOf(line, own.median) : 'stated' }
+  }
+  const quotient = summarise(ours.map((value, round) => value / besides[round]!))
+  const verdict = verdictOf(line, line.judged === 'figure' ? own.median : quotient.median)
+  return { ...line, figure: own, beside: summarise(besides), ratio: quotient, verdict }
+}
+
+function verdictOf({ good, atLeast, aim }: Line, value: number): Verdict {
+  const reaches = (bound: number): boolean => (good === 'more' ? value >= bound : value <= bound)
+  if (aim !== undefined && reaches(aim)) return 'aim reached'
+  if (atLeast === undefined) return 'stated'
+  return reaches(atLeast) ? 'enough' : 'falls short'
+}
+
+const count = (value: number): string => value.toLocaleString('en')

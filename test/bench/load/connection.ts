@@ -1,0 +1,59 @@
+import { connect } from 'node:net'
+
+/** A kept-alive HTTP/1.1 connection that carries one request at a time. */
+export type Connection = {
+  /** Sends the bytes of a request; `onAnswer` hears the status once the whole answer is there. */
+  readonly send: (request: string, onAnswer: (status: number) => void) => void
+  readonly close: () => void
+}
+
+const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i
+const HEAD_END = '\r\n\r\n'
+const STATUS_AT = 9
+
+/**
+ * Just enough of HTTP for answers with a `Content-Length`: a full client costs as much processor time as the server that it
+ * is to measure. `onFault` hears of anything else.
+ */
+export function openConnection(
+  { hostname, port }: { hostname: string; port: number },
+  onFault: (error: Error) => void,
+): Promise<Connection> {
+  const socket = connect({ host: hostname, port, noDelay: true })
+  let text = ''
+  let waiting: ((status: number) => void) | undefined
+  let closed = false
+
+  socket.setEncoding('latin1')
+  socket.on('data', (chunk: string) => {
+    text += chunk
+    const head = text.indexOf(HEAD_END)
+    if (head === -1) return
+    const length = CONTENT_LENGTH.exec(text.slice(0, head))?.[1]
+    if (length === undefined) return onFault(new Error(`An answer without a Content-Length: ${text.slice(0, head)}`))
+    if (text.length < head + HEAD_END.length + Number(length)) return
+    const status = Number(text.slice(STATUS_AT, STATUS_AT + 3))
+    const answered = waiting
+    text = ''
+    waiting = undefined
+    answered?.(status)
+  })
+  socket.on('error', (error) => onFault(error))
+  socket.on('close', () => {
+    if (!closed) onFault(new Error('The server closed a connection'))
+  })
+  return new Promise((resolve) => {
+    socket.once('connect', () =>
+      resolve({
+        send: (request, onAnswer) => {
+          waiting = onAnswer
+          socket.write(request)
+        },
+        close: () => {
+          closed = true
+          socket.destroy()
+        },
+      }),
+    )
+  })
+}

@@ -1,0 +1,20 @@
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import type { LoadOrder } from './order.ts'
+import { runLoad } from './run-load.ts'
+
+// The load generator is a process of its own, so that its processor time is told apart and delays nobody else. It takes one
+// order a line, or the word "stop" for the one that runs, and answers each with one line.
+let stop = new AbortController()
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  if (line === 'stop') stop.abort()
+  else void carryOut(JSON.parse(line) as LoadOrder)
+})
+console.log(JSON.stringify({ event: 'working' }))
+
+async function carryOut(order: LoadOrder): Promise<void> {
+  stop = new AbortController()
+  const answer = await runLoad(order, stop.signal).catch((error: unknown) => ({ failed: String(error) }))
+  console.log(JSON.stringify(answer))
+}

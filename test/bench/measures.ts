@@ -1,0 +1,73 @@
+import { type Summary, summarise } from './statistics.ts'
+
+/** Every figure that a run takes, with its unit. */
+export const UNITS = {
+  'plain handler with queue.add, accepted': '/s',
+  'accepted, everything on': '/s',
+  'accepted, without Idempotency-Key': '/s',
+  'accepted on Deno': '/s',
+  'accepted with a backlog': '/s',
+  'p99 at half of the highest rate': 'ms',
+  'p99 at half of the highest rate, workers at work': 'ms',
+  'plain handler with queue.add, p99 at half of its highest rate': 'ms',
+  'do-nothing worker, drained': '/s',
+  'plain worker, drained': '/s',
+  'feedback drained': '/s',
+  'feedback drained on Deno': '/s',
+  'feedback drained with much stored': '/s',
+  'feedback drained with a backlog': '/s',
+  'contacts drained': '/s',
+  'conversations drained': '/s',
+  'Redis memory per waiting submission': 'bytes',
+  'plain queue, Redis memory per waiting job': 'bytes',
+  'end to end': '/s',
+  'plain pipeline, end to end': '/s',
+  'plain handler that inserts': '/s',
+  'processor time per submission': 'µs',
+  'plain pipeline, processor time per submission': 'µs',
+  'plain handler that inserts, processor time per submission': 'µs',
+  'processor time: api': 'µs',
+  'processor time: worker': 'µs',
+  'processor time: Redis': 'µs',
+  'processor time: Postgres': 'µs',
+  'plain pipeline, processor time: api': 'µs',
+  'plain pipeline, processor time: worker': 'µs',
+  'plain pipeline, processor time: Redis': 'µs',
+  'plain pipeline, processor time: Postgres': 'µs',
+  'memory of the API': 'MB',
+  'memory of the worker': 'MB',
+  'plain pipeline, memory of the API': 'MB',
+  'plain pipeline, memory of the worker': 'MB',
+  'purge of a contact': 's',
+  'p99 at a steady rate during a purge': 'ms',
+  'p99 at a steady rate without a purge': 'ms',
+} as const
+
+export type Measure = keyof typeof UNITS
+
+export type Measures = {
+  readonly add: (measure: Measure, value: number) => void
+  /** The values in the order of the rounds; empty when it was not taken. */
+  readonly of: (measure: Measure) => readonly number[]
+  readonly summaries: () => { measure: Measure; unit: string; rounds: readonly number[]; summary: Summary }[]
+}
+
+export function createMeasures(say: (line: string) => void): Measures {
+  const taken = new Map<Measure, number[]>()
+  return {
+    add: (measure, value) => {
+      say(`  ${measure}: ${describeFigure(value, UNITS[measure])}`)
+      taken.set(measure, [...(taken.get(measure) ?? []), value])
+    },
+    of: (measure) => taken.get(measure) ?? [],
+    summaries: () =>
+      [...taken].map(([measure, rounds]) => ({ measure, unit: UNITS[measure], rounds, summary: summarise(rounds) })),
+  }
+}
+
+/** A figure with its unit, with no more digits than it deserves. */
+export function describeFigure(value: number, unit: string): string {
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
+  const number = value.toLocaleString('en', { maximumFractionDigits: digits })
+  return unit === '/s' ? `${number}/s` : `${number} ${unit}`
+}

@@ -1,0 +1,23 @@
+import process from 'node:process'
+
+/** What the plain variants are told. */
+export type PlainConfig = { databaseUrl: string; schema: string; redisUrl: string; prefix: string; token: string }
+
+export const PLAIN_QUEUE = 'plain'
+export const IDLE_QUEUE = 'idle'
+
+/** @throws when a variable is missing. */
+export function readPlainConfig(): PlainConfig {
+  const required = (name: string): string => {
+    const value = process.env[name]
+    if (!value) throw new Error(`${name} is missing`)
+    return value
+  }
+  return {
+    databaseUrl: required('DATABASE_URL'),
+    schema: required('DATABASE_SCHEMA'),
+    redisUrl: required('REDIS_URL'),
+    prefix: required('REDIS_PREFIX'),
+    token: required('TOKEN'),
+  }
+}

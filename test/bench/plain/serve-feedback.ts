@@ -1,0 +1,23 @@
+import { bearer } from '@elysiajs/bearer'
+import { Elysia } from 'elysia'
+import { v7 as newId } from 'uuid'
+import { type PlainFeedback, plainFeedback } from './feedback-table.ts'
+
+/** Listens on any free port for POST /feedbacks: checks token and body, hands the feedback over, and answers 201. */
+export function serveFeedback(token: string, take: (id: string, feedback: PlainFeedback) => Promise<void>): void {
+  new Elysia()
+    .use(bearer())
+    .post(
+      '/feedbacks',
+      async ({ bearer: given, body, status }) => {
+        if (given !== token) return status(401, { error: 'Unknown token' })
+        const id = newId()
+        await take(id, body)
+        return status(201, { feedback: { id, ...body } })
+      },
+      { body: plainFeedback },
+    )
+    .listen({ port: 0, hostname: '127.0.0.1' }, ({ port }) => {
+      console.log(JSON.stringify({ event: 'listening', port }))
+    })
+}

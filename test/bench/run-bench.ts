@@ -1,0 +1,88 @@
+import type { EmbeddedServer } from '../../db/embedded/server.ts'
+import type { BenchConfig } from './bench-config.ts'
+import { fillTables } from './fill-tables.ts'
+import { type Installation, startInstallation } from './installation.ts'
+import { startLoadGenerator } from './load/load-generator.ts'
+import { createMeasures, type Measures } from './measures.ts'
+import { startPlainVariants } from './plain-variants.ts'
+import type { CreateSection, InstallationName, Rig } from './rig.ts'
+import { backlog } from './sections/backlog.ts'
+import { deno } from './sections/deno.ts'
+import { drain } from './sections/drain.ts'
+import { endToEnd } from './sections/end-to-end.ts'
+import { ingress } from './sections/ingress.ts'
+import { purge } from './sections/purge.ts'
+import { size } from './sections/size.ts'
+
+/** In the order in which each round takes them. Purges come last: they are what removes something of what is stored. */
+export const SECTIONS = { ingress, drain, size, backlog, deno, 'end-to-end': endToEnd, purge } as const
+export type SectionName = keyof typeof SECTIONS
+
+export type Servers = { readonly postgres: EmbeddedServer; readonly redis: EmbeddedServer }
+
+/** Takes the figures of the given sections, round by round, so that whatever disturbs the machine disturbs all alike. */
+export async function runBench(
+  servers: Servers,
+  { config, sections, say }: { config: BenchConfig; sections: readonly SectionName[]; say: (line: string) => void },
+): Promise<Measures> {
+  await using running = new AsyncDisposableStack()
+  const rig = await startRig({ servers, config, running, say })
+  const prepared = []
+  for (const name of sections) {
+    say(`preparing ${name}`)
+    const create: CreateSection = SECTIONS[name]
+    prepared.push({ name, section: await create(rig) })
+  }
+  for (let round = 1; round <= config.rounds; round++) {
+    for (const { name, section } of prepared) {
+      say(`round ${round} of ${config.rounds}: ${name}`)
+      await section.round()
+    }
+  }
+  return rig.measures
+}
+
+async function startRig(options: {
+  servers: Servers
+  config: BenchConfig
+  running: AsyncDisposableStack
+  say: (line: string) => void
+}): Promise<Rig> {
+  const { servers, config, running, say } = options
+  const urls = { databaseUrl: servers.postgres.url, redisUrl: servers.redis.url }
+  const load = await startLoadGenerator()
+  running.defer(load.stop)
+  const plain = await startPlainVariants(urls)
+  running.defer(plain.stop)
+  const started = new Map<InstallationName, Installation>()
+  let nextNumber = 0
+  return {
+    config,
+    measures: createMeasures(say),
+    load,
+    plain,
+    serverPids: { Redis: servers.redis.pid, Postgres: servers.postgres.pid },
+    installation: async (name, runtime = 'bun') => {
+      const known = started.get(name)
+      if (known) return known
+      const installation = await startInstallation(urls, { name, runtime })
+      running.defer(installation.stop)
+      started.set(name, installation)
+      await installation.queues.feedback.pause()
+      if (name === 'stored') await fillStored(installation, config)
+      return installation
+    },
+    takeNumbers: (count) => {
+      const first = nextNumber
+      nextNumber += count
+      return first
+    },
+  }
+}
+
+const fillStored = (installation: Installation, config: BenchConfig): Promise<void> =>
+  fillTables(installation, {
+    feedback: config.storedFeedback,
+    contacts: config.storedContacts,
+    heavy: { contacts: config.rounds, feedback: config.purgedFeedback },
+  })

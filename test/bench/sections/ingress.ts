@@ -1,0 +1,41 @@
+import { halt } from '../drain.ts'
+import { type CreateSection, feedbackTarget, loadWith, plainTarget } from '../rig.ts'
+
+/** How fast requests are accepted while nothing is drained, and how long one takes at half of that rate. */
+export const ingress: CreateSection = async (rig) => {
+  const { plain, measures } = rig
+  const main = await rig.installation('main')
+  const ours = feedbackTarget(main)
+  const plainly = plainTarget(plain, plain.queueApi.port)
+  const idempotencyKeys = true
+  await plain.queue.pause()
+  await loadWith(rig, ours, { idempotencyKeys })
+  await loadWith(rig, plainly)
+  await main.empty()
+
+  const highestRate = async (): Promise<{ accepted: number; plainly: number }> => {
+    await plain.queue.pause()
+    const added = await loadWith(rig, plainly)
+    measures.add('plain handler with queue.add, accepted', added.accepted / added.seconds)
+    const accepted = await loadWith(rig, ours, { idempotencyKeys })
+    measures.add('accepted, everything on', accepted.accepted / accepted.seconds)
+    const keyless = await loadWith(rig, ours)
+    measures.add('accepted, without Idempotency-Key', keyless.accepted / keyless.seconds)
+    return { accepted: accepted.accepted / accepted.seconds, plainly: added.accepted / added.seconds }
+  }
+  return {
+    round: async () => {
+      const highest = await highestRate()
+      const steady = await loadWith(rig, ours, { perSecond: highest.accepted / 2, idempotencyKeys })
+      measures.add('p99 at half of the highest rate', steady.p99Ms)
+      const plainSteady = await loadWith(rig, plainly, { perSecond: highest.plainly / 2 })
+      measures.add('plain handler with queue.add, p99 at half of its highest rate', plainSteady.p99Ms)
+      await Promise.all([main.empty(), plain.empty()])
+      await main.queues.feedback.resume()
+      const busy = await loadWith(rig, ours, { perSecond: highest.accepted / 2, idempotencyKeys })
+      measures.add('p99 at half of the highest rate, workers at work', busy.p99Ms)
+      await halt(main.queues.feedback)
+      await main.empty()
+    },
+  }
+}

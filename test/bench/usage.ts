@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+
+/** What a process and all its descendants have used so far, those that ended included, and the memory that they hold now. */
+export type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
+
+type Entry = { pid: number; parent: number; cpuSeconds: number; memoryBytes: number }
+
+/** Linux counts in these (`getconf CLK_TCK`), on every architecture that the embedded servers exist for. */
+const TICKS_PER_SECOND = 100
+const SAMPLE_EVERY_MS = 200
+
+/** Usage of process trees, by name. */
+export function usageOf<Name extends string>(roots: Readonly<Record<Name, number>>): Record<Name, Usage> {
+  const entries = existsSync('/proc/self/stat') ? fromProc() : fromPs()
+  const used = (Object.entries(roots) as [Name, number][]).map(([name, pid]) => [name, sum(treeOf(pid, entries))])
+  return Object.fromEntries(used) as Record<Name, Usage>
+}
+
+/** Runs work and tells the most memory that each process tree held meanwhile, in bytes. */
+export async function peakMemory<Name extends string>(
+  roots: Readonly<Record<Name, number>>,
+  work: () => Promise<void>,
+): Promise<Record<Name, number>> {
+  const peaks: Partial<Record<Name, number>> = {}
+  const look = (): void => {
+    for (const [name, { memoryBytes }] of Object.entries(usageOf(roots)) as [Name, Usage][]) {
+      peaks[name] = Math.max(peaks[name] ?? 0, memoryBytes)
+    }
+  }
+  const timer = setInterval(look, SAMPLE_EVERY_MS)
+  try {
+    await work()
+  } finally {
+    clearInterval(timer)
+  }
+  look()
+  return peaks as Record<Name, number>
+}
+
+function treeOf(root: number, entries: readonly Entry[]): Entry[] {
+  const own = entries.filter(({ pid }) => pid === root)
+  const children = entries.filter(({ parent }) => parent === root)
+  return [...own, ...children.flatMap(({ pid }) => treeOf(pid, entries))]
+}
+
+const sum = (entries: readonly Entry[]): Usage => ({
+  cpuSeconds: entries.reduce((total, { cpuSeconds }) => total + cpuSeconds, 0),
+  memoryBytes: entries.reduce((total, { memoryBytes }) => total + memoryBytes, 0),
+})
+
+function fromProc(): Entry[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        return [fromStat(Number(name), readFileSync(`/proc/${name}/stat`, 'utf8'), name)]
+      } catch {
+        // It ended in between.
+        return []
+      }
+    })
+}
+
+/** Fields as proc(5) numbers them, from the third on: the second is a name that may hold anything. */
+function fromStat(pid: number, stat: string, name: string): Entry {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const field = (number: number): number => Number(fields[number - 3])
+  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1] ?? '0'
+  return {
+    pid,
+    parent: field(4),
+    // Own time in user and system mode, and that of children that ended.
+    cpuSeconds: (field(14) + field(15) + field(16) + field(17)) / TICKS_PER_SECOND,
+    memoryBytes: Number(resident) * 1024,
+  }
+}
+
+/** macOS: time is [[days-]hours:]minutes:seconds, memory in kilobytes. */
+function fromPs(): Entry[] {
+  const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,time=,rss='], { encoding: 'utf8' }).trim().split('\n')
+  return lines.map((line) => {
+    const [pid = '', parent = '', time = '', kilobytes = ''] = line.trim().split(/\s+/)
+    const [days, clock] = time.includes('-') ? time.split('-') : ['0', time]
+    const seconds = clock!.split(':').reduce((total, part) => total * 60 + Number(part), 0)
+    return {
+      pid: Number(pid),
+      parent: Number(parent),
+      cpuSeconds: Number(days) * 86_400 + seconds,
+      memoryBytes: Number(kilobytes) * 1024,
+    }
+  })
+}
