@@ -58,6 +58,17 @@ export const findPurge = async (
   return purge
 }
 
+/** Conversations that lost messages to this purge or a later one, and with them their tags. */
+export const findShortened = async (
+  sql: Sql,
+  { workspaceId, number }: { workspaceId: string; number: number },
+): Promise<string[]> => {
+  const rows = await sql<{ id: string }[]>`
+    select id from conversation
+    where workspace_id = ${workspaceId} and purged_number >= ${number} and tags is null`
+  return rows.map(({ id }) => id)
+}
+
 /** What a purge removed, per table. */
 export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'conversations' | 'deadSubmissions', number>
 

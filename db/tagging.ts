@@ -11,15 +11,8 @@ export const readUntagged = async (
   { workspaceId, feedbackIds, conversationIds }: TaggingJob,
 ): Promise<Untagged[]> => {
   const rows = await sql<(Omit<Untagged, 'number'> & { number: string })[]>`
-    select 'feedback' as record, id, number, concat_ws(E'\n', title, description) as text
-    from feedback
-    where workspace_id = ${workspaceId} and id = any (${feedbackIds}::uuid[]) and tags is null
-    union all
-    select 'conversation', c.id, c.number, coalesce(string_agg(m.content, E'\n' order by m.created_at, m.id), '')
-    from conversation as c
-    left join message as m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.incoming
-    where c.workspace_id = ${workspaceId} and c.id = any (${conversationIds}::uuid[])
-    group by c.id, c.number`
+    select record, id, number, text
+    from untagged(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[])`
   return rows.map((row) => ({ ...row, number: Number(row.number) }))
 }
 

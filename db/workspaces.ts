@@ -36,6 +36,9 @@ const OWNED_TABLES = [
   'submission',
   'ledger',
   'dead_submission',
+  'fence',
+  'fence_claim',
+  'purge',
 ] as const
 
 const ROWS_PER_STEP = 5_000

@@ -37,7 +37,12 @@ const processors = createProcessors({
   bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
   enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
   forgetBodies: (settled) => forgetBodies(redis, queues, settled),
-  finishPurge: (purge, at) => finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey }, purge, at),
+  finishPurge: (purge, at) =>
+    finishPurge(
+      { sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: (jobs) => enqueueTagging(queues, jobs) },
+      purge,
+      at,
+    ),
   log,
   stop: stopping.signal,
 })

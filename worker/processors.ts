@@ -12,7 +12,7 @@ import {
 } from '../db/contract/job.ts'
 import type { Log } from '../db/contract/log.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
-import { pendingOf } from '../db/contract/pending.ts'
+import { feedbackPending, pendingOf } from '../db/contract/pending.ts'
 import type { QueueName } from '../db/contract/queues.ts'
 import { setAside } from '../db/dead.ts'
 import { describeFault, isPermanentFault } from '../db/fault.ts'
@@ -87,12 +87,17 @@ const itemOf = ({ hashKey }: WorkerDependencies, submission: SubmissionJob, rows
   queue: QUEUE_OF[submission.operation],
   rows,
   submission,
-  settled: settledBy(hashKey, submission),
+  settled: settledBy(hashKey, submission, rows),
 })
 
-const settledBy = (hashKey: HashKey, submission: SubmissionJob): Settled => {
+const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | PurgeRows): Settled => {
   const { workspaceId, submissionId, number } = submission
-  return { workspaceId, submissionId, number, pending: pendingOf({ hashKey, workspaceId }, submission) }
+  const feedback = rows && 'feedback' in rows ? rows.feedback : undefined
+  // The row of a feedback has its references already, and hashing them anew is not free.
+  const pending = feedback
+    ? feedbackPending({ contact: feedback.contact_ref, project: feedback.project_ref }, feedback.source)
+    : pendingOf({ hashKey, workspaceId }, submission)
+  return { workspaceId, submissionId, number, pending }
 }
 
 /** Stores submissions of all queues together and decides purges among them, in batches; each is answered on its own. */

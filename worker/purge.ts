@@ -1,19 +1,27 @@
 import type { Redis } from 'ioredis'
 import { freeIdempotencyKeys } from '../db/admission.ts'
-import type { JobOf } from '../db/contract/job.ts'
+import { JOB_VERSION, type JobOf, type TaggingJob } from '../db/contract/job.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
 import { purgeDead } from '../db/purge-dead.ts'
-import { findPurge, type PurgeCounts, purgeKeys, removePurged, settlePurge } from '../db/purge.ts'
+import { findPurge, findShortened, type PurgeCounts, purgeKeys, removePurged, settlePurge } from '../db/purge.ts'
 import type { Sql } from '../db/postgres.ts'
 
-export type PurgeDependencies = { sql: Sql; redis: Redis; redisPrefix: string; hashKey: HashKey }
+export type PurgeDependencies = {
+  sql: Sql
+  redis: Redis
+  redisPrefix: string
+  hashKey: HashKey
+  enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
+}
+
+const TAGGED_AT_ONCE = 500
 
 /**
  * What is left to do for a purge that has been decided: removes the records in bounded steps, then dead submissions and
  * idempotency keys, and writes the receipt. Each step can be repeated after a crash.
  */
 export const finishPurge = async (
-  { sql, redis, redisPrefix, hashKey }: PurgeDependencies,
+  { sql, redis, redisPrefix, hashKey, enqueueTagging }: PurgeDependencies,
   job: JobOf<'purge_contact'>,
   { attempts, onProgress }: { attempts: number; onProgress: (removed: number) => Promise<void> },
 ): Promise<PurgeCounts> => {
@@ -25,6 +33,11 @@ export const finishPurge = async (
     const keyIds = [...purge.keys, ...purge.contactIds]
     await freeIdempotencyKeys(redis, redisPrefix, { workspaceId, keyIds, number: job.number })
     await forgetSlowCommands(redis)
+    const shortened = await findShortened(sql, job)
+    for (let at = 0; at < shortened.length; at += TAGGED_AT_ONCE) {
+      const conversationIds = shortened.slice(at, at + TAGGED_AT_ONCE)
+      await enqueueTagging([{ version: JOB_VERSION, workspaceId, feedbackIds: [], conversationIds }])
+    }
   }
   const { group: id, email } = purgeKeys(hashKey, job)
   return settlePurge(sql, { workspaceId, submissionId, attempts, identifiers: { id, email } })

@@ -70,7 +70,11 @@ const remembered = (keyId: string, unless: NamedIds | null = null): Pending['sai
   sayings: [{ kind: 'remembered', unless }],
 })
 
-const feedbackPending = ({ contact, project }: References, source: string): Pending => {
+/** Of a feedback whose references are known already. */
+export const feedbackPending = (
+  { contact, project }: Pick<References, 'contact' | 'project'>,
+  source: string,
+): Pending => {
   const said: Pending['said'] = []
   const unless = contact?.ids ? { ids: contact.ids, own: contact.own === true, source } : null
   const isRecord = contact?.weakKind === 'contact_record'

@@ -155,8 +155,6 @@ create function is_conversation_ended(ws uuid, conversation jsonb, messages json
 -- nothing is left.
 create function past_fences(ws uuid, part jsonb, out passed jsonb, out refused bigint[])
   language plpgsql stable as $$
-declare
-  ended_keys jsonb;
 begin
   passed := part;
   refused := '{}';

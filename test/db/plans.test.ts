@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import * as v from 'valibot'
+import { feedbackRecord } from '../../db/contract/feedback-record.ts'
+import { JOB_VERSION, type JobOf, type Operation, submissionJob } from '../../db/contract/job.ts'
+import { ownId } from '../../db/contract/own-id.ts'
+import { feedbackReferences } from '../../db/contract/reference.ts'
+import { referenceResolver } from '../../db/identity.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { purgeRow, removePurged, settlePurge } from '../../db/purge.ts'
+import type { Identity } from '../../db/queued-identity.ts'
+import { findReceipt, findSettled } from '../../db/receipts.ts'
+import { type Rows, store } from '../../db/store.ts'
+import { readUntagged, storeTags } from '../../db/tagging.ts'
+import { hashKey, toRows } from '../support/deliveries.ts'
+import { GROWING_TABLES, multiplyRows } from '../support/multiply-rows.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { testServers } from '../support/servers.ts'
+import { readsOf } from '../support/table-reads.ts'
+
+const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
+const STORED_FEEDBACK = process.env['TEST_SIZE'] === 'long' ? 1_000_000 : 40_000
+const FEEDBACK_PER_PERSON = 10
+/** Submissions of each kind that are stored before they are multiplied; so many are stored by one statement later. */
+const BATCH = 20
+const TIMEOUT_MS = 600_000
+
+/** Entries of one table's indexes that one submission (a conversation of 10 messages counts as 10) has to do with at most. */
+const ENTRIES_PER_SUBMISSION = 40
+
+describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () => {
+  let schema: TestSchema
+  let number = 1_000_000
+  before(async () => {
+    schema = await freshSchema(1)
+  })
+  after(() => schema.drop())
+
+  const submission = (operation: Operation, body: object) =>
+    v.parse(submissionJob, {
+      version: JOB_VERSION,
+      workspaceId,
+      submissionId: randomUUID(),
+      number: ++number,
+      operation,
+      body,
+    })
+  const rows = (operation: Operation, bodyOf: (index: number) => object): Rows[] =>
+    Array.from({ length: BATCH }, (_, index) => toRows(submission(operation, bodyOf(index))))
+
+  /** What is done, told apart by `round`, and with how many submissions. */
+  const works: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
+    'feedback of people with accounts and projects': async (sql, round) => {
+      await store(
+        sql,
+        rows('create_feedback', (index) => feedbackBody(round, index)),
+      )
+      return BATCH
+    },
+    'feedback that replaces what was submitted before': async (sql, round) => {
+      await store(
+        sql,
+        rows('create_feedback', (index) => ({ ...feedbackBody(round, index), description: 'still slow' })),
+      )
+      return BATCH
+    },
+    'identified contacts with accounts, who had given their emails before': async (sql, round) => {
+      await store(
+        sql,
+        rows('identify_contact', (index) => contactBody(round, index)),
+      )
+      return 2 * BATCH
+    },
+    'the same contacts, identified again without a source': async (sql, round) => {
+      await store(
+        sql,
+        rows('identify_contact', (index) => ({ ...contactBody(round, index), source: null })),
+      )
+      return 2 * BATCH
+    },
+    'feedback that names external ids, known and unknown': async (sql, round) => {
+      await store(
+        sql,
+        rows('create_feedback', (index) => ({
+          description: 'slow',
+          isExternalContactId: true,
+          contactId: index % 2 === 0 ? `user-${round}-${index}` : `nobody-${round}-${index}`,
+          sourceId: `by-id-${round}-${index}`,
+        })),
+      )
+      return BATCH
+    },
+    conversations: async (sql, round) => {
+      await store(
+        sql,
+        rows('submit_conversation', (index) => conversationBody(round, index)),
+      )
+      return 10 * BATCH
+    },
+    'tags of a feedback and a conversation': async (sql, round) => {
+      const [feedback, conversation] = [feedbackId(`by-id-${round}-0`), conversationId(round, 0)]
+      const job = {
+        version: JOB_VERSION,
+        workspaceId,
+        feedbackIds: [feedback],
+        conversationIds: [conversation],
+      } as const
+      const untagged = await readUntagged(sql, { ...job, feedbackIds: [feedback], conversationIds: [conversation] })
+      assert.equal(untagged.length, 2)
+      await storeTags(
+        sql,
+        workspaceId,
+        untagged.map(({ text: _, ...record }) => ({ ...record, tags: ['slow'] })),
+      )
+      return 10
+    },
+    'whom a feedback means, for its answer': async (sql, round) => {
+      const meanings = referenceResolver({ sql } as Identity, TIMEOUT_MS)
+      const bodies = [
+        feedbackBody(round, 1),
+        { description: '', isExternalContactId: true, contactId: `user-${round}-1` },
+      ]
+      for (const body of bodies) {
+        const context = { hashKey, workspaceId, number: ++number, recordId: randomUUID() }
+        const references = feedbackReferences(context, v.parse(feedbackRecord, body))
+        const asked = { workspaceId, number, source: 'API', references, queued: new Map(), purgesQueued: false }
+        assert.notEqual((await meanings(asked)).contact, null)
+      }
+      return bodies.length
+    },
+    'a receipt': async (sql, round) => {
+      const [row] = rows('create_feedback', (index) => feedbackBody(`${round}-receipt`, index))
+      await store(sql, [row!])
+      const receipt = await findReceipt(sql, workspaceId, row!.submission.id)
+      assert.equal(receipt?.state, 'applied')
+      assert.equal((await findSettled(sql, [{ workspaceId, id: row!.submission.id }])).length, 1)
+      return 3
+    },
+    'a purge': async (sql, round) => {
+      const job = submission('purge_contact', { email: `person-${round}-3@x.example` }) as JobOf<'purge_contact'>
+      const { submissionId } = job
+      await store(sql, [{ workspaceId, purge: purgeRow(hashKey, job) }])
+      let removed = 0
+      await removePurged(sql, { workspaceId, submissionId }, async (so) => void (removed = so))
+      assert.ok(removed >= 2, `${removed} records were removed`)
+      await settlePurge(sql, { workspaceId, submissionId, attempts: 1, identifiers: { id: null, email: null } })
+      return 10 * removed
+    },
+  }
+
+  const assertBounded = async (sql: Sql, round: string): Promise<void> => {
+    for (const [name, work] of Object.entries(works)) {
+      let submissions = 0
+      const reads = await readsOf(sql, async () => {
+        submissions = await work(sql, round)
+      })
+      for (const table of GROWING_TABLES) {
+        const { sequential, index } = reads.get(table)!
+        assert.equal(sequential, 0, `${name}: reads ${sequential} rows of ${table} in sequence`)
+        const most = ENTRIES_PER_SUBMISSION * submissions
+        assert.ok(index <= most, `${name}: reads ${index} index entries of ${table}, more than ${most}`)
+      }
+    }
+  }
+
+  it('reads what it has to, by plans that were made while the tables were empty', async () => {
+    // Six times: from then on a connection uses a plan that knows nothing of the values.
+    for (let time = 0; time < 6; time++)
+      for (const work of Object.values(works)) await work(schema.sql, `early-${time}`)
+    await multiplyRows(schema.sql, {
+      feedback: Math.ceil(STORED_FEEDBACK / (13 * BATCH)),
+      others: Math.ceil(STORED_FEEDBACK / (13 * BATCH) / FEEDBACK_PER_PERSON),
+    })
+    await assertBounded(schema.sql, 'late')
+  })
+
+  it('reads what it has to, by plans that are made when the tables have been analyzed', async () => {
+    await schema.sql.unsafe(`analyze ${GROWING_TABLES.join(', ')}`)
+    const { databaseUrl } = testServers()
+    const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: schema.name }
+    const sql = connectPostgres(databaseUrl, options)
+    try {
+      await assertBounded(sql, 'analyzed')
+    } finally {
+      await sql.end({ timeout: 5 })
+    }
+  })
+})
+
+const feedbackBody = (round: string, index: number) => ({
+  description: 'slow',
+  contact: { email: `person-${round}-${index}@x.example`, name: `Person ${index}` },
+  account: { name: `Company ${round} ${index}`, domain: `company-${round}-${index}.example` },
+  project: { name: `Project ${round} ${index}` },
+  tags: ['slow', 'export'],
+  sourceId: `ticket-${round}-${index}`,
+})
+
+const contactBody = (round: string, index: number) => ({
+  id: `user-${round}-${index}`,
+  source: 'crm',
+  properties: { $email: `person-${round}-${index}@x.example`, plan: 'team' },
+  account: {
+    id: `company-${round}-${index}`,
+    properties: { $name: `Company ${round} ${index}`, $domain: `company-${round}-${index}.example` },
+  },
+})
+
+const SOMETIME = '2026-01-31T09:30:00Z'
+const conversationBody = (round: string, index: number) => ({
+  id: `chat-${round}-${index}`,
+  source: 'chat',
+  createdAt: SOMETIME,
+  contacts: [contactBody(round, index)],
+  messages: Array.from({ length: 10 }, (_, place) => ({
+    id: `message-${place}`,
+    incoming: place % 2 === 0,
+    contactId: place % 3 === 0 ? `stranger-${round}-${index}` : `user-${round}-${index}`,
+    content: 'slow',
+    createdAt: SOMETIME,
+    properties: {},
+  })),
+  properties: {},
+})
+
+const feedbackId = (sourceId: string): string => ownId({ hashKey, workspaceId }, 'feedback', 'API', sourceId)
+const conversationId = (round: string, index: number): string =>
+  ownId({ hashKey, workspaceId }, 'conversation', 'chat', `chat-${round}-${index}`)

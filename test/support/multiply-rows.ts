@@ -1,0 +1,54 @@
+import type { Sql } from '../../db/postgres.ts'
+
+/** Copies of each feedback and its receipt, and of everything else that grows. */
+export type Copies = { readonly feedback: number; readonly others: number }
+
+const FEEDBACK_TABLES = ['feedback', 'submission']
+const OTHER_TABLES = [
+  'contact',
+  'contact_external_id',
+  'account',
+  'account_external_id',
+  'project',
+  'superseded_reference',
+  'conversation',
+  'conversation_contact',
+  'message',
+  'identity_key',
+  'identity_claim',
+  'unresolved_reference',
+  'fence',
+]
+/** Tables that grow with what is submitted. */
+export const GROWING_TABLES: readonly string[] = [...FEEDBACK_TABLES, ...OTHER_TABLES]
+
+const COPIES_PER_STATEMENT = 2_000
+
+/**
+ * Multiplies what a schema holds, with other ids. Copies belong together as their originals do: copies of feedback are shared
+ * out among those of contacts and accounts.
+ */
+export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
+  for (const table of GROWING_TABLES) {
+    const columns = await sql<{ name: string; isId: boolean }[]>`
+      select quote_ident(column_name) as name, data_type = 'uuid' and column_name <> 'workspace_id' as "isId"
+      from information_schema.columns
+      where table_schema = current_schema() and table_name = ${table} and is_generated = 'NEVER'
+      order by ordinal_position`
+    const isFeedback = FEEDBACK_TABLES.includes(table)
+    const value = ({ name, isId }: { name: string; isId: boolean }): string => {
+      if (!isId) return name
+      return `md5(${name} || '/' || ${isFeedback && name !== 'id' ? `1 + copy % ${copies.others}` : 'copy'})::uuid`
+    }
+    const most = isFeedback ? copies.feedback : copies.others
+    await sql`drop table if exists original`
+    await sql.unsafe(`create temporary table original as select * from ${table}`)
+    for (let first = 1; first <= most; first += COPIES_PER_STATEMENT) {
+      const last = Math.min(first + COPIES_PER_STATEMENT - 1, most)
+      await sql.unsafe(`
+        insert into ${table} (${columns.map(({ name }) => name).join(', ')})
+        select ${columns.map(value).join(', ')} from original, generate_series(${first}, ${last}) as copy`)
+    }
+  }
+  await sql`drop table if exists original`
+}
