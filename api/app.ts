@@ -17,6 +17,7 @@ import type { Handler } from './serve.ts'
 import { type Ingress, submit } from './submit.ts'
 
 export const BASE_PATH = '/api/v1'
+export const OVERVIEW_PATH = '/admin'
 export const BOARD_PATH = '/admin/queues'
 const DOCUMENT_PATH = '/openapi.json'
 const DOCS_PATH = '/docs'
@@ -27,6 +28,7 @@ export type AppDependencies = {
   /** Whether Redis and Postgres answer and the process takes requests. */
   isReady: () => Promise<boolean>
   board: Handler
+  overview: Handler
   /** Whose pages may submit from a browser. */
   corsOrigins: readonly string[]
   metrics: () => Promise<string>
@@ -43,7 +45,7 @@ const SECURITY_HEADERS = {
 }
 
 /** The routes. Opens nothing: every store, clock and page is handed in. */
-const createRoutes = ({ ingress, receipts, isReady, board, metrics, log }: AppDependencies) => {
+const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, log }: AppDependencies) => {
   const readyAnswer = async (): Promise<Response> => {
     const ready = await isReady()
     return Response.json({ ready }, { status: ready ? 200 : 503 })
@@ -87,6 +89,8 @@ const createRoutes = ({ ingress, receipts, isReady, board, metrics, log }: AppDe
       .get(DOCS_PATH, ({ request }) => docs(request))
       .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
       .get('/metrics', ({ request }) => operatorOnly(ingress.authenticate, request, metricsAnswer))
+      .get(OVERVIEW_PATH, ({ request }) => operatorOnly(ingress.authenticate, request, overview))
+      .get(`${OVERVIEW_PATH}/:file`, ({ request }) => operatorOnly(ingress.authenticate, request, overview))
       .all(BOARD_PATH, ({ request }) => operatorOnly(ingress.authenticate, request, board), UNPARSED)
       .all(`${BOARD_PATH}/*`, ({ request }) => operatorOnly(ingress.authenticate, request, board), UNPARSED)
       .all(`${BASE_PATH}/feedbacks`, wrongMethod('POST'), UNPARSED)
@@ -98,6 +102,8 @@ const createRoutes = ({ ingress, receipts, isReady, board, metrics, log }: AppDe
       .all('/healthz', wrongMethod('GET'), UNPARSED)
       .all('/readyz', wrongMethod('GET'), UNPARSED)
       .all('/metrics', wrongMethod('GET'), UNPARSED)
+      .all(OVERVIEW_PATH, wrongMethod('GET'), UNPARSED)
+      .all(`${OVERVIEW_PATH}/:file`, wrongMethod('GET'), UNPARSED)
       .all(DOCUMENT_PATH, wrongMethod('GET'), UNPARSED)
       .all(DOCS_PATH, wrongMethod('GET'), UNPARSED)
       .all(`${DOCS_PATH}/*`, wrongMethod('GET'), UNPARSED)

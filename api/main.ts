@@ -1,24 +1,30 @@
+import { randomUUID } from 'node:crypto'
 import process from 'node:process'
+import { answerSeconds } from '../db/answer-time.ts'
 import { admissionTo, type RateLimit, rememberAnswered } from '../db/admission.ts'
 import { aliasesIn } from '../db/aliases.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
+import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
 import type { Operation } from '../db/contract/job.ts'
 import { describeFault } from '../db/fault.ts'
 import { purgeMatcher } from '../db/find-contacts.ts'
 import { referenceResolver } from '../db/identity.ts'
 import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
-import { readLedgers } from '../db/ledger.ts'
 import { queuedFactsIn } from '../db/queued-facts.ts'
 import { numberFloor } from '../db/number-floor.ts'
+import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
 import { connectToAnswer, redisCondition } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
-import { BOARD_PATH, createApp } from './app.ts'
+import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { authenticator } from './authenticate.ts'
 import { settledAwaiter } from './await-settled.ts'
 import { createBoard } from './board.ts'
+import { conditionOf } from './condition.ts'
 import { readApiConfig } from './config.ts'
 import { createMetrics } from './metrics.ts'
+import { keepHistory } from './overview/history.ts'
+import { createOverview } from './overview/overview.ts'
 import { watchPressure } from './pressure.ts'
 import { serve } from './serve.ts'
 
@@ -37,7 +43,9 @@ await setBootstrapTokens(sql, {
   ...(config.BOOTSTRAP_ADMIN_TOKEN !== undefined && { admin: config.BOOTSTRAP_ADMIN_TOKEN }),
 })
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
-const metrics = createMetrics(Object.values(queues), () => readLedgers(sql, redis, config.REDIS_PREFIX))
+const readCondition = conditionOf({ sql, redis, prefix: config.REDIS_PREFIX, queues: Object.values(queues) })
+const loopDelay = watchLoopDelay()
+const metrics = createMetrics(readCondition, loopDelay)
 
 const limitOf = (operation: Operation): RateLimit | undefined => {
   const tokens = operation === 'submit_conversation' ? config.CONVERSATIONS_PER_MINUTE : config.SUBMISSIONS_PER_MINUTE
@@ -59,6 +67,12 @@ const admit = admissionTo(redis, config.REDIS_PREFIX)
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
 let draining = false
+const reporting = startReporting(
+  processReportsIn(redis, config.REDIS_PREFIX),
+  { id: randomUUID(), kind: 'api' },
+  async () => metrics.figures(await answerSeconds(sql)),
+)
+const history = keepHistory(readCondition)
 
 const app = createApp({
   ingress: {
@@ -92,6 +106,7 @@ const app = createApp({
     }
   },
   board: createBoard({ queues: Object.values(queues), basePath: BOARD_PATH, trustProxy: config.TRUST_PROXY }),
+  overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
   corsOrigins: config.CORS_ORIGINS ?? [],
   metrics: metrics.render,
   log,
@@ -116,6 +131,9 @@ const drain = async (): Promise<void> => {
   )
   await listening.stop()
   pressure.stop()
+  history.stop()
+  loopDelay.stop()
+  await reporting.stop()
   await closeQueues(queues)
   redis.disconnect()
   await sql.end({ timeout: 5 })

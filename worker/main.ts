@@ -1,14 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { Worker } from 'bullmq'
+import { answerSeconds } from '../db/answer-time.ts'
 import { barrierIn } from '../db/barrier.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
+import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { describeFault } from '../db/fault.ts'
 import { bringForward, closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
+import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { connectToWork } from '../db/redis.ts'
 import { settlementIn } from '../db/settlement.ts'
 import { readWorkerConfig } from './config.ts'
-import { createHealthServer, createWorkerMetrics } from './health.ts'
+import { createHealthServer } from './health.ts'
+import { createWorkerMetrics } from './metrics.ts'
 import { createProcessors } from './processors.ts'
 import { finishPurge } from './purge.ts'
 import { keepUp } from './upkeep.ts'
@@ -57,7 +62,8 @@ const CONCURRENCY: Readonly<Record<QueueName, number>> = {
   purges: 200,
 }
 
-const metrics = createWorkerMetrics()
+const loopDelay = watchLoopDelay()
+const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
 const workers = QUEUE_NAMES.map((name) => {
   const worker = new Worker(name, processors[name], {
     connection: redis,
@@ -67,8 +73,8 @@ const workers = QUEUE_NAMES.map((name) => {
     lockDuration: LOCK_MS,
     stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
   })
-  worker.on('completed', (_job, result: unknown) => metrics.count(name, typeof result === 'string' ? result : 'done'))
-  worker.on('failed', () => metrics.count(name, 'failed'))
+  worker.on('completed', (job, result: unknown) => metrics.completed(name, job, result))
+  worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
     // An outage of Redis is logged once, by its connection.
     if (redis.status === 'ready') log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
@@ -76,7 +82,7 @@ const workers = QUEUE_NAMES.map((name) => {
   return worker
 })
 
-const health = createHealthServer(metrics)
+const health = createHealthServer(metrics.render)
 health.on('error', () =>
   endWith(`Port ${config.WORKER_PORT} on ${config.WORKER_HOST} is taken. Set WORKER_PORT to a free one.`),
 )
@@ -84,6 +90,12 @@ health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
   const address = health.address()
   log('info', 'working', { port: typeof address === 'object' ? address?.port : undefined })
 })
+
+const reporting = startReporting(
+  processReportsIn(redis, config.REDIS_PREFIX),
+  { id: randomUUID(), kind: 'worker' },
+  metrics.figures,
+)
 
 // Every worker does it now and then; doing it at the same time does no harm.
 const upkeep = setInterval(() => {
@@ -108,6 +120,8 @@ const drain = async (): Promise<void> => {
   )
   await Promise.all(workers.map((worker) => worker.close()))
   health.close()
+  loopDelay.stop()
+  await reporting.stop()
   await closeQueues(queues)
   redis.disconnect()
   await sql.end({ timeout: 5 })

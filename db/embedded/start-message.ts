@@ -20,7 +20,8 @@ Feedback Insights is running; Ctrl-C stops it.
 
   API            ${address}/api/v1
   Documentation  ${address}/docs
-  Dashboard      ${address}/admin/queues   (any user name; the admin token is the password)
+  Overview       ${address}/admin
+  Dashboard      ${address}/admin/queues   (any user name; the admin token is the password, here and above)
   PostgreSQL     ${config.DATABASE_URL === undefined ? urls.databaseUrl : withoutPassword(urls.databaseUrl)}
   Redis          ${config.REDIS_URL === undefined ? urls.redisUrl : withoutPassword(urls.redisUrl)}
   Data and logs  ${shortPath(config.DATA_DIR)}

@@ -27,6 +27,7 @@ export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnTyp
     receipts: { authenticate, settled: notAsked, queued: notAsked, onFault: notAsked },
     isReady: async () => true,
     board: notAsked,
+    overview: notAsked,
     corsOrigins,
     metrics: notAsked,
     log: () => {},

@@ -6,6 +6,8 @@ import { type Answer, type Service, startService } from '../support/service.ts'
 
 const GUARDED = [
   '/metrics',
+  '/admin',
+  '/admin/overview.json',
   '/admin/queues',
   '/admin/queues/',
   '/admin/queues/api/queues',

@@ -77,7 +77,8 @@ describe('the README', () => {
   })
 
   it('starts and says where everything is', () => {
-    for (const what of ['API', 'Dashboard', 'PostgreSQL', 'Redis', 'Access token', 'Admin token']) started.printed(what)
+    for (const what of ['API', 'Overview', 'Dashboard', 'PostgreSQL', 'Redis', 'Access token', 'Admin token'])
+      started.printed(what)
     assert.match(started.output(), /^curl -i http/m)
   })
 

@@ -1,0 +1,148 @@
+import type { Point } from './point.ts'
+
+/** Something that is not well, and what to do about it. Trouble: work stops or is refused; attention: it may come to that. */
+export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
+
+export type Judged = {
+  /** The latest last. */
+  points: readonly Point[]
+  /** Why this process takes nothing in at this moment, if so. */
+  pressure: 'redis-memory' | 'backlog' | undefined
+}
+
+const OLD_SECONDS = 60
+const MEMORY_SHARE_TO_SEE = 0.6
+const SLOW_ANSWER_SECONDS = 1
+const LATE_LOOP_SECONDS = 0.5
+/** What comes and goes from one point to the next is no finding. */
+const POINTS_TO_LAST = 3
+const POINTS_WITHOUT_WORKER = 2
+/** What is in flight makes the books differ for a moment. */
+const DIFFERS_FOR_MS = 60_000
+
+/** Everything that is not well, the worst first; empty when all is well. */
+export const findings = ({ points, pressure }: Judged): Finding[] => {
+  const now = points.at(-1)
+  if (now === undefined) return []
+  const found = [
+    ...servers(now),
+    ...processes(points, pressure),
+    ...work(now, points),
+    ...capacity(now, pressure),
+    ...books(points),
+  ]
+  return [...found.filter(({ level }) => level === 'trouble'), ...found.filter(({ level }) => level === 'attention')]
+}
+
+const servers = ({ redisUp, postgresUp }: Point): Finding[] => [
+  ...when(!redisUp, {
+    level: 'trouble',
+    what: 'Redis does not answer. Submissions are refused with 503.',
+    remedy: 'Look whether Redis runs and whether REDIS_URL is right. What was accepted is in its append-only file.',
+  }),
+  ...when(!postgresUp, {
+    level: 'trouble',
+    what: 'Postgres does not answer. What is accepted waits in Redis.',
+    remedy:
+      'Look whether Postgres runs, has connections left, and whether DATABASE_URL is right. Workers go on by themselves.',
+  }),
+]
+
+const processes = (points: readonly Point[], pressure: Judged['pressure']): Finding[] => [
+  ...when(
+    // A Redis that is full takes no reports: workers may well be there.
+    pressure !== 'redis-memory' && lasts(points, POINTS_WITHOUT_WORKER, ({ workers }) => workers === 0),
+    {
+      level: 'trouble',
+      what: 'No worker is running. What is accepted waits in Redis.',
+      remedy:
+        'Start a worker (npm run worker), with the same environment as the API. If one should run, look at its log.',
+    },
+  ),
+  ...when(
+    lasts(points, POINTS_TO_LAST, ({ postgresSeconds }) => above(postgresSeconds, SLOW_ANSWER_SECONDS)),
+    {
+      level: 'attention',
+      what: 'Postgres takes more than a second to answer.',
+      remedy:
+        'Look for long statements in pg_stat_activity, or give each process more connections with DATABASE_CONNECTIONS.',
+    },
+  ),
+  ...when(
+    lasts(points, POINTS_TO_LAST, ({ loopDelaySeconds }) => above(loopDelaySeconds, LATE_LOOP_SECONDS)),
+    {
+      level: 'attention',
+      what: 'A process is too busy to be punctual.',
+      remedy: 'Give it more processor time, or start more API and worker processes.',
+    },
+  ),
+]
+
+const work = ({ oldestSeconds, queues, dead }: Point, points: readonly Point[]): Finding[] => {
+  const died = (dead ?? 0) - (points.find((point) => point.dead !== null)?.dead ?? 0)
+  const failed = Object.values(queues ?? {}).reduce((sum, queue) => sum + queue.failed, 0)
+  return [
+    ...when(above(oldestSeconds, OLD_SECONDS), {
+      level: 'attention',
+      what: 'A job has been waiting for more than a minute.',
+      remedy:
+        'When the number of waiting jobs grows, start more workers. When it does not, look in the queues for a job that is tried again and again.',
+    }),
+    ...when(died > 0, {
+      level: 'attention',
+      what: `${count(died, 'submission has', 'submissions have')} died lately: they cannot be stored.`,
+      remedy: 'The reasons are in the table dead_submission and in the log of the workers (job_failed).',
+    }),
+    ...when(failed > 0, {
+      level: 'attention',
+      what: `${count(failed, 'job has', 'jobs have')} failed for good.`,
+      remedy:
+        'Failed jobs of submissions are set aside within half a minute. One that stays is named, with its reason, in the queues.',
+    }),
+  ]
+}
+
+const capacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pressure']): Finding[] => {
+  const isFilling =
+    redisUsedBytes !== null && above(redisMaxBytes, 0) && redisUsedBytes > MEMORY_SHARE_TO_SEE * redisMaxBytes!
+  return [
+    ...when(pressure === 'redis-memory', {
+      level: 'trouble',
+      what: 'Redis is nearly full. Submissions are refused with 503.',
+      remedy: 'Workers go on and make room. Start more of them, or raise maxmemory.',
+    }),
+    ...when(pressure === 'backlog', {
+      level: 'trouble',
+      what: 'Too much is waiting. Submissions are refused with 503.',
+      remedy: 'Start more workers, or raise MAX_BACKLOG if Redis has the memory.',
+    }),
+    ...when(isFilling && pressure === undefined, {
+      level: 'attention',
+      what: 'Redis is filling up. At 80 % submissions are refused.',
+      remedy: 'Start more workers, or raise maxmemory.',
+    }),
+  ]
+}
+
+const books = (points: readonly Point[]): Finding[] => {
+  const last = points.at(-1)!.at
+  const lately = points.filter(({ at }) => at >= last - DIFFERS_FOR_MS)
+  const isLong = points.some(({ at }) => at <= last - DIFFERS_FOR_MS)
+  // A purge is off the books of the queue while its records are being removed.
+  const differs = lately.every(({ difference, purgesUnderWay }) => (difference ?? 0) > (purgesUnderWay ?? 0))
+  return when(isLong && differs, {
+    level: 'attention',
+    what: 'Accepted submissions are missing from the books for a minute.',
+    remedy:
+      'Compare feedback_insights_ledger by workspace in /metrics, and look in the logs for what happened to Redis.',
+  })
+}
+
+const when = (applies: boolean, finding: Finding): Finding[] => (applies ? [finding] : [])
+
+const lasts = (points: readonly Point[], count: number, holds: (point: Point) => boolean): boolean =>
+  points.length >= count && points.slice(-count).every(holds)
+
+const above = (value: number | null, bound: number): boolean => value !== null && value > bound
+
+const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`

@@ -1,0 +1,31 @@
+import type { Condition, ReadCondition } from '../condition.ts'
+import { type Point, pointOf } from './point.ts'
+
+export type History = {
+  /** The latest last. */
+  points: () => readonly Point[]
+  stop: () => void
+}
+
+export const SAMPLE_EVERY_SECONDS = 5
+/** Twenty minutes. */
+const POINTS_KEPT = 240
+
+/** Keeps how the installation was lately, so that whoever opens the overview sees where it comes from. */
+export const keepHistory = (readCondition: ReadCondition): History => {
+  const points: Point[] = []
+  let before: Condition | undefined
+  let busy = false
+  const sample = async (): Promise<void> => {
+    if (busy) return
+    busy = true
+    const condition = await readCondition()
+    points.push(pointOf(condition, before))
+    if (points.length > POINTS_KEPT) points.shift()
+    before = condition
+    busy = false
+  }
+  void sample()
+  const timer = setInterval(() => void sample(), SAMPLE_EVERY_SECONDS * 1_000)
+  return { points: () => points, stop: () => clearInterval(timer) }
+}

@@ -1,0 +1,197 @@
+// Draws what /admin/overview.json says, every few seconds. No framework, nothing from elsewhere; texts go in as text only.
+
+const WIDTH = 300
+const HEIGHT = 100
+/** No curve is drawn from one point to a next that is so many points later. */
+const GAP_POINTS = 4
+const POINTS_KEPT = 240
+const TIMEOUT_MS = 8_000
+
+const rate = (value) => `${short(value)}/s`
+const amount = (value) => short(value)
+const duration = (value) => {
+  if (value < 1) return `${short(value * 1_000)} ms`
+  if (value < 120) return `${short(value)} s`
+  return value < 7_200 ? `${short(value / 60)} min` : `${short(value / 3_600)} h`
+}
+const bytes = (value) => {
+  if (value < 1_048_576) return `${short(value / 1_024)} KiB`
+  return value < 1_073_741_824 ? `${short(value / 1_048_576)} MiB` : `${short(value / 1_073_741_824)} GiB`
+}
+const short = (value) => new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(value)
+
+const CURVES = [
+  {
+    title: 'Submissions a second',
+    unit: rate,
+    series: { accepted: 'acceptedPerSecond', refused: 'refusedPerSecond', stored: 'storedPerSecond' },
+  },
+  { title: 'Jobs waiting', unit: amount, series: { 'all queues': 'waiting' } },
+  { title: 'Age of the oldest job', unit: duration, series: { oldest: 'oldestSeconds' } },
+  { title: 'From acceptance to storage', unit: duration, series: { '95 % within': 'storageSeconds' } },
+  { title: 'Texts tagged a second', unit: rate, series: { tagged: 'taggedPerSecond' } },
+  { title: 'Failed attempts a second', unit: rate, series: { failed: 'failedPerSecond' } },
+  { title: 'Dead submissions', unit: amount, series: { dead: 'dead' } },
+  { title: 'Ledger difference', unit: amount, series: { difference: 'difference' } },
+  { title: 'Memory of Redis', unit: bytes, series: { used: 'redisUsedBytes', 'at most': 'redisMaxBytes' } },
+  { title: 'Postgres: wait and answer', unit: duration, series: { slowest: 'postgresSeconds' } },
+  { title: 'Event-loop delay', unit: duration, series: { 'slowest process': 'loopDelaySeconds' } },
+  { title: 'Purges under way', unit: amount, series: { purges: 'purgesUnderWay' } },
+]
+const CLASSES = ['first', 'second', 'third']
+
+const VERDICTS = {
+  well: '✓ All is well',
+  attention: '! Needs attention',
+  trouble: '✗ Trouble',
+  unknown: 'Looking…',
+}
+
+const byId = (id) => document.getElementById(id)
+const make = (name, text) => {
+  const element = document.createElement(name)
+  if (text !== undefined) element.textContent = text
+  return element
+}
+const makeSvg = (name, attributes) => {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name)
+  for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value)
+  return element
+}
+
+const addCurve = ({ title, unit, series }) => {
+  const figure = make('figure')
+  const caption = make('figcaption')
+  const values = make('p')
+  caption.append(make('h3', title), values)
+  const svg = makeSvg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img' })
+  svg.append(makeSvg('path', { class: 'grid', d: `M0 1H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 1}H${WIDTH}` }))
+  const lines = Object.entries(series).map(([name, key], at) => {
+    const line = makeSvg('path', { class: CLASSES[at], 'data-series': key })
+    const value = make('span')
+    value.className = CLASSES[at]
+    svg.append(line)
+    values.append(value)
+    return { name, key, line, value }
+  })
+  const scale = make('div')
+  scale.className = 'scale'
+  const [from, top] = [make('span'), make('span')]
+  scale.append(from, top)
+  figure.append(caption, svg, scale)
+  byId('curves').append(figure)
+  return { title, unit, lines, svg, from, top }
+}
+
+const drawCurve = ({ title, unit, lines, svg, from, top }, points, everySeconds) => {
+  const known = lines.flatMap(({ key }) => points.map((point) => point[key])).filter((value) => value !== null)
+  const [low, high] = [Math.min(0, ...known), Math.max(0, ...known)]
+  const begin = points[0]?.at ?? 0
+  const span = Math.max(points.at(-1)?.at - begin, 1)
+  const height = high - low || 1
+  const place = (point, key) => ({
+    x: ((point.at - begin) / span) * WIDTH,
+    y: HEIGHT - 2 - ((point[key] - low) / height) * (HEIGHT - 4),
+  })
+  const said = lines.map(({ name, key, line, value }) => {
+    line.setAttribute('d', pathOf(points, key, { place, gapMs: everySeconds * 1_000 * GAP_POINTS }))
+    const latest = points.at(-1)?.[key] ?? null
+    value.textContent = `${name} ${latest === null ? '–' : unit(latest)}`
+    return value.textContent
+  })
+  from.textContent = `last ${duration(span / 1_000)}`
+  top.textContent = low < 0 ? `${unit(low)} to ${unit(high)}` : `up to ${unit(high)}`
+  svg.setAttribute('aria-label', `${title}: now ${said.join(', ')}; ${top.textContent} in the ${from.textContent}`)
+}
+
+const pathOf = (points, key, { place, gapMs }) => {
+  let path = ''
+  let former
+  for (const point of points) {
+    if (point[key] === null) continue
+    const { x, y } = place(point, key)
+    const isNext = former !== undefined && point.at - former.at < gapMs
+    // A point that no line leads to is a dash of its own.
+    path += isNext ? `L${x.toFixed(1)} ${y.toFixed(1)}` : `M${(x - 1).toFixed(1)} ${y.toFixed(1)}h2`
+    former = point
+  }
+  return path
+}
+
+const showState = (verdict, findings) => {
+  byId('state').className = verdict
+  // Set only when it changes: it is read out then.
+  const list = findings.map(({ what, remedy }) => `${what} ${remedy}`)
+  if (byId('verdict').textContent !== VERDICTS[verdict]) byId('verdict').textContent = VERDICTS[verdict]
+  if (byId('findings').textContent === list.join('')) return
+  byId('findings').replaceChildren(
+    ...findings.map(({ what, remedy }) => {
+      const item = make('li')
+      item.append(make('strong', what), ` ${remedy}`)
+      return item
+    }),
+  )
+}
+
+const showQueues = (queues) => {
+  const rows = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed, oldestSeconds }]) => {
+    const row = make('tr')
+    const head = make('th', name)
+    head.scope = 'row'
+    const cells = [...[waiting, active, delayed, failed].map(amount), oldestSeconds > 0 ? duration(oldestSeconds) : '–']
+    row.append(head, ...cells.map((cell) => make('td', cell)))
+    return row
+  })
+  byId('queues').replaceChildren(...rows)
+}
+
+const showFacts = (point) => {
+  const facts = {
+    'API processes': point.apis,
+    'Worker processes': point.workers,
+    Redis: point.redisUp ? 'answers' : 'does not answer',
+    Postgres: point.postgresUp ? 'answers' : 'does not answer',
+    'Memory that Redis may use': point.redisMaxBytes === 0 ? 'any' : point.redisMaxBytes && bytes(point.redisMaxBytes),
+    'Identity keys ended by purges': point.fences,
+  }
+  byId('facts').replaceChildren(
+    ...Object.entries(facts).map(([name, value]) => {
+      const fact = make('div')
+      fact.append(make('dt', name), make('dd', value === null ? 'not known' : String(value)))
+      return fact
+    }),
+  )
+}
+
+const curves = CURVES.map(addCurve)
+let points = []
+let everySeconds = 5
+
+const look = async () => {
+  try {
+    const since = points.at(-1)?.at ?? 0
+    const response = await fetch(`/admin/overview.json?since=${since}`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    if (!response.ok) throw new Error(`The service answered ${response.status}.`)
+    const overview = await response.json()
+    everySeconds = overview.everySeconds
+    // Several API processes can answer in turn, each with points of its own.
+    points = [...points, ...overview.points].toSorted((a, b) => a.at - b.at).slice(-POINTS_KEPT)
+    showState(overview.verdict, overview.findings)
+    byId('when').textContent = `As of ${new Date().toLocaleTimeString()}. Looks again every ${everySeconds} s.`
+    const latest = points.at(-1)
+    if (latest === undefined) return
+    for (const curve of curves) drawCurve(curve, points, everySeconds)
+    showQueues(overview.queues)
+    showFacts(latest)
+  } catch (error) {
+    showState('trouble', [
+      {
+        what: 'This page gets no answer from the API.',
+        remedy: `What it shows is old. Look whether the API process runs, and at its log. ${String(error.message)}`,
+      },
+    ])
+  } finally {
+    setTimeout(look, everySeconds * 1_000)
+  }
+}
+void look()

@@ -1,0 +1,26 @@
+import { gaugeOf, type Metric } from './contract/metric-text.ts'
+import type { Sql } from './postgres.ts'
+import { withinTime } from './within-time.ts'
+
+const GIVE_UP_AFTER_MS = 5_000
+
+/**
+ * Seconds until Postgres answered the least of questions: the wait for a free connection of this pool and one round trip.
+ * The driver does not say how many statements wait. Undefined when there was no answer within 5 s.
+ */
+export const answerSeconds = async (sql: Sql): Promise<number | undefined> => {
+  const asked = performance.now()
+  try {
+    await withinTime(sql`select 1`.execute(), GIVE_UP_AFTER_MS)
+    return (performance.now() - asked) / 1_000
+  } catch {
+    return undefined
+  }
+}
+
+export const answerTimeMetric = (seconds: number | undefined): Metric =>
+  gaugeOf(
+    'feedback_insights_postgres_answer_seconds',
+    'Wait for a free connection to Postgres and one round trip, as measured for this answer.',
+    seconds,
+  )

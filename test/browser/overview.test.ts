@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { type Browser, findChromium, type Page, startBrowser } from '../support/browser.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const DRAWN_WITHIN_MS = 45_000
+const SMALLEST_CONTRAST = 4.5
+const chromium = findChromium()
+
+/** Where pictures are kept to be looked at, if anywhere. */
+const pictures = process.env['PICTURES']
+
+/** The least contrast (WCAG 2) of a text with its background, and whose it is; runs in the page. */
+const LEAST_CONTRAST = `(() => {
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number)
+  const luminance = (color) => {
+    const [r, g, b] = channels(color).map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = getComputedStyle(at).backgroundColor
+      if (channels(color)[3] !== 0) return color
+    }
+    return 'rgb(255, 255, 255)'
+  }
+  const texts = [...document.querySelectorAll('body *')].filter((element) =>
+    element.checkVisibility() && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+  return texts.map((element) => {
+    const [a, b] = [luminance(getComputedStyle(element).color), luminance(behind(element))].sort((x, y) => y - x)
+    return { contrast: (a + 0.05) / (b + 0.05), of: element.textContent.trim().slice(0, 40) }
+  }).sort((x, y) => x.contrast - y.contrast)[0]
+})()`
+
+describe('the overview in Chromium', () => {
+  if (chromium === undefined) {
+    it('needs Chromium on the PATH, or CHROMIUM to name it', { skip: true }, () => {})
+    return
+  }
+  let service: Service
+  let browser: Browser
+  before(async () => {
+    service = await startService()
+    browser = await startBrowser(chromium)
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+  })
+
+  const drawn = (page: Page): Promise<boolean> =>
+    until(
+      'curves are drawn',
+      () =>
+        page.evaluate(
+          `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')?.includes('L') === true`,
+        ),
+      DRAWN_WITHIN_MS,
+    )
+  const keep = async (page: Page, name: string): Promise<void> => {
+    const picture = await page.screenshot()
+    assert.ok(picture.length > 10_000)
+    if (pictures === undefined) return
+    mkdirSync(pictures, { recursive: true })
+    writeFileSync(join(pictures, `overview-${name}.png`), picture)
+  }
+
+  for (const colors of ['light', 'dark'] as const) {
+    for (const [form, width] of Object.entries({ wide: 1_280, narrow: 360 })) {
+      it(`${colors} and ${form}: draws its curves, fits, and can be read`, async () => {
+        const page = await browser.open(`${service.urls[0]}/admin`, {
+          width,
+          height: 900,
+          colors,
+          password: service.adminToken,
+        })
+        await service.submit('/feedbacks', { description: 'Drawn on the overview' })
+        await drawn(page)
+        await until(
+          'it says that all is well',
+          () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
+          DRAWN_WITHIN_MS,
+        )
+        assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 12)
+        assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), 6)
+        const overflow: number = await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )
+        assert.equal(overflow, 0)
+        const { contrast, of } = await page.evaluate(LEAST_CONTRAST)
+        assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
+        const isDark: boolean = await page.evaluate(
+          `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
+        )
+        assert.equal(isDark, colors === 'dark')
+        await keep(page, `${colors}-${form}`)
+        assert.deepEqual(page.complaints, [])
+        for (const url of page.requested) {
+          assert.ok(url.startsWith('data:') || url.startsWith(service.urls[0]!), url)
+        }
+      })
+    }
+  }
+
+  it('has a name for everything that can be reached by keyboard, and one heading of each page', async () => {
+    const page = await browser.open(`${service.urls[0]}/admin`, {
+      width: 800,
+      height: 600,
+      colors: 'light',
+      password: service.adminToken,
+    })
+    await drawn(page)
+    const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]
+      .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
+      .map((e) => e.outerHTML)`)
+    assert.deepEqual(nameless, [])
+    assert.equal(await page.evaluate(`document.querySelectorAll('h1').length`), 1)
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
+  })
+
+  it('says that the worker is gone, without being loaded again, and what to do', async () => {
+    const alone = await startService({ workers: 0 })
+    try {
+      const page = await browser.open(`${alone.urls[0]}/admin`, {
+        width: 800,
+        height: 600,
+        colors: 'light',
+        password: alone.adminToken,
+      })
+      await alone.post('/feedbacks', { description: 'waits' })
+      await until(
+        'trouble is shown',
+        () => page.evaluate(`/Trouble/.test(document.getElementById('verdict')?.textContent)`),
+        DRAWN_WITHIN_MS,
+      )
+      assert.match(
+        await page.evaluate(`document.getElementById('findings').textContent`),
+        /No worker is running\..*npm run worker/,
+      )
+      await until(
+        'what waits is shown',
+        () => page.evaluate(`document.querySelector('#queues tr td')?.textContent === '1'`),
+        DRAWN_WITHIN_MS,
+      )
+      await keep(page, 'trouble')
+    } finally {
+      await alone.stop()
+    }
+  })
+})

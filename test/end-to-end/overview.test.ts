@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Overview } from '../../api/overview/overview.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const SAMPLED_WITHIN_MS = 30_000
+const PATHS = ['/admin', '/admin/', '/admin/overview.json', '/admin/overview.js', '/admin/overview.css']
+
+describe('the overview', () => {
+  let service: Service
+  before(async () => {
+    service = await startService()
+  })
+  after(() => service.stop())
+
+  const get = (path: string, token: string | null = service.adminToken): Promise<Answer> =>
+    service.request(path, undefined, { method: 'GET', token })
+  const overview = async (query = ''): Promise<Overview> => {
+    const { body } = await get(`/admin/overview.json${query}`)
+    return body as Overview
+  }
+  const untilSays = (what: string, says: (overview: Overview) => unknown): Promise<Overview> =>
+    until(
+      what,
+      async () => {
+        const now = await overview()
+        return says(now) ? now : undefined
+      },
+      SAMPLED_WITHIN_MS,
+    )
+
+  for (const path of PATHS) {
+    it(`${path} is for operators, is never kept, and runs nothing that is inline or from elsewhere`, async () => {
+      for (const token of [null, service.accessToken]) {
+        const { status, headers } = await get(path, token)
+        assert.equal(status, 401)
+        assert.match(headers.get('www-authenticate') ?? '', /Basic/)
+      }
+      const basic = `Basic ${Buffer.from(`operator:${service.adminToken}`).toString('base64')}`
+      const asked = { method: 'GET', token: null, headers: { Authorization: basic } }
+      const { status, headers, text } = await service.request(path, undefined, asked)
+      assert.equal(status, 200)
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      const policy = headers.get('content-security-policy') ?? ''
+      assert.match(policy, /default-src 'none'/)
+      assert.doesNotMatch(policy, /unsafe|https?:|\*/)
+      assert.doesNotMatch(text, /(?:src|href|url)\s*[=(]\s*["']?(?:https?:)?\/\//)
+    })
+  }
+
+  it('has the right types, and nothing else below it', async () => {
+    const types = ['text/html', 'text/html', 'application/json', 'text/javascript', 'text/css']
+    for (const [at, path] of PATHS.entries()) {
+      assert.ok((await get(path)).headers.get('content-type')?.startsWith(types[at]!), path)
+    }
+    for (const path of ['/admin/overview.ts', '/admin/page.html', '/admin/..%2Fmain.ts', '/admin/constructor']) {
+      assert.equal((await get(path)).status, 404, path)
+    }
+    const { status, headers } = await service.request('/admin', '{}', { token: service.adminToken })
+    assert.equal(status, 405)
+    assert.equal(headers.get('allow'), 'GET')
+  })
+
+  it('has no script and no style in the page itself, and names its language', async () => {
+    const { text } = await get('/admin')
+    assert.match(text, /<html lang="en">/)
+    assert.doesNotMatch(text, /<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/)
+    for (const link of ['/admin/queues', '/docs', '/metrics']) assert.ok(text.includes(`href="${link}"`), link)
+  })
+
+  it('says that all is well, and shows what is accepted, stored and tagged', async () => {
+    await untilSays('both processes are seen, and rates', ({ points }) => {
+      const latest = points.at(-1)
+      return latest?.apis === 1 && latest.workers === 1 && latest.acceptedPerSecond !== null
+    })
+    await service.submit('/feedbacks', { description: 'The overview shows that this came in' })
+    const { queues, points } = await untilSays('it is seen', (now) =>
+      (['acceptedPerSecond', 'storedPerSecond', 'taggedPerSecond', 'storageSeconds'] as const).every((key) =>
+        now.points.some((point) => (point[key] ?? 0) > 0),
+      ),
+    )
+    // The machine of the tests may be too busy to be punctual while the processes start.
+    const { findings } = await untilSays('all is well', ({ verdict }) => verdict === 'well')
+    assert.deepEqual(findings, [])
+    assert.deepEqual(Object.keys(queues ?? {}).toSorted(), [
+      'accounts',
+      'contacts',
+      'conversations',
+      'feedback',
+      'purges',
+      'tagging',
+    ])
+    const { at, ...latest } = points.at(-1)!
+    assert.ok(Math.abs(at - Date.now()) < 60_000)
+    for (const [name, value] of Object.entries(latest)) {
+      if (name !== 'storageSeconds') assert.notEqual(value, null, name)
+    }
+  })
+
+  it('gives only points after the time that is asked for', async () => {
+    const all = (await overview()).points
+    const since = all.at(-2)!.at
+    const later = (await overview(`?since=${since}`)).points
+    assert.ok(later.length > 0 && later.length < all.length)
+    assert.ok(later.every((point) => point.at > since))
+    assert.ok((await overview('?since=x')).points.length >= all.length)
+  })
+
+  it('says that no worker is running, and what to do', async () => {
+    const alone = await startService({ workers: 0 })
+    try {
+      const found = await until(
+        'the finding',
+        async () => {
+          const { body } = await alone.request('/admin/overview.json', undefined, {
+            method: 'GET',
+            token: alone.adminToken,
+          })
+          return (body as Overview).verdict === 'trouble' && (body as Overview).findings[0]
+        },
+        SAMPLED_WITHIN_MS,
+      )
+      assert.match(found.what, /^No worker is running/)
+      assert.match(found.remedy, /npm run worker/)
+    } finally {
+      await alone.stop()
+    }
+  })
+})

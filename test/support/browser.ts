@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+
+/** What the protocol or a page says; a test that guesses its form wrong fails. */
+type Json = ReturnType<typeof JSON.parse>
+type Message = { id?: number; method?: string; sessionId?: string; params?: Json; result?: Json; error?: object }
+type Send = <T = Json>(method: string, params?: object, sessionId?: string) => Promise<T>
+
+export type PageOptions = {
+  width: number
+  height: number
+  colors: 'light' | 'dark'
+  /** What is answered when Basic authentication is asked for. */
+  password: string
+}
+
+export type Page = {
+  /** The value of an expression in the page, waited for if it is a promise. */
+  evaluate: <T = Json>(expression: string) => Promise<T>
+  /** PNG of the whole page. */
+  screenshot: () => Promise<Uint8Array>
+  /** Addresses that were asked for, whoever asked. */
+  readonly requested: readonly string[]
+  /** Errors of scripts and of the console, violations of the page's policy among them. */
+  readonly complaints: readonly string[]
+}
+
+export type Browser = { open: (url: string, options: PageOptions) => Promise<Page>; close: () => Promise<void> }
+
+/** The Chromium of this machine, or the one that CHROMIUM names. */
+export const findChromium = (): string | undefined =>
+  [process.env['CHROMIUM'], 'chromium', 'chromium-browser', 'google-chrome', 'chrome-headless-shell'].find(
+    (program) => program && spawnSync('sh', ['-c', 'command -v "$0"', program]).status === 0,
+  )
+
+// A container has neither user namespaces nor much shared memory.
+const OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-port=0']
+
+/** Starts a headless Chromium with a profile of its own, driven by its DevTools protocol. */
+export const startBrowser = async (program: string): Promise<Browser> => {
+  const profile = mkdtempSync(join(tmpdir(), 'feedback-insights-browser-'))
+  const child = spawn(program, [...OPTIONS, `--user-data-dir=${profile}`, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const socket = new WebSocket(await addressOf(child))
+  await once(socket, 'open')
+  const listeners = new Set<(message: Message) => void>()
+  const send = protocolOver(socket, listeners)
+  return {
+    open: (url, options) => openPage({ send, listeners }, url, options),
+    close: async () => {
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+      rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+    },
+  }
+}
+
+const addressOf = async (child: ChildProcess): Promise<string> => {
+  const said: string[] = []
+  for await (const line of createInterface({ input: child.stderr! })) {
+    said.push(line)
+    const [, address] = /DevTools listening on (\S+)/.exec(line) ?? []
+    if (address !== undefined) return address
+  }
+  throw new Error(`Chromium ended: ${said.join('\n')}`)
+}
+
+const protocolOver = (socket: WebSocket, listeners: ReadonlySet<(message: Message) => void>): Send => {
+  const waiting = new Map<number, (message: Message) => void>()
+  let last = 0
+  socket.addEventListener('message', ({ data }) => {
+    const message: Message = JSON.parse(String(data))
+    if (message.id === undefined) for (const listener of listeners) listener(message)
+    else waiting.get(message.id)?.(message)
+  })
+  return async <T>(method: string, params: object = {}, sessionId?: string) => {
+    const id = ++last
+    const answered = new Promise<Message>((resolve) => waiting.set(id, resolve))
+    socket.send(JSON.stringify({ id, method, params, ...(sessionId !== undefined && { sessionId }) }))
+    const { result, error } = await answered
+    waiting.delete(id)
+    if (error) throw new Error(`${method}: ${JSON.stringify(error)}`)
+    return result as T
+  }
+}
+
+type Protocol = { send: Send; listeners: Set<(message: Message) => void> }
+
+const openPage = async ({ send, listeners }: Protocol, url: string, options: PageOptions): Promise<Page> => {
+  const { targetId } = await send('Target.createTarget', { url: 'about:blank' })
+  const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true })
+  const ask: Send = (method, params) => send(method, params, sessionId)
+  const requested: string[] = []
+  const complaints: string[] = []
+  listeners.add(({ method, params, sessionId: of }) => {
+    if (of !== sessionId) return
+    if (method === 'Fetch.requestPaused') {
+      requested.push(params.request.url)
+      void ask('Fetch.continueRequest', { requestId: params.requestId })
+    }
+    if (method === 'Fetch.authRequired') void ask('Fetch.continueWithAuth', credentialsFor(params, options.password))
+    if (method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params.exceptionDetails))
+    if (method === 'Log.entryAdded' && params.entry.level === 'error') complaints.push(params.entry.text)
+  })
+  await ask('Fetch.enable', { handleAuthRequests: true })
+  for (const domain of ['Page', 'Runtime', 'Log']) await ask(`${domain}.enable`)
+  const { width, height, colors } = options
+  await ask('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false })
+  await ask('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: colors }] })
+  await ask('Page.navigate', { url })
+  return {
+    requested,
+    complaints,
+    evaluate: async <T>(expression: string) => {
+      const { result, exceptionDetails } = await ask('Runtime.evaluate', {
+        expression,
+        awaitPromise: true,
+        returnByValue: true,
+      })
+      if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails))
+      return result.value as T
+    },
+    screenshot: async () => {
+      const { data } = await ask('Page.captureScreenshot', { captureBeyondViewport: true, fromSurface: true })
+      return Buffer.from(data, 'base64')
+    },
+  }
+}
+
+const credentialsFor = ({ requestId }: { requestId: string }, password: string): object => ({
+  requestId,
+  authChallengeResponse: { response: 'ProvideCredentials', username: 'operator', password },
+})

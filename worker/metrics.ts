@@ -1,0 +1,74 @@
+import type { Job } from 'bullmq'
+import * as v from 'valibot'
+import { answerTimeMetric } from '../db/answer-time.ts'
+import { type LoopDelayWatch, loopDelayMetric } from '../db/contract/event-loop-delay.ts'
+import { createCounter, createHistogram, metricText } from '../db/contract/metric-text.ts'
+import type { QueueName } from '../db/contract/queues.ts'
+import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../db/process-reports.ts'
+
+const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
+const MICROSECONDS_IN_MS = 1_000
+
+export type WorkerMetrics = {
+  completed: (queue: QueueName, job: Job, result: unknown) => void
+  failed: (queue: QueueName) => void
+  /** As Prometheus text. */
+  render: () => Promise<string>
+  /** What this worker says of itself to all processes. */
+  figures: () => Promise<ProcessFigures>
+}
+
+type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number | undefined>; now: () => number }
+
+/** What became of the jobs that this process worked on, how long it took, and how this process is. */
+export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources): WorkerMetrics => {
+  const jobs = createCounter(
+    'feedback_insights_jobs_total',
+    'Jobs that this worker was done with, by what became of them; failed are attempts, and most are tried again.',
+  )
+  const attempts = createHistogram(
+    'feedback_insights_job_attempts',
+    'Attempts that jobs took until this worker was done with them.',
+    ATTEMPT_BOUNDS,
+  )
+  const stored = createHistogram(
+    'feedback_insights_storage_seconds',
+    'Time from acceptance until a submission was stored, superseded, purged or set aside, or its purge had ended.',
+    STORAGE_BOUNDS_SECONDS,
+  )
+  const tagged = createCounter('feedback_insights_tagged_texts_total', 'Texts that this worker generated tags for.')
+  let failures = 0
+  // There from the start, so that a rate over it knows its first zero.
+  tagged.add({}, 0)
+  return {
+    completed: (queue, job, result) => {
+      jobs.add({ queue, outcome: typeof result === 'string' ? result : 'done' })
+      attempts.observe({ queue }, job.attemptsMade)
+      if (queue === 'tagging') tagged.add({}, typeof result === 'number' ? result : 0)
+      const accepted = v.safeParse(numbered, job.data)
+      // The number is of Redis's clock, which can be a little ahead of this machine's.
+      const seconds = accepted.success ? Math.max(0, now() - accepted.output.number / MICROSECONDS_IN_MS) / 1_000 : 0
+      if (accepted.success && result !== 'settled') stored.observe({ queue }, seconds)
+    },
+    failed: (queue) => {
+      failures++
+      jobs.add({ queue, outcome: 'failed' })
+    },
+    render: async () =>
+      metricText([
+        ...[jobs, attempts, stored, tagged].map((metric) => metric.read()),
+        loopDelayMetric(loopDelay.current()),
+        answerTimeMetric(await answerSeconds()),
+      ]),
+    figures: async () => ({
+      failed: failures,
+      tagged: tagged.total(),
+      stored: stored.totals(),
+      loopDelaySeconds: loopDelay.current().p99,
+      postgresSeconds: (await answerSeconds()) ?? null,
+    }),
+  }
+}
+
+/** Every submission's job, also one delivered again after it was settled. */
+const numbered = v.object({ number: v.number() })
