@@ -1,5 +1,4 @@
-/** A problem of the body: where, and what was expected there. */
-export type Problem = { message: string; path: string }
+import type { Problem } from '../db/contract/problem.ts'
 
 /** Every way in which a request is turned away. What a client sees of each is decided in `refusalResponse` alone. */
 export type Refusal =

@@ -1,21 +1,12 @@
-import * as v from 'valibot'
-import { MAX_REPORTED_PROBLEMS } from '../db/contract/limits.ts'
-import type { Problem, Refusal } from './refusal.ts'
+import type * as v from 'valibot'
+import { checkBody } from '../db/contract/problem.ts'
+import type { Refusal } from './refusal.ts'
 
-/** The value as the schema makes it, or every problem with it (at most 100). No message quotes a value. */
+/** The value as the schema makes it, or the refusal with every problem. */
 export const validate = <S extends v.GenericSchema>(
   schema: S,
   value: unknown,
 ): { valid: v.InferOutput<S> } | Extract<Refusal, { refused: 'invalid' }> => {
-  const result = v.safeParse(schema, value)
-  if (result.success) return { valid: result.output }
-  return { refused: 'invalid', problems: result.issues.slice(0, MAX_REPORTED_PROBLEMS).map(problemOf) }
-}
-
-const problemOf = (issue: v.BaseIssue<unknown>): Problem => {
-  const path = v.getDotPath(issue) ?? ''
-  const subject = path === '' ? 'The body' : path
-  // Valibot reports a missing member as an issue of the object, with the member's name in quotes as what it expected.
-  const missing = issue.type === 'object' && issue.received === 'undefined' && issue.expected?.startsWith('"')
-  return { path, message: missing ? `${subject} is required` : `${subject} must be ${issue.message}` }
+  const checked = checkBody(schema, value)
+  return 'valid' in checked ? checked : { refused: 'invalid', problems: checked.problems }
 }

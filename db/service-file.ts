@@ -21,6 +21,15 @@ export const writeServiceFile = (dataDir: string, service: ServiceFile): Promise
 /** The service has stopped: commands shall not look for it. */
 export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true })
 
+/** What the service that runs in DATA_DIR left; undefined when none does. */
+export const readServiceFile = async (dataDir: string): Promise<ServiceFile | undefined> => {
+  try {
+    return JSON.parse(await readFile(pathIn(dataDir), 'utf8')) as ServiceFile
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * The environment with the connection strings and the hash key of the service that runs in DATA_DIR, where it has none of its
  * own: so that commands reach it without being told.
@@ -28,18 +37,14 @@ export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(d
 export const serviceEnvironment = async (
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Record<string, string | undefined>> => {
-  try {
-    const text = await readFile(pathIn(environment['DATA_DIR'] || DEFAULT_DATA_DIR), 'utf8')
-    const service = JSON.parse(text) as ServiceFile
-    return {
-      ...environment,
-      DATABASE_URL: environment['DATABASE_URL'] || service.databaseUrl,
-      DATABASE_SCHEMA: environment['DATABASE_SCHEMA'] || service.databaseSchema,
-      REDIS_URL: environment['REDIS_URL'] || service.redisUrl,
-      REDIS_PREFIX: environment['REDIS_PREFIX'] || service.redisPrefix,
-      HASH_KEY: environment['HASH_KEY'] || service.hashKey,
-    }
-  } catch {
-    return { ...environment }
+  const service = await readServiceFile(environment['DATA_DIR'] || DEFAULT_DATA_DIR)
+  if (service === undefined) return { ...environment }
+  return {
+    ...environment,
+    DATABASE_URL: environment['DATABASE_URL'] || service.databaseUrl,
+    DATABASE_SCHEMA: environment['DATABASE_SCHEMA'] || service.databaseSchema,
+    REDIS_URL: environment['REDIS_URL'] || service.redisUrl,
+    REDIS_PREFIX: environment['REDIS_PREFIX'] || service.redisPrefix,
+    HASH_KEY: environment['HASH_KEY'] || service.hashKey,
   }
 }

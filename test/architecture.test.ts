@@ -37,6 +37,7 @@ describe('the import rule', () => {
     'a worker to the database': ['worker/contact.ts', `import { identify } from '../db/identity.ts'`],
     'the database to the contract': ['db/feedback.ts', `import type { Job } from './contract/job.ts'`],
     'the embedded servers to the database': ['db/embedded/server.ts', `import { migrate } from '../migrate.ts'`],
+    'the import to where a service runs': ['db/import/x.ts', `import { readServiceFile } from '../service-file.ts'`],
     'within a part': ['worker/feedback.ts', `import { tags } from './tags/generate-tags.ts'`],
     'the launcher to the embedded servers': ['start.ts', `import { startServers } from './db/embedded/server.ts'`],
     'a test to everything': ['test/end-to-end/x.test.ts', `import { createApp } from '../../api/app.ts'`],
@@ -54,6 +55,12 @@ describe('the import rule', () => {
   const refused: Record<string, [path: string, text: string, says: string]> = {
     'the API to a worker': ['api/x.ts', `import { run } from '../worker/batch.ts'`, 'api may not import worker'],
     'a worker to the API': ['worker/x.ts', `import { app } from '../api/app.ts'`, 'worker may not import api'],
+    'the import to the database': [
+      'db/import/x.ts',
+      `import { a } from '../postgres.ts'`,
+      'db/import may not import db',
+    ],
+    'the database to the import': ['db/x.ts', `import { a } from './import/journal.ts'`, 'db may not import db/import'],
     'the contract to the database': ['db/contract/x.ts', `import { a } from '../postgres.ts'`, 'db/contract may not'],
     'the database to the API': ['db/x.ts', `import { a } from '../api/app.ts'`, 'db may not import api'],
     'the database to a worker': [

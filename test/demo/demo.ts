@@ -2,6 +2,7 @@ import process from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { demoReport, storedSoFar } from '../../db/demo-report.ts'
 import { describeFault } from '../../db/fault.ts'
+import { startProgressBar } from '../../db/import/progress-bar.ts'
 import { connectPostgres } from '../../db/postgres.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { createDemoData, DEMO_SOURCE, readReviews } from './demo-data.ts'
@@ -9,7 +10,6 @@ import type { DemoData, Submission } from './demo-data.ts'
 import { describeReport } from './describe-report.ts'
 import { findService } from './find-service.ts'
 import type { Service } from './find-service.ts'
-import { startProgressBar } from './progress-bar.ts'
 import { Refused, submitAll, Unreachable } from './submit.ts'
 
 const NOT_RUNNING =
@@ -53,7 +53,7 @@ function answers({ url }: Service): Promise<boolean> {
 }
 
 async function submitPhase(label: string, submissions: readonly Submission[], service: Service): Promise<void> {
-  const bar = startProgressBar(label, submissions.length, process.stdout)
+  const bar = startProgressBar({ label, total: submissions.length, output: process.stdout })
   let done = 0
   await submitAll(submissions, {
     service,
@@ -66,7 +66,7 @@ async function submitPhase(label: string, submissions: readonly Submission[], se
 
 async function untilProcessed(sql: Sql, { feedback, conversations }: DemoData): Promise<void> {
   const expected = 2 * feedback.length + conversations.length
-  const bar = startProgressBar('Stored, tagged', expected, process.stdout)
+  const bar = startProgressBar({ label: 'Stored, tagged', total: expected, output: process.stdout })
   let done = -1
   let lastProgress = Date.now()
   while (done < expected) {

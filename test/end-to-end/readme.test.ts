@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
@@ -18,6 +20,7 @@ import {
   openTerminal,
   parseAnswer,
   readmeCommands,
+  readmeScripts,
   statementsIn,
   tableRows,
   type Terminal,
@@ -35,6 +38,8 @@ const commands = readmeCommands(readme)
 const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
   ['npm run demo', /Stored, tagged: (\d+)\/\1\n[\s\S]*One feedback in full/],
   ['npm run workspace -- create acme', /^[0-9a-f-]{36} {2}.* {2}default$[\s\S]*^[0-9a-f-]{36} {2}.* {2}acme$/m],
+  ['npm run import -- test/demo/reviews.jsonl', /^(\d+) accepted; 0 refused\.$/m],
+  ['npm run doctor', /^well +The database is migrated[\s\S]*^0 wrong, \d+ warnings, \d+ well\.$/m],
   [
     'npm run token -- create --workspace acme',
     /^fbi_[\w-]{40}$[\s\S]*^fbi_[\w-]{40}$[\s\S]* {2}acme {2}submit {2}expires /m,
@@ -97,13 +102,36 @@ describe('the README', () => {
     })
   }
 
+  for (const script of readmeScripts(readme)) {
+    it('has a script that works, and sends again when it has to', async () => {
+      const path = join(clone, 'submit.mjs')
+      writeFileSync(path, script)
+      const environmentOf = (url: string): string => `FEEDBACK_URL=${url} ACCESS_TOKEN="$ACCESS_TOKEN"`
+      const accepted = /feedback: \{\s+id: /
+      assert.match(await terminal.run(`${environmentOf('"$FEEDBACK_URL"')} ${runtime} '${path}'`), accepted)
+      const server = await unwilling()
+      try {
+        const output = await terminal.run(`${environmentOf(server.url)} ${runtime} '${path}'`)
+        assert.match(output, accepted)
+        assert.equal(server.keys.length, UNWILLING_ANSWERS.length + 1)
+        assert.equal(new Set(server.keys).size, 1)
+      } finally {
+        server.close()
+      }
+    })
+  }
+
   it('has looked at what every command gives', () => {
     const unchecked = commands.filter(
       ({ command, answer }) =>
         !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
     )
     for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=)/)
-    assert.deepEqual(new Set(blockLanguages(readme)), new Set(['sh', 'http', 'console']))
+    const known = ['sh', 'http', 'console', 'js']
+    assert.deepEqual(
+      blockLanguages(readme).filter((language) => !known.includes(language)),
+      [],
+    )
   })
 
   it('has purged whom it says', async () => {
@@ -165,6 +193,29 @@ describe('the tables of the README', () => {
 
   const settingRows = (): string[][] => tableRows(partOf('## 7.'), 'Variable')
 })
+
+/** In this order, before it accepts: the connection is cut, there is no room, there are too many requests. */
+const UNWILLING_ANSWERS = ['cut', 503, 429] as const
+
+/** A service that puts off what it is sent; `keys` are those of the requests. */
+const unwilling = async (): Promise<{ url: string; keys: (string | undefined)[]; close: () => void }> => {
+  const keys: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    const answer = UNWILLING_ANSWERS[keys.length]
+    keys.push(request.headers['idempotency-key'] as string | undefined)
+    request.resume()
+    if (answer === 'cut') request.destroy()
+    else if (answer === undefined) response.writeHead(201).end('{"feedback":{"id":"1"}}')
+    else response.writeHead(answer, { 'Retry-After': '1' }).end('{"error":"later"}')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, keys, close: () => void server.close() }
+}
+
+/** How a shell runs a script on the runtime of the tests. */
+const runtime =
+  process.versions['deno'] === undefined ? `'${process.execPath}'` : `'${process.execPath}' run --allow-all`
 
 type Started = {
   readonly output: () => string

@@ -34,6 +34,10 @@ export const readmeCommands = (markdown: string): ReadmeCommand[] => {
   })
 }
 
+/** Every script in JavaScript. */
+export const readmeScripts = (markdown: string): string[] =>
+  fencedBlocks(markdown).flatMap(({ language, text }) => (language === 'js' ? [text] : []))
+
 const fencedBlocks = (markdown: string): { language: string; text: string }[] =>
   [...markdown.matchAll(FENCED)].map(([, language = '', text = '']) => ({ language, text }))
 

@@ -7,7 +7,7 @@ import process from 'node:process'
 import { describe, it } from 'node:test'
 import { lockDataDir } from '../../../db/embedded/data-dir-lock.ts'
 import { writePidFile } from '../../../db/embedded/pid-file.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the lock of a data directory', () => {
   const parent = temporaryDirectory()

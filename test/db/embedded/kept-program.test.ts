@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import { runProgram } from '../../../db/embedded/kept-program.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin' }
 

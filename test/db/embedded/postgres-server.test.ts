@@ -10,7 +10,7 @@ import postgres from 'postgres'
 import { processIdentity } from '../../../db/embedded/process-identity.ts'
 import { startPostgres } from '../../../db/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../../db/embedded/server.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 async function ask<T extends object>(server: { url: string }, statement: string): Promise<T[]> {
   const sql = postgres(server.url, { max: 1, onnotice: () => {} })

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { processIdentity } from '../../../db/embedded/process-identity.ts'
 import { type RedisOptions, startRedis } from '../../../db/embedded/redis-server.ts'
 import type { EmbeddedServer } from '../../../db/embedded/server.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 async function ask<T>(url: string, question: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null })

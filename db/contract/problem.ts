@@ -1,0 +1,23 @@
+import * as v from 'valibot'
+import { MAX_REPORTED_PROBLEMS } from './limits.ts'
+
+/** A problem of a body: where, and what was expected there. No message quotes a value. */
+export type Problem = { message: string; path: string }
+
+/** The value as the schema makes it, or every problem with it (at most 100). */
+export const checkBody = <S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+): { valid: v.InferOutput<S> } | { problems: Problem[] } => {
+  const result = v.safeParse(schema, value)
+  if (result.success) return { valid: result.output }
+  return { problems: result.issues.slice(0, MAX_REPORTED_PROBLEMS).map(problemOf) }
+}
+
+const problemOf = (issue: v.BaseIssue<unknown>): Problem => {
+  const path = v.getDotPath(issue) ?? ''
+  const subject = path === '' ? 'The body' : path
+  // Valibot reports a missing member as an issue of the object, with the member's name in quotes as what it expected.
+  const missing = issue.type === 'object' && issue.received === 'undefined' && issue.expected?.startsWith('"')
+  return { path, message: missing ? `${subject} is required` : `${subject} must be ${issue.message}` }
+}

@@ -1,0 +1,164 @@
+import { RECORDS } from './kinds.ts'
+import type { Mapping, Target } from './mapping.ts'
+import { type BadRow, isBadRow, type Row } from './read-rows.ts'
+
+/** One request: its body, and where in the file what it says begins. */
+export type Submission = {
+  readonly line: number
+  readonly body: string
+  /** Two with the same id are sent in the order of the file. */
+  readonly id: string | undefined
+}
+
+type Values = { readonly [member: string]: unknown }
+type Entry = { readonly path: readonly string[]; readonly value: unknown }
+
+/** A conversation that goes on after so much is continued in a further submission, which adds to it. */
+const MAX_MESSAGES = 1_000
+const MAX_MESSAGE_CHARACTERS = 1024 * 1024
+
+/** Rows to submissions. Rows of a CSV file of conversations that follow one another and have the same id are one. */
+export async function* buildBodies(
+  rows: AsyncIterable<Row | BadRow>,
+  mapping: Mapping,
+): AsyncGenerator<Submission | BadRow> {
+  let open: Conversation | undefined
+  for await (const row of rows) {
+    if (isBadRow(row)) yield row
+    else if (row.text !== undefined) yield fromNdjson({ ...row, text: row.text }, mapping)
+    else if (mapping.kind !== 'conversations')
+      yield submissionOf(row.line, nest(entriesOf(row.cells, mapping)), mapping)
+    else {
+      const next = conversationOf(row, mapping)
+      if (open !== undefined && continues(open, next)) open = join(open, next)
+      else {
+        if (open !== undefined) yield close(open, mapping)
+        open = next
+      }
+    }
+  }
+  if (open !== undefined) yield close(open, mapping)
+}
+
+const fromNdjson = ({ line, cells, text }: Row & { text: string }, mapping: Mapping): Submission => {
+  // As it is written: numbers keep their digits.
+  if (mapping.columns.length === 0 && mapping.constants.length === 0)
+    return { line, body: text, id: idOf(cells, mapping) }
+  const mapped = new Set(mapping.columns.map(({ column }) => column))
+  const rest = Object.entries(cells).flatMap(([member, value]) =>
+    mapped.has(member) ? [] : [{ path: [member], value } as const],
+  )
+  return submissionOf(line, nest([...rest, ...entriesOf(cells, mapping)]), mapping)
+}
+
+const submissionOf = (line: number, value: Values, mapping: Mapping): Submission => ({
+  line,
+  body: JSON.stringify(value),
+  id: idOf(value, mapping),
+})
+
+const idOf = (value: Values, { kind }: Mapping): string | undefined => {
+  const id = value[RECORDS[kind].id]
+  return typeof id === 'string' ? id : undefined
+}
+
+const entriesOf = (cells: Row['cells'], { columns, constants, utc }: Mapping): Entry[] => {
+  const ofColumns = columns.flatMap(({ column, targets }) => {
+    const cell = Object.hasOwn(cells, column) ? cells[column] : undefined
+    return targets.flatMap((target) => {
+      const value = typeof cell === 'string' ? valueOf(cell, target, utc) : cell
+      return value === undefined ? [] : [{ path: target.path, value }]
+    })
+  })
+  const ofConstants = constants.flatMap(({ target, value }) => {
+    const made = valueOf(value, target, utc)
+    return made === undefined ? [] : [{ path: target.path, value: made }]
+  })
+  return [...ofConstants, ...ofColumns]
+}
+
+/** What has not the form of its type stays text: the service then says what it expected, and where. */
+const valueOf = (cell: string, { type, trueFor }: Target, utc: boolean): unknown => {
+  if (cell === '' && type !== 'content') return undefined
+  switch (type) {
+    case 'text':
+    case 'content':
+      return cell
+    case 'number':
+      return cell.trim() !== '' && Number.isFinite(Number(cell)) ? Number(cell) : cell
+    case 'flag':
+      return flagOf(cell.trim(), trueFor)
+    case 'words':
+      return cell.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()]))
+    case 'time':
+      return utc ? cell.trim().replace(/^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)$/, asUtc) : cell.trim()
+  }
+}
+
+const asUtc = (_text: string, day: string, time: string): string =>
+  `${day}T${time.length === 'hh:mm'.length ? `${time}:00` : time}Z`
+
+const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown => {
+  if (trueFor) return trueFor.includes(cell)
+  if (/^(?:true|yes|1)$/i.test(cell)) return true
+  return /^(?:false|no|0)$/i.test(cell) ? false : cell
+}
+
+/** Members by their paths; of two for one place the later one counts. No name is special, `__proto__` included. */
+const nest = (entries: readonly Entry[]): Values => {
+  const groups = Map.groupBy(entries, ({ path }) => path[0] ?? '')
+  return Object.fromEntries(
+    [...groups].map(([member, group]) => {
+      const inner = group.filter(({ path }) => path.length > 1)
+      if (inner.length === 0) return [member, group.at(-1)?.value]
+      return [member, nest(inner.map(({ path, value }) => ({ path: path.slice(1), value })))]
+    }),
+  )
+}
+
+type Conversation = {
+  readonly line: number
+  readonly own: Values
+  readonly contacts: readonly Values[]
+  readonly messages: readonly Values[]
+  readonly characters: number
+}
+
+const conversationOf = ({ line, cells }: Row, mapping: Mapping): Conversation => {
+  const { contact, message, ...own } = nest(entriesOf(cells, mapping)) as Values & {
+    contact?: Values
+    message?: Values
+  }
+  const { id, source, properties } = contact ?? {}
+  // Who answers is not a contact, even if the table has a name and an email for both.
+  const isContact = id !== undefined && message?.['incoming'] !== false
+  const named = Object.fromEntries(
+    Object.entries({ id, source, properties }).filter(([, value]) => value !== undefined),
+  )
+  return {
+    line,
+    own,
+    contacts: isContact ? [named] : [],
+    messages: message ? [message] : [],
+    characters: JSON.stringify([contact, message]).length,
+  }
+}
+
+const continues = (open: Conversation, next: Conversation): boolean =>
+  open.own['id'] !== undefined &&
+  open.own['id'] === next.own['id'] &&
+  open.own['source'] === next.own['source'] &&
+  open.messages.length < MAX_MESSAGES &&
+  open.characters + next.characters < MAX_MESSAGE_CHARACTERS
+
+/** What a later row leaves empty stays as an earlier one has it; a contact is named once. */
+const join = (open: Conversation, next: Conversation): Conversation => ({
+  line: open.line,
+  own: { ...open.own, ...next.own },
+  contacts: [...open.contacts.filter(({ id }) => next.contacts.every((other) => other['id'] !== id)), ...next.contacts],
+  messages: [...open.messages, ...next.messages],
+  characters: open.characters + next.characters,
+})
+
+const close = ({ line, own, contacts, messages }: Conversation, mapping: Mapping): Submission =>
+  submissionOf(line, { ...own, contacts, messages }, mapping)

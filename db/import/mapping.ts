@@ -1,0 +1,114 @@
+import { ImportError } from './import-error.ts'
+import { type FieldType, findField, type Kind, RECORDS } from './kinds.ts'
+import type { Layout } from './layouts.ts'
+
+export type Target = {
+  readonly field: string
+  readonly path: readonly string[]
+  readonly type: FieldType
+  /** Of a flag: the cells that mean true; every other one means false. */
+  readonly trueFor?: readonly string[]
+}
+
+export type Mapping = {
+  readonly kind: Kind
+  /** In the order of the columns. A column may go to several fields, and one without a target is left out. */
+  readonly columns: readonly { readonly column: string; readonly targets: readonly Target[] }[]
+  readonly constants: readonly { readonly target: Target; readonly value: string }[]
+  readonly utc: boolean
+}
+
+export type MappingOptions = {
+  readonly kind: Kind
+  readonly layout: Layout | undefined
+  readonly columns: readonly string[]
+  /** `column=field`; `column=` leaves a column out; `column=flag:a|b` is true for a and b. */
+  readonly map: readonly string[]
+  /** `field=value` for every record. */
+  readonly set: readonly string[]
+  /** Keep columns that have no field of their own as metadata. */
+  readonly keepRest: boolean
+  readonly utc: boolean
+}
+
+/** @throws ImportError naming the column or field that does not exist */
+export const createMapping = (options: MappingOptions): Mapping => {
+  const { kind, layout, columns } = options
+  const asked = options.map.map((text) => parsePair(text, '--map column=field'))
+  for (const { left } of asked) {
+    if (!columns.includes(left)) {
+      throw new ImportError(`--map names a column that the file does not have: ${left}. It has: ${columns.join(', ')}.`)
+    }
+  }
+  const ofLayout = (layout?.map ?? []).map((text) => parsePair(text, 'column=field'))
+  const fieldsOf = (column: string): string[] => {
+    const own = asked.filter(({ left }) => left === column)
+    if (own.length > 0) return own.flatMap(({ right }) => (right === '' ? [] : [right]))
+    const known = ofLayout.filter(({ left }) => left === column).map(({ right }) => right)
+    if (known.length > 0) return known
+    const usual = findField(kind, column) ? column : usualField(kind, column)
+    if (usual !== undefined) return [usual]
+    return options.keepRest ? [`${metadataOf(kind)}.${column}`] : []
+  }
+  const set = [...(layout?.set ?? []), ...options.set].map((text) => parsePair(text, '--set field=value', 'first'))
+  return {
+    kind,
+    columns: columns.map((column) => ({ column, targets: fieldsOf(column).map((field) => targetOf(kind, field)) })),
+    // A later one replaces an earlier one.
+    constants: [...new Map(set.map(({ left, right }) => [left, right]))].map(([field, value]) => ({
+      target: targetOf(kind, field),
+      value,
+    })),
+    utc: options.utc || (layout?.utc ?? false),
+  }
+}
+
+const usualField = (kind: Kind, column: string): string | undefined =>
+  Object.hasOwn(RECORDS[kind].usual, column) ? RECORDS[kind].usual[column] : undefined
+
+const metadataOf = (kind: Kind): string => {
+  switch (kind) {
+    case 'feedback':
+      return 'sourceData'
+    case 'contacts':
+    case 'accounts':
+      return 'properties'
+    case 'conversations':
+      return 'message.properties'
+  }
+}
+
+/** Names of columns may hold an equals sign, names of fields do not. */
+const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): { left: string; right: string } => {
+  const at = cut === 'first' ? text.indexOf('=') : text.lastIndexOf('=')
+  if (at < 1) throw new ImportError(`${text} has not the form ${form}.`)
+  return { left: text.slice(0, at), right: text.slice(at + 1) }
+}
+
+const targetOf = (kind: Kind, text: string): Target => {
+  const [name = '', values] = text.split(/:(.*)/s)
+  const flag = values === undefined ? undefined : findField(kind, name)
+  if (values !== undefined && flag?.type === 'flag') {
+    return { field: name, path: flag.path, type: 'flag', trueFor: values.split('|') }
+  }
+  const found = findField(kind, text)
+  if (found) return { field: text, ...found }
+  const { fields, free } = RECORDS[kind]
+  const known = [...Object.keys(fields), ...free.map((prefix) => `${prefix}.…`)].join(', ')
+  throw new ImportError(`There is no field ${text} in ${kind}. There are: ${known}.`)
+}
+
+/** One line for each column and constant, for a person to check. */
+export const describeMapping = ({ columns, constants, utc }: Mapping): string[] => {
+  const wide = Math.max(...columns.map(({ column }) => column.length), 8)
+  return [
+    ...columns.map(({ column, targets }) => {
+      const fields = targets.map(({ field, trueFor }) =>
+        trueFor ? `${field} (true for ${trueFor.join(', ')})` : field,
+      )
+      return `  ${column.padEnd(wide)}  →  ${fields.length === 0 ? '(left out)' : fields.join(', ')}`
+    }),
+    ...constants.map(({ target, value }) => `  ${'(always)'.padEnd(wide)}  →  ${target.field} = ${value}`),
+    ...(utc ? ['  Date-times without an offset are taken as UTC.'] : []),
+  ]
+}

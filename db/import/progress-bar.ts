@@ -1,0 +1,68 @@
+const BAR_CHARACTERS = 30
+const LABEL_CHARACTERS = 16
+const MS_PER_SECOND = 1_000
+const SECONDS_PER_MINUTE = 60
+
+export type ProgressOutput = { readonly isTTY?: boolean; readonly write: (text: string) => unknown }
+
+export type ProgressBar = {
+  readonly set: (done: number) => void
+  readonly note: (text: string) => void
+  readonly end: () => void
+}
+
+type Progress = {
+  readonly label: string
+  readonly total: number
+  readonly output: ProgressOutput
+  /** What was done before; it does not count for the rate. */
+  readonly from?: number
+  /** Milliseconds; with it the bar shows the rate and the time that is left. */
+  readonly now?: () => number
+}
+
+/** One line that fills up on a terminal; elsewhere a plain line per note and one at the end. */
+export function startProgressBar({ label, total, output, from = 0, now }: Progress): ProgressBar {
+  const started = now?.() ?? 0
+  let done = from
+  let note = ''
+  const pace = (): string =>
+    now === undefined ? '' : paceOf({ moved: done - from, left: total - done }, now() - started)
+  const line = () => {
+    const filled = total === 0 ? BAR_CHARACTERS : Math.floor((BAR_CHARACTERS * done) / total)
+    const bar = '█'.repeat(filled).padEnd(BAR_CHARACTERS, '░')
+    return `${label.padEnd(LABEL_CHARACTERS)} ${bar} ${done}/${total}${pace()}${note && `  ${note}`}`
+  }
+  // Clears to the end of the line, since a note may have been longer.
+  const draw = () => output.isTTY === true && output.write(`\r${line()}\u001b[K`)
+  draw()
+  return {
+    set(value) {
+      done = Math.min(value, total)
+      note = ''
+      draw()
+    },
+    note(text) {
+      if (text === note) return
+      note = text
+      if (output.isTTY === true) draw()
+      else output.write(`${label}: ${text}\n`)
+    },
+    end() {
+      note = ''
+      output.write(output.isTTY === true ? `\r${line()}\u001b[K\n` : `${label}: ${done}/${total}${pace()}\n`)
+    },
+  }
+}
+
+function paceOf({ moved, left }: { moved: number; left: number }, elapsedMs: number): string {
+  if (moved === 0 || elapsedMs <= 0) return ''
+  const perSecond = (moved * MS_PER_SECOND) / elapsedMs
+  const rate = `  ${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`
+  return left === 0 ? rate : `${rate}, ${minutesAndSeconds(left / perSecond)} left`
+}
+
+function minutesAndSeconds(seconds: number): string {
+  const whole = Math.ceil(seconds)
+  return `${Math.floor(whole / SECONDS_PER_MINUTE)}:${String(whole % SECONDS_PER_MINUTE).padStart(2, '0')}`
+}

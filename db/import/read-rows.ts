@@ -1,0 +1,129 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream'
+import { type CsvError, parse } from 'csv-parse'
+import { ImportError } from './import-error.ts'
+
+/** A row of a CSV file by its columns, or a line of NDJSON by its members; `line` is where it begins, from 1. */
+export type Row = {
+  readonly line: number
+  readonly cells: Readonly<Record<string, unknown>>
+  /** Of NDJSON: the line as it is written. */
+  readonly text?: string
+}
+export type BadRow = { readonly line: number; readonly reasons: readonly string[] }
+export type InputFile = { readonly path: string; readonly format: 'csv' | 'ndjson'; readonly delimiter: string }
+
+/** More than the largest body that the service takes. */
+const MAX_ROW_BYTES = 16 * 1024 * 1024
+/** After these the parser does not find its way back: the rest of the file would be lost. */
+const BROKEN_OFF: Readonly<Record<string, string>> = {
+  CSV_QUOTE_NOT_CLOSED: 'a quote is opened and never closed',
+  CSV_MAX_RECORD_SIZE: 'a row is too large, probably because a quote is not closed',
+}
+
+export const isBadRow = (row: object): row is BadRow => 'reasons' in row
+
+/** @throws ImportError when the file cannot be read on from somewhere */
+export const readRows = (file: InputFile): AsyncGenerator<Row | BadRow> =>
+  file.format === 'csv' ? readCsv(file) : readNdjson(file)
+
+/** Names of the columns of a CSV file. */
+export const readColumns = async (file: InputFile): Promise<string[]> => {
+  for await (const { record } of csvRecords(file)) {
+    if (record !== undefined) return columnsOf(record, file)
+  }
+  throw new ImportError(`${file.path} has no header: the first line has to name the columns.`)
+}
+
+const columnsOf = (record: readonly string[], { path, delimiter }: InputFile): string[] => {
+  const columns = record.map((name, index) => name.trim() || `column ${index + 1}`)
+  const double = columns.find((name, index) => columns.indexOf(name) !== index)
+  if (double !== undefined) throw new ImportError(`${path} has two columns named ${double}.`)
+  const other = [';', '\t', '|', ','].find((mark) => mark !== delimiter && columns[0]!.includes(mark))
+  if (columns.length === 1 && other !== undefined) {
+    const option = other === '\t' ? 'tab' : `'${other}'`
+    throw new ImportError(`${path} has one column only. Is it separated otherwise? Try --delimiter ${option}.`)
+  }
+  return columns
+}
+
+async function* readCsv(file: InputFile): AsyncGenerator<Row | BadRow> {
+  let columns: string[] | undefined
+  for await (const { record, line, bad } of csvRecords(file)) {
+    if (bad !== undefined) yield { line, reasons: [bad] }
+    else if (columns === undefined) columns = columnsOf(record, file)
+    else if (record.length === columns.length) {
+      const names = columns
+      yield { line, cells: Object.fromEntries(record.map((cell, index) => [names[index] ?? '', cell])) }
+    } else yield { line, reasons: [`the row has ${record.length} columns, the header ${columns.length}`] }
+  }
+}
+
+type CsvRecord = { line: number; record: string[]; bad?: undefined } | { line: number; record?: undefined; bad: string }
+
+async function* csvRecords({ path, delimiter }: InputFile): AsyncGenerator<CsvRecord> {
+  const skipped: CsvError[] = []
+  const parser = parse({
+    bom: true,
+    delimiter,
+    info: true,
+    max_record_size: MAX_ROW_BYTES,
+    // Files of several hands mix them.
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    on_skip: (error) => {
+      if (error) skipped.push(error)
+      return undefined
+    },
+  })
+  // Its failure ends the parser, whose failure ends the loop.
+  pipeline(createReadStream(path), parser, () => {})
+  let counted = 0
+  let lastGood = 0
+  const badOnes = (): CsvRecord[] => {
+    const broken = skipped.find(({ code }) => code in BROKEN_OFF)
+    if (broken !== undefined) {
+      const where = `${path} is malformed somewhere after line ${lastGood}`
+      throw new ImportError(
+        `${where}: ${BROKEN_OFF[broken.code]}. Correct it and start again; nothing of it was sent now.`,
+      )
+    }
+    return skipped.splice(0).map(badRecord)
+  }
+  for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
+    yield* badOnes()
+    // The parser counts a line break of two characters twice when it is within quotes.
+    counted += countIn(record, /\r\n/g)
+    lastGood = info.lines - counted
+    yield { line: lastGood - countIn(record, /\r\n|\n|\r/g), record }
+  }
+  yield* badOnes()
+}
+
+const countIn = (cells: readonly string[], pattern: RegExp): number =>
+  cells.reduce((sum, cell) => sum + (cell.match(pattern)?.length ?? 0), 0)
+
+const badRecord = (error: CsvError): CsvRecord => ({
+  line: Number((error as { lines?: unknown }).lines ?? 0),
+  bad: 'malformed quotes: a quote within quotes is written twice',
+})
+
+async function* readNdjson({ path }: InputFile): AsyncGenerator<Row | BadRow> {
+  const lines = createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
+  let line = 0
+  for await (const written of lines) {
+    line++
+    const text = line === 1 ? written.replace(/^\ufeff/, '') : written
+    if (text.trim() === '') continue
+    try {
+      const value = JSON.parse(text) as unknown
+      const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+      yield isObject ? { line, cells: value as Row['cells'], text } : { line, reasons: ['the line is no JSON object'] }
+    } catch {
+      yield { line, reasons: ['the line is not JSON'] }
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { startRedis } from '../../db/embedded/redis-server.ts'
+import type { EmbeddedServer } from '../../db/embedded/server.ts'
+import { writeServiceFile } from '../../db/service-file.ts'
+import { runCommand } from '../support/command.ts'
+import { type Service, startService } from '../support/service.ts'
+import { testServers } from '../support/servers.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const PROGRAM = 'db/doctor-command.ts'
+const NOBODY = 'postgres://nobody:secret-word@127.0.0.1:1/none'
+
+describe('the doctor', () => {
+  const folder = temporaryDirectory()
+  let service: Service
+  let redis: EmbeddedServer
+  before(async () => {
+    service = await startService()
+    redis = await startRedis({ dataDir: join(folder, 'redis'), maxMemoryBytes: 64 * 1024 * 1024 })
+  })
+  after(async () => {
+    await service.stop()
+    await redis?.stop()
+  })
+
+  const run = async (changes: Readonly<Record<string, string>> = {}) => {
+    const dataDir = { DATA_DIR: join(folder, 'nothing-here') }
+    const { code, stdout, stderr } = await runCommand(
+      { environment: { ...service.environment, ...dataDir, ...changes } },
+      PROGRAM,
+    )
+    return { code, stdout, stderr, wrong: stdout.split('\n').filter((line) => line.startsWith('wrong ')) }
+  }
+  const atRedis = async (change: (client: Redis) => Promise<unknown>): Promise<Awaited<ReturnType<typeof run>>> => {
+    const client = new Redis(redis.url)
+    try {
+      await change(client)
+      return await run({ REDIS_URL: redis.url })
+    } finally {
+      await client.quit()
+    }
+  }
+
+  it('finds nothing wrong with a service that is well', async () => {
+    await writeServiceFile(folder, {
+      url: service.urls[0]!,
+      databaseUrl: service.environment['DATABASE_URL']!,
+      databaseSchema: service.environment['DATABASE_SCHEMA'],
+      redisUrl: service.environment['REDIS_URL']!,
+      redisPrefix: service.redisPrefix,
+      hashKey: service.environment['HASH_KEY']!,
+    })
+    // Nothing but the directory: the rest is in its file.
+    const { code, stdout } = await runCommand({ environment: { DATA_DIR: folder } }, PROGRAM)
+    assert.equal(code, 0, stdout)
+    for (const said of [
+      /^well +Runs on (?:Bun|Deno) /m,
+      /^(?:well|warning) +\d+ MiB are free in DATA_DIR/m,
+      /^well +The API at http:\/\/127\.0\.0\.1:\d+ is ready/m,
+      /^well +Postgres \d+/m,
+      /^well +The database is migrated/m,
+      /^well +HASH_KEY is the one of this database/m,
+      /^well +Live tokens: 2 may submit, 1 purge, 1 operate/m,
+      /^well +No submission is dead/m,
+      /^well +Redis \d+/m,
+      /^well +Redis evicts nothing/m,
+      /^well +Redis has an append-only file/m,
+      /^well +The clock of Postgres is \d+ ms/m,
+      /^well +The clock of Redis is \d+ ms/m,
+      /^well +\d+ jobs wait; [1-9]\d* worker processes take them/m,
+      /^well +0 submissions are accepted and not stored/m,
+      /^0 wrong, /m,
+    ]) {
+      assert.match(stdout, said)
+    }
+  })
+
+  it('tells settings that are missing or bad, all of them', async () => {
+    const { code, wrong } = await run({ HASH_KEY: 'abc', REDIS_URL: 'http://x', DATABASE_URL: '' })
+    assert.equal(code, 1)
+    for (const name of ['HASH_KEY', 'REDIS_URL', 'DATABASE_URL'])
+      assert.ok(
+        wrong.some((line) => line.includes(name)),
+        name,
+      )
+  })
+
+  it('tells servers that are away, and shows no password', async () => {
+    const { code, wrong, stdout } = await run({ DATABASE_URL: NOBODY, REDIS_URL: 'redis://:secret-word@127.0.0.1:1' })
+    assert.equal(code, 1)
+    assert.ok(wrong.some((line) => line.includes('Postgres failed')))
+    assert.ok(wrong.some((line) => line.includes('Redis cannot be reached')))
+    assert.ok(!stdout.includes('secret-word'))
+  })
+
+  it('tells another HASH_KEY and a database that is empty, behind or ahead', async () => {
+    const other = await run({ HASH_KEY: randomBytes(32).toString('hex') })
+    assert.deepEqual([other.code, other.wrong.length], [1, 1])
+    assert.match(other.wrong[0]!, /HASH_KEY is not the one/)
+    const empty = await run({ DATABASE_SCHEMA: `${service.environment['DATABASE_SCHEMA']}_none` })
+    assert.match(empty.stdout, /^wrong +The database is empty\.\n +→ Run: npm run migrate/m)
+    const [last] = await service.sql<{ number: number; name: string }[]>`
+      delete from schema_migration where number = (select max(number) from schema_migration) returning number, name`
+    try {
+      assert.match((await run()).stdout, new RegExp(`^wrong +Migrations are missing: ${last!.name}`, 'm'))
+      await service.sql`insert into schema_migration (number, name) values (9999, '9999_later.sql')`
+      assert.match((await run()).stdout, /^wrong +The database is at migration 9999.*\n +→ Start a newer version/m)
+    } finally {
+      await service.sql`delete from schema_migration where number = 9999`
+      await service.sql`insert into schema_migration ${service.sql(last!)}`
+    }
+  })
+
+  it('tells a Redis that would lose work', async () => {
+    const evicting = await atRedis((client) => client.config('SET', 'maxmemory-policy', 'allkeys-lru'))
+    assert.equal(evicting.code, 1)
+    assert.ok(evicting.wrong.some((line) => line.includes('maxmemory-policy allkeys-lru')))
+    await atRedis((client) => client.config('SET', 'maxmemory-policy', 'noeviction'))
+    const lazy = await atRedis((client) => client.config('SET', 'appendfsync', 'no'))
+    assert.ok(lazy.wrong.some((line) => line.includes('appendfsync no')))
+    const bare = await atRedis((client) => client.config('SET', 'appendonly', 'no'))
+    assert.ok(bare.wrong.some((line) => line.includes('no append-only file')))
+    const full = await atRedis((client) => client.config('SET', 'maxmemory', '1mb'))
+    assert.ok(full.wrong.some((line) => line.includes('New submissions are put off')))
+    // Nobody works on this one.
+    assert.match(full.stdout, /0 worker processes take them\.\n +→ Start one/)
+  })
+
+  it('tells tokens that are gone and submissions that are dead', async () => {
+    const revoked = await service.sql`update token set revoked_at = now() where revoked_at is null returning id`
+    await service.sql`
+      insert into dead_submission (workspace_id, id, reason, job, keys)
+      values (${service.workspaceId}, gen_random_uuid(), 'Error 22P05', '{}', '{}')`
+    try {
+      const { code, stdout } = await run()
+      assert.match(stdout, /^warning +Live tokens: 0 may submit.*\n +→ Nobody can submit/m)
+      assert.match(stdout, /^warning +1 submissions are dead, the newest since 20/m)
+      assert.equal(code, 0, stdout)
+    } finally {
+      await service.sql`delete from dead_submission`
+      await service.sql`update token set revoked_at = null where id in ${service.sql(revoked.map(({ id }) => id as string))}`
+    }
+  })
+
+  it('tells ports that something else has', async () => {
+    const server = createServer((_request, response) => void response.end('something else'))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const port = String((server.address() as AddressInfo).port)
+    try {
+      const { code, wrong } = await run({ PORT: port, WORKER_PORT: port })
+      assert.equal(code, 1)
+      assert.ok(wrong.some((line) => line.includes(`:${port} something else listens`)))
+      assert.ok(wrong.some((line) => line.includes(`WORKER_PORT ${port} on 127.0.0.1 is taken`)))
+    } finally {
+      server.close()
+    }
+    const { url } = { url: `http://127.0.0.1:${port}` }
+    await writeServiceFile(folder, {
+      url,
+      databaseUrl: '',
+      databaseSchema: undefined,
+      redisUrl: '',
+      redisPrefix: undefined,
+      hashKey: '',
+    })
+    const gone = await run({ DATA_DIR: folder })
+    assert.ok(gone.wrong.some((line) => line.includes(`No API answers at ${url}`)))
+  })
+
+  it('has a usage, and takes no options that it does not know', async () => {
+    const { environment } = service
+    assert.equal((await runCommand({ environment }, PROGRAM, '--help')).code, 0)
+    const { code, stderr } = await runCommand({ environment }, PROGRAM, '--nonsense')
+    assert.equal(code, 1)
+    assert.match(stderr, /usage: npm run doctor/)
+    assert.notEqual(testServers().redisUrl, redis.url)
+  })
+})
