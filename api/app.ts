@@ -50,8 +50,11 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, lo
     const ready = await isReady()
     return Response.json({ ready }, { status: ready ? 200 : 503 })
   }
-  const metricsAnswer = async (): Promise<Response> =>
-    new Response(await metrics(), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
+  const metricsAnswer = async (): Promise<Response> => {
+    const text = await metrics().catch((error: unknown) => ingress.onFault('metrics_failed', error))
+    if (text === undefined) return refusalResponse({ refused: 'unavailable', why: 'stores' })
+    return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
+  }
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
   const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
 

@@ -11,7 +11,8 @@ const FRESH_MS = 5_000
 const USABLE_WITHOUT_POSTGRES_MS = 60 * 60 * 1_000
 const MAX_REMEMBERED_TOKENS = 20_000
 
-type Remembered = { holder: TokenHolder | undefined; at: number }
+/** `askedAt`: when Postgres was asked last, whether it answered or not. */
+type Remembered = { holder: TokenHolder | undefined; at: number; askedAt: number }
 
 export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>
 
@@ -31,14 +32,18 @@ export const authenticator = (
     try {
       const holder = await find(hash)
       remembered.delete(key)
-      remembered.set(key, { holder, at: now() })
+      remembered.set(key, { holder, at: now(), askedAt: now() })
       for (const oldest of remembered.keys()) {
         if (remembered.size <= MAX_REMEMBERED_TOKENS) break
         remembered.delete(oldest)
       }
       return holderOrRefusal(holder, now())
     } catch {
-      if (known?.holder && now() - known.at < USABLE_WITHOUT_POSTGRES_MS) return holderOrRefusal(known.holder, now())
+      if (known?.holder && now() - known.at < USABLE_WITHOUT_POSTGRES_MS) {
+        // Asked again later: while Postgres hangs, not every request shall wait for it.
+        known.askedAt = now()
+        return holderOrRefusal(known.holder, now())
+      }
       return { refused: 'unavailable', why: 'postgres' }
     } finally {
       asked.delete(key)
@@ -50,7 +55,7 @@ export const authenticator = (
     const hash = tokenHash(token)
     const key = hash.toString('base64')
     const known = remembered.get(key)
-    if (known && now() - known.at < FRESH_MS) return holderOrRefusal(known.holder, now())
+    if (known && now() - known.askedAt < FRESH_MS) return holderOrRefusal(known.holder, now())
     let pending = asked.get(key)
     if (!pending) {
       pending = lookUp(key, hash)

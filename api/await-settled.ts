@@ -3,18 +3,17 @@ import type { SettledId, SubmissionState } from '../db/receipts.ts'
 const LOOK_EVERY_MS = 25
 
 export type Wanted = { workspaceId: string; id: string }
+export type FindSettled = (submissions: readonly Wanted[]) => Promise<SettledId[]>
 export type AwaitSettled = (submission: Wanted, ms: number) => Promise<SubmissionState | undefined>
 
 type Waiting = Wanted & { deadline: number; answer: (state: SubmissionState | undefined) => void }
 
 /**
  * Waits until a submission is settled, or until its time is over (undefined). All who wait share one query at a time, which
- * is asked again while anybody waits. A query that fails is a look that saw nothing.
+ * is asked again while anybody waits. A query that fails is a look that saw nothing. When `stop` says that the process wants to
+ * end, nobody waits any more.
  */
-export const settledAwaiter = (
-  find: (submissions: readonly Wanted[]) => Promise<SettledId[]>,
-  now: () => number,
-): AwaitSettled => {
+export const settledAwaiter = (find: FindSettled, now: () => number, stop: AbortSignal): AwaitSettled => {
   const waiting = new Map<string, Waiting>()
   let looking = false
 
@@ -25,7 +24,7 @@ export const settledAwaiter = (
         () => [],
       )
       for (const { id, state } of settled) waiting.get(id)?.answer(state)
-      for (const { deadline, answer } of waiting.values()) if (now() >= deadline) answer(undefined)
+      for (const { deadline, answer } of waiting.values()) if (stop.aborted || now() >= deadline) answer(undefined)
       if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
     }
     looking = false

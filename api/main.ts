@@ -16,9 +16,10 @@ import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
 import { connectToAnswer, redisCondition } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
+import { withinTime } from '../db/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { authenticator } from './authenticate.ts'
-import { settledAwaiter } from './await-settled.ts'
+import { type FindSettled, settledAwaiter } from './await-settled.ts'
 import { createBoard } from './board.ts'
 import { conditionOf } from './condition.ts'
 import { readApiConfig } from './config.ts'
@@ -28,7 +29,10 @@ import { createOverview } from './overview/overview.ts'
 import { watchPressure } from './pressure.ts'
 import { serve } from './serve.ts'
 
-const LOOK_UP_TIMEOUT_MS = 2_000
+// A request may need one of each, and has an answer within 3 s also when Redis or Postgres hangs.
+const TOKEN_TIMEOUT_MS = 750
+const LOOK_UP_TIMEOUT_MS = 1_250
+const ANSWER_TIMEOUT_MS = 2_000
 const STATEMENT_TIMEOUT_MS = 5_000
 const MINUTE_MS = 60_000
 
@@ -57,7 +61,7 @@ const pressure = watchPressure(async () => {
   return { usedBytes, maxBytes, waiting }
 }, config.MAX_BACKLOG)
 const onFault = (event: string, error: unknown): void => log('warn', event, { fault: describeFault(error) })
-const authenticate = authenticator((hash) => findTokenHolder(sql, hash), Date.now)
+const authenticate = authenticator((hash) => withinTime(findTokenHolder(sql, hash), TOKEN_TIMEOUT_MS), Date.now)
 const identity = {
   sql,
   lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
@@ -66,22 +70,26 @@ const identity = {
 const admit = admissionTo(redis, config.REDIS_PREFIX)
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
-let draining = false
 const reporting = startReporting(
   processReportsIn(redis, config.REDIS_PREFIX),
   { id: randomUUID(), kind: 'api' },
   async () => metrics.figures(await answerSeconds(sql)),
 )
 const history = keepHistory(readCondition)
+const stopping = new AbortController()
+const settledInTime: FindSettled = (submissions) => withinTime(findSettled(sql, submissions), LOOK_UP_TIMEOUT_MS)
 
 const app = createApp({
   ingress: {
     authenticate,
     admit: async (request) => admit({ ...request, floor: await floor.of(request.workspaceId) }),
-    enqueue: (job) => enqueueSubmission(queues, job),
+    enqueue: (job) => {
+      pressure.added(JSON.stringify(job.body).length)
+      return enqueueSubmission(queues, job)
+    },
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
-    awaitSettled: settledAwaiter((submissions) => findSettled(sql, submissions), Date.now),
+    awaitSettled: settledAwaiter(settledInTime, Date.now, stopping.signal),
     rememberAnswered: (done, idempotency) => rememberAnswered(redis, config.REDIS_PREFIX, { ...done, idempotency }),
     pressure: pressure.current,
     limitOf,
@@ -92,14 +100,14 @@ const app = createApp({
   },
   receipts: {
     authenticate,
-    settled: (workspaceId, id) => findReceipt(sql, workspaceId, id),
+    settled: (workspaceId, id) => withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
     queued: (workspaceId, id) => findQueuedReceipt(queues, workspaceId, id),
     onFault,
   },
   isReady: async () => {
-    if (draining) return false
+    if (stopping.signal.aborted) return false
     try {
-      await Promise.all([redis.ping(), sql`select 1`])
+      await withinTime(Promise.all([redis.ping(), sql`select 1`]), ANSWER_TIMEOUT_MS)
       return true
     } catch {
       return false
@@ -108,7 +116,7 @@ const app = createApp({
   board: createBoard({ queues: Object.values(queues), basePath: BOARD_PATH, trustProxy: config.TRUST_PROXY }),
   overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
   corsOrigins: config.CORS_ORIGINS ?? [],
-  metrics: metrics.render,
+  metrics: () => withinTime(metrics.render(), ANSWER_TIMEOUT_MS),
   log,
 })
 
@@ -122,8 +130,8 @@ const listening = (() => {
 log('info', 'listening', { host: config.HOST, port: listening.port })
 
 const drain = async (): Promise<void> => {
-  if (draining) return
-  draining = true
+  if (stopping.signal.aborted) return
+  stopping.abort()
   log('info', 'draining')
   const late = setTimeout(
     () => endWith('Requests in flight were not answered within SHUTDOWN_SECONDS.'),

@@ -16,7 +16,7 @@ export type Refusal =
   | { refused: 'idempotency-key-of-other-body' }
   | { refused: 'not-found' }
   | { refused: 'wrong-method'; allow: string }
-  | { refused: 'unavailable'; why: 'redis' | 'redis-memory' | 'backlog' | 'postgres' }
+  | { refused: 'unavailable'; why: 'redis' | 'redis-memory' | 'backlog' | 'postgres' | 'stores' }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
 
@@ -75,6 +75,7 @@ const UNAVAILABLE: Readonly<Record<Extract<Refusal, { refused: 'unavailable' }>[
   redis: 'The queue cannot be reached. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',
+  stores: 'Redis or Postgres cannot be reached. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }
 

@@ -15,6 +15,12 @@ export type PostgresOptions = {
 
 const CONNECT_TIMEOUT_SECONDS = 5
 const LOCK_TIMEOUT_MS = 20_000
+const FIRST_RECONNECT_SECONDS = 0.05
+const LONGEST_RECONNECT_SECONDS = 0.5
+
+/** By itself the driver waits up to 20 s for its next attempt, and whoever asks meanwhile waits as long. */
+const reconnectSeconds = (attempts: number): number =>
+  Math.min(FIRST_RECONNECT_SECONDS * 2 ** Math.min(attempts, 10), LONGEST_RECONNECT_SECONDS)
 
 // Not in the driver's types. A further statement that is handed to a connection between the error and the close of its socket
 // would never be answered: found by killing backends under four callers on Bun, gone with this.
@@ -28,6 +34,7 @@ export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
   postgres(url, {
     max: options.connections,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
+    backoff: reconnectSeconds,
     onnotice: () => {},
     ...ONE_AT_A_TIME,
     ...addressToVerify(url),

@@ -3,9 +3,10 @@ import { admissionKeys } from './admission-keys.ts'
 import { QUEUE_OF } from './contract/job.ts'
 import type { JobQueues } from './job-queues.ts'
 import type { Sql } from './postgres.ts'
+import type { SubmissionState } from './receipts.ts'
 
 /** An admission without a job is given up after this time: its request got no confirmation. */
-const GIVEN_UP_AFTER_MS = 60_000
+export const GIVEN_UP_AFTER_MS = 60_000
 const MICROSECONDS_PER_MS = 1_000
 const LOOKED_AT = 100
 
@@ -38,7 +39,10 @@ export const withdrawLost = async (
     for (let index = 0; index < old.length; index += 2) {
       const [submissionId, number] = [old[index]!, old[index + 1]!]
       if (await hasJob(queues, submissionId)) continue
-      if (await isSettled(sql, workspaceId, submissionId)) {
+      const state = await stateOf(sql, workspaceId, submissionId)
+      // Only a dead submission that is being replayed is queued by its receipt: replay.ts looks after it.
+      if (state === 'queued') continue
+      if (state !== undefined) {
         await redis.zrem(name.outstanding, submissionId)
         await redis.zrem(name.purges, submissionId)
       } else {
@@ -51,14 +55,18 @@ export const withdrawLost = async (
   return withdrawn
 }
 
-const hasJob = async (queues: JobQueues, submissionId: string): Promise<boolean> => {
+/** Whether a submission's job is there and not completed. */
+export const hasJob = async (queues: JobQueues, submissionId: string): Promise<boolean> => {
   const names = [...new Set(Object.values(QUEUE_OF))]
   const states = await Promise.all(names.map((name) => queues[name].getJobState(submissionId)))
   return states.some((state) => state !== 'unknown' && state !== 'completed')
 }
 
-const isSettled = async (sql: Sql, workspaceId: string, id: string): Promise<boolean> =>
-  (await sql`select from submission where workspace_id = ${workspaceId} and id = ${id} and state <> 'queued'`).count > 0
+const stateOf = async (sql: Sql, workspaceId: string, id: string): Promise<SubmissionState | undefined> => {
+  const [row] = await sql<{ state: SubmissionState }[]>`
+    select state from submission where workspace_id = ${workspaceId} and id = ${id}`
+  return row?.state
+}
 
 /** What the lost submission would have said. Its body is gone, so all that is said in the workspace is looked through. */
 const forgetSayings = async (redis: Redis, pattern: string, number: string): Promise<void> => {

@@ -22,6 +22,7 @@ import type { Settled, Settlement } from '../db/settlement.ts'
 import { type PurgeRows, type Rows, type SettledSubmission, store } from '../db/store.ts'
 import { inTurn } from './in-turn.ts'
 import { rowsOf } from './rows.ts'
+import { type SuspectsApart, suspectsApart } from './suspects.ts'
 import { tag, taggingFor } from './tagging.ts'
 import { whenAvailable } from './when-available.ts'
 
@@ -52,7 +53,8 @@ const GIVEN_BACK_FOR_MS = 250
 /** What is done with the jobs of each queue. */
 export const createProcessors = (dependencies: WorkerDependencies): Readonly<Record<QueueName, Processor>> => {
   const storeInTurn = storing(dependencies)
-  const storeSubmission = submissions(dependencies, async ({ submission, attempts }) => {
+  const apart = suspectsApart()
+  const storeSubmission = submissions(dependencies, apart, async ({ submission, attempts }) => {
     if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
     return storeInTurn(itemOf(dependencies, submission, rowsOf(dependencies.hashKey, submission, attempts)))
   })
@@ -61,7 +63,7 @@ export const createProcessors = (dependencies: WorkerDependencies): Readonly<Rec
     contacts: storeSubmission,
     accounts: storeSubmission,
     conversations: storeSubmission,
-    purges: submissions(dependencies, purging(dependencies, storeInTurn)),
+    purges: submissions(dependencies, apart, purging(dependencies, storeInTurn)),
     tagging: tagging(dependencies),
   }
 }
@@ -151,7 +153,7 @@ const purging =
  * settled: its job is done, it lies in nobody's way, and it can be replayed from there.
  */
 const submissions =
-  (dependencies: WorkerDependencies, work: Work): Processor =>
+  (dependencies: WorkerDependencies, apart: SuspectsApart, work: Work): Processor =>
   async (job, lockToken) => {
     // Delivered again after it was settled.
     if (v.is(settledJob, job.data)) return 'settled'
@@ -162,7 +164,7 @@ const submissions =
     const attempts = job.attemptsMade + 1
     let result: unknown
     try {
-      result = await work({ job, submission, attempts })
+      result = await apart(job.stalledCounter, () => work({ job, submission, attempts }))
     } catch (error) {
       const fault = describeFault(error)
       dependencies.log('error', 'job_failed', { queue: job.queueName, submissionId: job.id, attempts, fault })

@@ -8,8 +8,9 @@ import { setAside } from '../db/dead.ts'
 import { expireReceipts } from '../db/expire-receipts.ts'
 import { forgetBodies, type JobQueues } from '../db/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
+import { giveUpLostReplays } from '../db/replay.ts'
 import { settlementIn } from '../db/settlement.ts'
-import { withdrawLost } from '../db/sweep.ts'
+import { GIVEN_UP_AFTER_MS, withdrawLost } from '../db/sweep.ts'
 
 type Upkeep = {
   sql: Sql
@@ -20,14 +21,17 @@ type Upkeep = {
   receiptDays: number
 }
 
+type Done = Record<'withdrawn' | 'expired' | 'setAside' | 'replaysGivenUp', number>
+
 /** What is looked after now and then. Returns what was done, by kind. */
-export const keepUp = async (upkeep: Upkeep): Promise<Record<'withdrawn' | 'expired' | 'setAside', number>> => {
-  const [withdrawn, expired, aside] = await Promise.all([
+export const keepUp = async (upkeep: Upkeep): Promise<Done> => {
+  const [withdrawn, expired, aside, replaysGivenUp] = await Promise.all([
     withdrawLost(upkeep, Date.now()),
     expireReceipts(upkeep.sql, upkeep.receiptDays),
     setAsideFailed(upkeep),
+    giveUpLostReplays(upkeep, GIVEN_UP_AFTER_MS),
   ])
-  return { withdrawn, expired, setAside: aside }
+  return { withdrawn, expired, setAside: aside, replaysGivenUp }
 }
 
 const LOOKED_AT = 100
@@ -41,7 +45,8 @@ const setAsideFailed = async ({ sql, redis, prefix, queues, hashKey }: Upkeep): 
   const failed = (await Promise.all(names.map((name) => queues[name].getFailed(0, LOOKED_AT)))).flat()
   let count = 0
   for (const job of failed as (Job | undefined)[]) {
-    if (job === undefined || v.is(settledJob, job.data)) continue
+    if (job === undefined) continue
+    if (v.is(settledJob, job.data)) await job.remove()
     const parsed = v.safeParse(submissionJob, job.data)
     if (!parsed.success) continue
     const { workspaceId, submissionId, number } = parsed.output
@@ -49,6 +54,8 @@ const setAsideFailed = async ({ sql, redis, prefix, queues, hashKey }: Upkeep): 
     await forgetBodies(redis, queues, [parsed.output])
     const pending = pendingOf({ hashKey, workspaceId }, parsed.output)
     await settlementIn(redis, prefix).settle([{ workspaceId, submissionId, number, pending }])
+    // Nothing removes failed jobs, and only the newest are looked at.
+    await job.remove()
     count++
   }
   return count

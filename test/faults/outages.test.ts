@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type FaultStack, startFaultStack } from '../support/fault-stack.ts'
+import { nothingSeen, type Seen, startLoad, submitOne } from '../support/load.ts'
+import { ANSWERED_WITHIN_MS, assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
+import { until } from '../support/until.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const OUTAGE_MS = LONG ? 60_000 : 10_000
+const FULL_BYTES = 24 * 1024 * 1024
+const LARGE_TEXT = 'x'.repeat(100_000)
+
+type Timed = { status: number; retryAfter: string | null; ms: number; text: string; state: string | null }
+
+const timed = async (
+  { url, accessToken }: FaultStack,
+  path: string,
+  { body, token = accessToken, headers }: { body?: object; token?: string; headers?: Record<string, string> } = {},
+): Promise<Timed> => {
+  const startedAt = performance.now()
+  const answer = await fetch(`${url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(20_000),
+  })
+  const text = await answer.text()
+  const state = answer.headers.get('Submission-State')
+  return {
+    status: answer.status,
+    retryAfter: answer.headers.get('Retry-After'),
+    ms: performance.now() - startedAt,
+    text,
+    state,
+  }
+}
+const assertRefused = (what: string, { status, retryAfter, ms, text }: Timed): void => {
+  assert.equal(status, 503, `${what}: ${text}`)
+  assert.ok(Number(retryAfter) > 0, `${what} says when to come back`)
+  assert.ok(ms < ANSWERED_WITHIN_MS, `${what} took ${Math.round(ms)} ms`)
+}
+const FEEDBACK = '/api/v1/feedbacks'
+const SUBMISSIONS: Readonly<Record<string, object>> = {
+  [FEEDBACK]: { description: 'probe', contact: { email: 'ada@example.com' }, project: { name: 'x' } },
+  '/api/v1/contacts/identify': { id: 'x' },
+  '/api/v1/accounts/identify': { id: 'x' },
+  '/api/v1/conversations': { id: 'x', source: 'x', createdAt: '2026-01-01T00:00:00Z', contacts: [], messages: [] },
+}
+const PURGE = '/api/v1/contacts/purge'
+const RECEIPT = '/api/v1/submissions/01890000-0000-7000-8000-000000000000'
+
+describe('an outage', () => {
+  let stack: FaultStack
+  before(async () => {
+    stack = await startFaultStack()
+  })
+  after(() => stack?.stop())
+  const purge = () => timed(stack, PURGE, { body: { id: 'nobody' }, token: stack.adminToken })
+  const isWell = () =>
+    until(
+      'all is well',
+      async () => (await recovery(stack, nothingSeen())) > 0 && (await purge()).status === 404,
+      60_000,
+    )
+
+  it(`of Postgres for ${OUTAGE_MS / 1_000} s under load: submissions go on being accepted, and are all applied`, async () => {
+    await isWell()
+    const load = startLoad(stack)
+    await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > 20))
+    await stack.kept.postgres.hold()
+    const acceptedBefore = load.seen.accepted.size
+    let during: number
+    try {
+      await pause(OUTAGE_MS / 2)
+      assertRefused('a purge', await purge())
+      assertRefused('an unknown token', await timed(stack, FEEDBACK, { body: {}, token: 'x'.repeat(30) }))
+      assert.equal((await timed(stack, '/readyz')).status, 503)
+      await pause(OUTAGE_MS / 2)
+      during = load.seen.accepted.size - acceptedBefore
+    } finally {
+      stack.kept.postgres.letGo()
+    }
+    await load.stop()
+    const ms = await recovery(stack, load.seen)
+    console.log(
+      `${during} accepted while Postgres was away, slowest answer ${Math.round(load.seen.slowestMs)} ms, ` +
+        `all applied after ${(ms / 1_000).toFixed(1)} s`,
+    )
+    assert.ok(during > OUTAGE_MS / 100, `${during} accepted meanwhile`)
+    await assertNothingLost(stack, load.seen)
+    assertWellAnswered(load.seen)
+    assert.equal(load.seen.refused + load.seen.unknown, 0, 'whose token was seen lately is never refused')
+    assert.ok(load.seen.slowestMs < ANSWERED_WITHIN_MS)
+  })
+
+  it('of a Postgres that hangs: submissions are accepted, all else says when to come back, within 3 s', async () => {
+    await isWell()
+    const goOn = stack.freeze('postgres')
+    try {
+      // Longer than a token is trusted without asking.
+      for (const end = performance.now() + 6_000; performance.now() < end;) {
+        await Promise.all(
+          Object.entries(SUBMISSIONS).map(async ([path, body]) => {
+            const answer = await timed(stack, path, { body })
+            assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.text}`)
+            assert.ok(answer.ms < ANSWERED_WITHIN_MS, `${path} took ${Math.round(answer.ms)} ms`)
+          }),
+        )
+      }
+      const waited = await timed(stack, FEEDBACK, { body: SUBMISSIONS[FEEDBACK]!, headers: { Prefer: 'wait=1' } })
+      assert.deepEqual([waited.status, waited.state], [201, 'queued'])
+      assert.ok(waited.ms < ANSWERED_WITHIN_MS + 1_000)
+      assertRefused('a purge', await purge())
+      assertRefused('a receipt', await timed(stack, RECEIPT))
+      assertRefused('an unknown token', await timed(stack, FEEDBACK, { body: {}, token: 'x'.repeat(30) }))
+      assertRefused('the metrics', await timed(stack, '/metrics', { token: stack.adminToken }))
+      const ready = await timed(stack, '/readyz')
+      assert.equal(ready.status, 503)
+      assert.ok(ready.ms < ANSWERED_WITHIN_MS)
+    } finally {
+      goOn()
+    }
+    await isWell()
+    await assertNothingLost(stack, nothingSeen())
+  })
+
+  for (const how of ['hangs', 'is away'] as const) {
+    it(`of a Redis that ${how}: everything says when to come back, within 3 s`, async () => {
+      await isWell()
+      let goOn = (): void => stack.kept.redis.letGo()
+      if (how === 'hangs') goOn = stack.freeze('redis')
+      else await stack.kept.redis.hold()
+      try {
+        const asked = Object.entries(SUBMISSIONS).flatMap(([path, body]): [string, Parameters<typeof timed>[2]][] => [
+          [path, { body }],
+          [path, { body, headers: { 'Idempotency-Key': 'x', Prefer: 'wait=1' } }],
+        ])
+        await Promise.all([
+          ...asked.map(async ([path, request]) => assertRefused(path, await timed(stack, path, request))),
+          ...[purge(), timed(stack, RECEIPT), timed(stack, '/metrics', { token: stack.adminToken })].map(async (one) =>
+            assertRefused('what needs Redis', await one),
+          ),
+          timed(stack, '/readyz').then(({ status, ms }) => assert.ok(status === 503 && ms < ANSWERED_WITHIN_MS)),
+        ])
+        assert.equal((await timed(stack, '/healthz')).status, 200)
+      } finally {
+        goOn()
+      }
+      await isWell()
+      await assertNothingLost(stack, nothingSeen())
+    })
+  }
+})
+
+describe('a Redis that fills up', () => {
+  let stack: FaultStack
+  before(async () => {
+    stack = await startFaultStack({ redisMemoryBytes: FULL_BYTES })
+  })
+  after(() => stack?.stop())
+
+  it('is never full: refusals begin before, and all that was accepted is applied', async () => {
+    await stack.kept.worker.hold()
+    const seen: Seen = nothingSeen()
+    let texts = 0
+    const fill = async (): Promise<void> => {
+      for (let refused = 0; refused < 5;) {
+        if (!(await submitOne(stack, seen, { index: texts++, more: LARGE_TEXT }))) refused++
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, fill))
+    const info = await stack.redis.info('memory')
+    const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1])
+    console.log(
+      `${seen.accepted.size} accepted, then ${seen.refused} refused; Redis at ${Math.round((100 * used) / FULL_BYTES)} %`,
+    )
+    assertWellAnswered(seen)
+    assert.ok(seen.accepted.size > 50)
+    assert.ok(used > 0.7 * FULL_BYTES && used < FULL_BYTES, `${used} of ${FULL_BYTES} bytes`)
+    stack.kept.worker.letGo()
+    const ms = await recovery(stack, seen)
+    console.log(`all applied, and open again, after ${(ms / 1_000).toFixed(1)} s`)
+    await assertNothingLost(stack, seen)
+  })
+})

@@ -1,0 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FaultStack } from './fault-stack.ts'
+
+/** What a client saw. `late`: requests that had no answer within LATE_MS; `unknown` may have been accepted or not. */
+export type Seen = {
+  accepted: Map<string, string>
+  unknown: number
+  refused: number
+  late: number
+  slowestMs: number
+  wrong: string[]
+}
+export type Load = { seen: Seen; stop: () => Promise<void> }
+
+const CLIENTS = 4
+const BETWEEN_MS = 10
+const AFTER_TROUBLE_MS = 50
+const LATE_MS = 15_000
+
+let texts = 0
+
+export const nothingSeen = (): Seen => ({
+  accepted: new Map(),
+  unknown: 0,
+  refused: 0,
+  late: 0,
+  slowestMs: 0,
+  wrong: [],
+})
+
+/** Clients that submit one thing after the other until they are stopped, each with a text that nothing else has. */
+export const startLoad = (stack: Pick<FaultStack, 'url' | 'accessToken'>): Load => {
+  const seen = nothingSeen()
+  const stopped = new AbortController()
+  const client = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      const fine = await submitOne(stack, seen, { index: texts++ })
+      await pause(fine ? BETWEEN_MS : AFTER_TROUBLE_MS)
+    }
+  }
+  const clients = Array.from({ length: CLIENTS }, client)
+  return {
+    seen,
+    stop: async () => {
+      stopped.abort()
+      await Promise.all(clients)
+    },
+  }
+}
+
+/** True when it was accepted. Anything but a 2xx or a 503 that says when to come back is wrong. */
+export const submitOne = async (
+  { url, accessToken }: Pick<FaultStack, 'url' | 'accessToken'>,
+  seen: Seen,
+  { index, more = '' }: { index: number; more?: string },
+): Promise<boolean> => {
+  const text = `load ${index} of ${url}${more}`
+  const { path, body } = submission(text, index)
+  const startedAt = performance.now()
+  try {
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${accessToken}` },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(LATE_MS),
+    })
+    const said = await answer.text()
+    const id = answer.headers.get('Submission-Id')
+    if ((answer.status === 200 || answer.status === 201) && id !== null) {
+      seen.accepted.set(id, text)
+      return true
+    }
+    if (answer.status === 503 && Number(answer.headers.get('Retry-After')) > 0) seen.refused++
+    else seen.wrong.push(`${path} ${answer.status} ${said}`)
+  } catch (error) {
+    seen.unknown++
+    if (error instanceof Error && error.name === 'TimeoutError') seen.late++
+  } finally {
+    seen.slowestMs = Math.max(seen.slowestMs, performance.now() - startedAt)
+  }
+  return false
+}
+
+const submission = (text: string, index: number): { path: string; body: object } => {
+  const contact = { id: `contact ${index % 50}`, properties: { $email: `c${index % 50}@example.com`, text } }
+  if (index % 10 === 3) return { path: '/contacts/identify', body: contact }
+  if (index % 10 === 7) {
+    const createdAt = '2026-01-01T00:00:00Z'
+    const messages = [{ id: 'm', incoming: true, contactId: contact.id, content: text, createdAt }]
+    return {
+      path: '/conversations',
+      body: { id: `chat ${index}`, source: 'chat', createdAt, contacts: [contact], messages },
+    }
+  }
+  return { path: '/feedbacks', body: { description: text, contact: { email: `c${index % 50}@example.com` } } }
+}

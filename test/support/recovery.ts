@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { readLedgers } from '../../db/ledger.ts'
+import { withdrawLost } from '../../db/sweep.ts'
+import type { FaultStack } from './fault-stack.ts'
+import type { Seen } from './load.ts'
+import { until } from './until.ts'
+
+export const RECOVERED_WITHIN_MS = 60_000
+/** The slowest answer of a process that itself runs: it has waited for two time-outs at most. */
+export const ANSWERED_WITHIN_MS = 3_000
+const ADMISSION_GIVEN_UP_MS = 60_000
+const PROBE_TIMEOUT_MS = 15_000
+
+/** Milliseconds since `startedAt` until something new is accepted and applied, and everything that was accepted is settled. */
+export const recovery = async (stack: FaultStack, seen: Seen, startedAt = performance.now()): Promise<number> => {
+  await until('something new is applied', () => isApplied(stack, seen), RECOVERED_WITHIN_MS)
+  await until(
+    'all that was accepted is settled',
+    async () => (await unsettled(stack, seen).catch(() => undefined)) === 0,
+    RECOVERED_WITHIN_MS,
+  )
+  return performance.now() - startedAt
+}
+
+const isApplied = async ({ url, accessToken }: FaultStack, seen: Seen): Promise<boolean> => {
+  try {
+    const answer = await fetch(`${url}/api/v1/feedbacks`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${accessToken}`, Prefer: 'wait=10' },
+      body: JSON.stringify({ description: 'probe' }),
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    })
+    await answer.arrayBuffer()
+    if (answer.status !== 201) return false
+    seen.accepted.set(answer.headers.get('Submission-Id')!, 'probe')
+    return answer.headers.get('Submission-State') === 'applied'
+  } catch {
+    return false
+  }
+}
+
+const unsettled = async ({ sql }: FaultStack, { accepted }: Seen): Promise<number> => {
+  const ids = [...accepted.keys()]
+  const [row] = await sql<[{ n: number }]>`
+    select count(*)::int as n from unnest(${ids}::uuid[]) as a (id)
+    where not exists (select from submission as s where s.id = a.id and s.state <> 'queued')`
+  return row.n
+}
+
+/** Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Nobody may be submitting. */
+export const assertNothingLost = async (stack: FaultStack, seen: Seen): Promise<void> => {
+  const { sql, redis, prefix, queues } = stack
+  const states = await sql<{ state: string; n: number }[]>`
+    select coalesce(s.state, 'lost') as state, count(*)::int as n
+    from unnest(${[...seen.accepted.keys()]}::uuid[]) as a (id) left join submission as s on s.id = a.id
+    group by 1 order by 1`
+  const counts = Object.fromEntries(states.map(({ state, n }) => [state, n]))
+  assert.deepEqual(
+    { ...counts, applied: undefined, superseded: undefined },
+    { applied: undefined, superseded: undefined },
+  )
+  const twice = await sql`
+    select description from feedback where description <> 'probe' group by description having count(*) > 1
+    union all
+    select content from message group by content having count(*) > 1`
+  assert.equal(twice.count, 0, 'stored twice')
+  await until(
+    'the ledger is exact',
+    async () => {
+      // As if the time were over after which an admission whose request died is given up.
+      await withdrawLost({ sql, redis, prefix, queues }, Date.now() + ADMISSION_GIVEN_UP_MS)
+      const [ledger] = await readLedgers(sql, redis, prefix)
+      return ledger!.queued === 0 && ledger!.difference === 0 && ledger!.dead === 0
+    },
+    RECOVERED_WITHIN_MS,
+  )
+}
+
+/** Every request had an answer in time, and one that the interface knows. */
+export const assertWellAnswered = ({ late, wrong }: Seen): void => {
+  assert.deepEqual({ late, wrong: wrong.slice(0, 5) }, { late: 0, wrong: [] })
+}
