@@ -41,9 +41,11 @@ const NOTHING: Totals = { applied: 0, superseded: 0, purged: 0, dead: 0 }
 
 const readBooks = async (redis: Redis, prefix: string, workspaceId: string) => {
   const name = admissionKeys(prefix, workspaceId)
-  const [accepted, queued, oldest] = await Promise.all([
+  // Both in one step, or a purge that is decided in between would be in neither.
+  const counts = await redis.multi().zcard(name.outstanding).zcard(name.removing).exec()
+  const queued = (counts ?? []).reduce((sum, [, count]) => sum + Number(count), 0)
+  const [accepted, oldest] = await Promise.all([
     redis.hget(name.ledger, 'accepted'),
-    redis.zcard(name.outstanding),
     redis.zrange(name.outstanding, '0', '0', 'WITHSCORES'),
   ])
   return {

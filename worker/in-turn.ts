@@ -1,7 +1,14 @@
 import { type Barrier, readyNow } from '../db/barrier.ts'
 
 /** Something to store, in its place among the submissions of its workspace. */
-export type Placed = { workspaceId: string; number: number; isPurge: boolean; queue: string }
+export type Placed = {
+  workspaceId: string
+  number: number
+  isPurge: boolean
+  queue: string
+  /** Given back at once when it cannot be stored now: what it would wait for may wait for its place. */
+  isImpatient?: boolean
+}
 
 type Bounds = {
   /** Items that one statement stores at most, and how long a lone one waits for company. */
@@ -69,7 +76,8 @@ export const inTurn = <Item extends Placed, Out>({
     try {
       const { ready, missing } = await look(inHand)
       const isReady = new Set(ready)
-      const held = inHand.filter((one) => !isReady.has(one))
+      const held = inHand.filter((one) => !isReady.has(one) && one.item.isImpatient !== true)
+      for (const one of inHand) if (!isReady.has(one) && one.item.isImpatient === true) one.resolve('given-back')
       if (ready.length > 0) movedAt = now()
       waiting.push(...(running === 1 && now() - movedAt > bounds.stuckAfterMs ? await exchange(held, missing) : held))
       batch = ready.slice(0, bounds.items)

@@ -22,7 +22,7 @@ import type { Settled, Settlement } from '../db/settlement.ts'
 import { type PurgeRows, type Rows, type SettledSubmission, store } from '../db/store.ts'
 import { inTurn } from './in-turn.ts'
 import { rowsOf } from './rows.ts'
-import { type SuspectsApart, suspectsApart } from './suspects.ts'
+import { isSuspect, type SuspectsApart, suspectsApart } from './suspects.ts'
 import { tag, taggingFor } from './tagging.ts'
 import { whenAvailable } from './when-available.ts'
 
@@ -54,9 +54,10 @@ const GIVEN_BACK_FOR_MS = 250
 export const createProcessors = (dependencies: WorkerDependencies): Readonly<Record<QueueName, Processor>> => {
   const storeInTurn = storing(dependencies)
   const apart = suspectsApart()
-  const storeSubmission = submissions(dependencies, apart, async ({ submission, attempts }) => {
+  const storeSubmission = submissions(dependencies, apart, async ({ job, submission, attempts }) => {
     if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
-    return storeInTurn(itemOf(dependencies, submission, rowsOf(dependencies.hashKey, submission, attempts)))
+    const item = itemOf(dependencies, submission, rowsOf(dependencies.hashKey, submission, attempts))
+    return storeInTurn({ ...item, isImpatient: isSuspect(job.stalledCounter) })
   })
   return {
     feedback: storeSubmission,
@@ -75,6 +76,7 @@ type Item = {
   number: number
   isPurge: boolean
   queue: QueueName
+  isImpatient?: boolean
   rows: Rows | PurgeRows
   submission: SubmissionJob
   settled: Settled
@@ -136,7 +138,7 @@ const purging =
     if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
     const rows = { workspaceId: submission.workspaceId, purge: purgeRow(dependencies.hashKey, submission) }
     const item = itemOf(dependencies, submission, rows)
-    const decided = await storeInTurn(item)
+    const decided = await storeInTurn({ ...item, isImpatient: isSuspect(job.stalledCounter) })
     if (decided === 'given-back') return decided
     const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
     const counts = await whenAvailable(

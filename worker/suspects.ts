@@ -1,5 +1,7 @@
 /** A job that was in hand so often when its worker died may be what kills them. */
-const SUSPECT_AFTER_DEATHS = 2
+const SUSPECT_AFTER_DEATHS = 4
+
+export const isSuspect = (deaths: number): boolean => deaths >= SUSPECT_AFTER_DEATHS
 
 export type SuspectsApart = <T>(deaths: number, work: () => Promise<T>) => Promise<T | 'given-back'>
 
@@ -10,7 +12,7 @@ export type SuspectsApart = <T>(deaths: number, work: () => Promise<T>) => Promi
 export const suspectsApart = (): SuspectsApart => {
   let suspectInHand = false
   return async (deaths, work) => {
-    if (deaths < SUSPECT_AFTER_DEATHS) return work()
+    if (!isSuspect(deaths)) return work()
     if (suspectInHand) return 'given-back'
     suspectInHand = true
     try {
