@@ -61,12 +61,11 @@ export const forgetBodies = async (redis: Redis, queues: JobQueues, settled: rea
   )
 }
 
-// KEYS the list of waiting jobs, taken from its end. ARGV how many of them count as its front, then jobs, first ones first.
+// KEYS the list of waiting jobs, taken from its end. ARGV jobs, first ones first.
 const TO_THE_FRONT = `
 local moved = 0
-for i = #ARGV, 2, -1 do
-  if not redis.call('LPOS', KEYS[1], ARGV[i], 'RANK', -1, 'MAXLEN', ARGV[1])
-    and redis.call('LREM', KEYS[1], -1, ARGV[i]) == 1 then
+for i = #ARGV, 1, -1 do
+  if redis.call('LREM', KEYS[1], -1, ARGV[i]) == 1 then
     redis.call('RPUSH', KEYS[1], ARGV[i])
     moved = moved + 1
   end
@@ -74,10 +73,8 @@ end
 return moved
 `
 
-const FRONT = 1_000
-
 /**
- * Puts those of the submissions that wait far back in a queue first in it: one that is tried again has lost its place. Returns
+ * Puts those of the submissions that wait in a queue first in it: one that is tried again has lost its place. Returns
  * how many were moved in each queue.
  */
 export const bringForward = async (
@@ -90,7 +87,7 @@ export const bringForward = async (
   return new Map(
     await Promise.all(
       names.map(async (name): Promise<[string, number]> => {
-        const moved = await redis.eval(TO_THE_FRONT, 1, queues[name].toKey('wait'), FRONT, ...submissionIds)
+        const moved = await redis.eval(TO_THE_FRONT, 1, queues[name].toKey('wait'), ...submissionIds)
         return [name, Number(moved)]
       }),
     ),

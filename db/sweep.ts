@@ -43,16 +43,36 @@ export const withdrawLost = async (
       // Only a dead submission that is being replayed is queued by its receipt: replay.ts looks after it.
       if (state === 'queued') continue
       if (state !== undefined) {
-        await redis.zrem(name.outstanding, submissionId)
-        await redis.zrem(name.purges, submissionId)
-      } else {
-        const keys = [name.outstanding, name.exists, name.ledger, name.purges]
-        withdrawn += Number(await redis.eval(WITHDRAW, keys.length, ...keys, submissionId, number))
+        await clearBooks(redis, prefix, { workspaceId, submissionId, number: Number(number) })
+        continue
       }
+      const keys = [name.outstanding, name.exists, name.ledger, name.purges]
+      withdrawn += Number(await redis.eval(WITHDRAW, keys.length, ...keys, submissionId, number))
       await forgetSayings(redis, name.said('*'), number)
     }
   }
   return withdrawn
+}
+
+// KEYS exists. ARGV number.
+const FORGET_EXISTS = `
+local fields = redis.call('HGETALL', KEYS[1])
+for i = 1, #fields, 2 do
+  if string.match(fields[i + 1], '^%d+') == ARGV[1] then redis.call('HDEL', KEYS[1], fields[i]) end
+end
+return 0
+`
+
+/** Takes a settled submission off the books whose body is gone already: its worker died between these two steps. */
+export const clearBooks = async (
+  redis: Redis,
+  prefix: string,
+  { workspaceId, submissionId, number }: { workspaceId: string; submissionId: string; number: number },
+): Promise<void> => {
+  const name = admissionKeys(prefix, workspaceId)
+  await Promise.all([name.outstanding, name.purges, name.removing].map((key) => redis.zrem(key, submissionId)))
+  await redis.eval(FORGET_EXISTS, 1, name.exists, number)
+  await forgetSayings(redis, name.said('*'), String(number))
 }
 
 /** Whether a submission's job is there and not completed. */

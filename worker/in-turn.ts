@@ -25,7 +25,7 @@ type Bounds = {
 
 type InTurn<Item, Out> = {
   readBarrier: (workspaceId: string) => Promise<Barrier>
-  /** Puts submissions that wait far back first in their queue; returns how many, by queue. */
+  /** Puts submissions that wait first in their queue; returns how many, by queue. */
   bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   store: (items: readonly Item[]) => Promise<readonly Out[]>
   isPermanent: (error: unknown) => boolean

@@ -11,6 +11,7 @@ import { bringForward, closeQueues, enqueueTagging, forgetBodies, openQueues } f
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { connectToWork } from '../db/redis.ts'
 import { settlementIn } from '../db/settlement.ts'
+import { clearBooks } from '../db/sweep.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
@@ -42,6 +43,7 @@ const processors = createProcessors({
   bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
   enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
   forgetBodies: (settled) => forgetBodies(redis, queues, settled),
+  clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
   finishPurge: (purge, at) =>
     finishPurge(
       { sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: (jobs) => enqueueTagging(queues, jobs) },

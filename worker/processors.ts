@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import type { ReadBarrier } from '../db/barrier.ts'
 import {
   type JobOf,
+  type SettledJob,
   QUEUE_OF,
   settledJob,
   type SubmissionJob,
@@ -36,6 +37,7 @@ export type WorkerDependencies = {
   bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
   forgetBodies: (settled: readonly SubmissionJob[]) => Promise<void>
+  clearBooks: (settled: SettledJob) => Promise<void>
   finishPurge: (
     purge: JobOf<'purge_contact'>,
     at: { attempts: number; onProgress: (removed: number) => Promise<void> },
@@ -157,8 +159,11 @@ const purging =
 const submissions =
   (dependencies: WorkerDependencies, apart: SuspectsApart, work: Work): Processor =>
   async (job, lockToken) => {
-    // Delivered again after it was settled.
-    if (v.is(settledJob, job.data)) return 'settled'
+    // Delivered again after it was settled: its worker may have died before it was off the books.
+    if (v.is(settledJob, job.data)) {
+      await dependencies.clearBooks(job.data)
+      return 'settled'
+    }
     const parsed = v.safeParse(submissionJob, job.data)
     // Nothing of ours queues such a job; it is left where operators see it.
     if (!parsed.success) throw new UnrecoverableError('This is no job of this version.')
