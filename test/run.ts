@@ -109,17 +109,20 @@ async function runOn(
   run: { files: readonly string[]; env: NodeJS.ProcessEnv; directory: string },
 ): Promise<TestCounts> {
   const files = run.files.filter((file) => runtime.runs(file))
-  if (files.length === 0 || stopAsked.signal.aborted) return { passed: 0, failed: 0, skipped: 0 }
+  if (files.length === 0 || stopAsked.signal.aborted) return { passed: 0, failed: [], skipped: 0 }
   console.log(`\n── ${runtime.name}: ${files.length} files`)
   const reportFile = join(run.directory, `${runtime.name}.xml`)
   const startedAt = performance.now()
   const exitCode = await runTool(runtime.command(files, reportFile), run.env)
   const counted = countTests(readReport(reportFile), files)
   // An error outside of all tests is in no report.
-  const counts = exitCode === 0 ? counted : { ...counted, failed: Math.max(counted.failed, 1) }
+  const silentError = exitCode !== 0 && counted.failed.length === 0
+  const counts = silentError
+    ? { ...counted, failed: [`${runtime.name} ended with ${exitCode ?? 'a signal'}`] }
+    : counted
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(
-    `── ${runtime.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds} s`,
+    `── ${runtime.name}: ${counts.passed} passed, ${counts.failed.length} failed, ${counts.skipped} skipped in ${seconds} s`,
   )
   return counts
 }
@@ -156,8 +159,10 @@ function readReport(file: string): string {
 }
 
 function summarize(all: readonly TestCounts[]): number {
-  const sum = (outcome: keyof TestCounts): number => all.reduce((total, counts) => total + counts[outcome], 0)
+  const passed = all.reduce((total, counts) => total + counts.passed, 0)
+  const failed = all.flatMap((counts) => counts.failed)
   if (stopAsked.signal.aborted) console.log('\nStopped before the end.')
-  console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)
-  return sum('failed') > 0 || sum('passed') === 0 || stopAsked.signal.aborted ? 1 : 0
+  console.log(`\n${passed} passed, ${failed.length} failed`)
+  for (const name of failed) console.log(`failed  ${name}`)
+  return failed.length > 0 || passed === 0 || stopAsked.signal.aborted ? 1 : 0
 }

@@ -15,7 +15,7 @@ describe('counting tests', () => {
           <testcase name="three" classname="" file="test/a.test.ts"/>
         </testsuite>
       </testsuites>`
-    assert.deepEqual(countTests(report, ['test/a.test.ts']), { passed: 2, failed: 1, skipped: 1 })
+    assert.deepEqual(countTests(report, ['test/a.test.ts']), { passed: 2, failed: ['test/a.test.ts: two'], skipped: 1 })
   })
 
   it('reads what Deno reports, where groups are tests as well', () => {
@@ -32,17 +32,29 @@ describe('counting tests', () => {
           <testcase name="outer &gt; inner &gt; three" classname="elsewhere"></testcase>
         </testsuite>
       </testsuites>`
-    assert.deepEqual(countTests(report, ['test/a.test.ts']), { passed: 2, failed: 1, skipped: 1 })
+    assert.deepEqual(countTests(report, ['test/a.test.ts']), {
+      passed: 2,
+      failed: ['elsewhere: outer > inner > two'],
+      skipped: 1,
+    })
   })
 
   it('counts a group that fails by itself', () => {
     const report = `
       <testcase name="outer" classname="./test/a.test.ts"><failure message="a hook failed"></failure></testcase>
       <testcase name="outer &gt; one" classname="elsewhere"></testcase>`
-    assert.deepEqual(countTests(report, ['test/a.test.ts']), { passed: 1, failed: 1, skipped: 0 })
+    assert.deepEqual(countTests(report, ['test/a.test.ts']), {
+      passed: 1,
+      failed: ['test/a.test.ts: outer'],
+      skipped: 0,
+    })
   })
 
   it('counts a file that reports nothing as a failure', () => {
-    assert.deepEqual(countTests('', ['test/a.test.ts', 'test/b.test.ts']), { passed: 0, failed: 2, skipped: 0 })
+    assert.deepEqual(countTests('', ['test/a.test.ts', 'test/b.test.ts']), {
+      passed: 0,
+      failed: ['test/a.test.ts: nothing', 'test/b.test.ts: nothing'],
+      skipped: 0,
+    })
   })
 })

@@ -1,4 +1,5 @@
-export type TestCounts = { readonly passed: number; readonly failed: number; readonly skipped: number }
+/** `failed` names them: the file, where the report has it, and the test. */
+export type TestCounts = { readonly passed: number; readonly failed: readonly string[]; readonly skipped: number }
 
 type TestCase = { readonly suite: string; readonly name: string; readonly outcome: keyof TestCounts }
 
@@ -14,8 +15,15 @@ export function countTests(report: string, files: readonly string[]): TestCounts
   const counted = cases.filter((one) => isTest(one, cases))
   const reported = new Set(cases.map(({ suite }) => suite))
   const silent = files.filter((file) => !reported.has(withoutDot(file)))
-  const count = (outcome: keyof TestCounts): number => counted.filter((one) => one.outcome === outcome).length
-  return { passed: count('passed'), failed: count('failed') + silent.length, skipped: count('skipped') }
+  const ended = (outcome: keyof TestCounts): TestCase[] => counted.filter((one) => one.outcome === outcome)
+  return {
+    passed: ended('passed').length,
+    failed: [
+      ...ended('failed').map(({ suite, name }) => `${suite}: ${name}`),
+      ...silent.map((file) => `${file}: nothing`),
+    ],
+    skipped: ended('skipped').length,
+  }
 }
 
 function isTest(one: TestCase, cases: readonly TestCase[]): boolean {
