@@ -27,10 +27,11 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
   )
   const meaningOf = async (question: Question): Promise<Meaning> => {
     if (hasQueuedFacts(question)) return meaningWithQueued(identity, question)
-    const stored = await askStored(question)
-    // It may be that an own id is one with which a purge made a key start afresh: what is queued about it is found by the key.
+    const { fresh, ...stored } = await askStored(question)
+    // What is queued about an own id with which a purge made a key start afresh is found by the key alone; and one that is
+    // not stored may be such an id.
     const { contact } = question.references
-    const mayBeFresh = contact?.own === true && (stored.contact === null || contact.weak !== undefined)
+    const mayBeFresh = contact?.own === true && (fresh || stored.contact === null || contact.weak !== undefined)
     return mayBeFresh ? meaningWithQueued(identity, question) : stored
   }
   return async (question) => {
@@ -67,16 +68,23 @@ const hasQueuedFacts = ({ references, queued, purgesQueued }: Question): boolean
     return isAsked || facts.existsFrom !== null
   })
 
-const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise<Meaning[]> => {
+/** `fresh`: an own id that is asked about is one with which a purge made a key start afresh. */
+type StoredMeaning = Meaning & { fresh: boolean }
+
+const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise<StoredMeaning[]> => {
   const asked = questions.map(({ workspaceId, number, source, references }) => ({
     workspace: workspaceId,
     number,
     source,
     ...references,
   }))
-  return sql<Meaning[]>`
+  return sql<StoredMeaning[]>`
     select (resolve(q.workspace, 'contact', reference_at(q.workspace, nullif(q.contact, 'null'), q.number), q.number, q.source)).id as contact,
-      (resolve(q.workspace, 'project', nullif(q.project, 'null'), q.number, q.source)).id as project
+      (resolve(q.workspace, 'project', nullif(q.project, 'null'), q.number, q.source)).id as project,
+      exists (
+        select from jsonb_array_elements_text(case when (q.contact -> 'own')::boolean then q.contact -> 'ids' end) as own (id)
+        join fence as f on f.workspace_id = q.workspace and f.next_id = own.id::uuid
+      ) as fresh
     from rows from (
       jsonb_to_recordset(${sql.json(asked)}) as (workspace uuid, number bigint, source text, contact jsonb, project jsonb)
     ) with ordinality as q (workspace, number, source, contact, project, place)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { Redis } from 'ioredis'
+import * as v from 'valibot'
 import { admissionTo, type Admit } from '../../db/admission.ts'
 import { aliasesIn } from '../../db/aliases.ts'
-import type { JobOf, SubmissionJob } from '../../db/contract/job.ts'
+import { JOB_VERSION, type JobOf, type SubmissionJob, submissionJob } from '../../db/contract/job.ts'
 import { pendingOf } from '../../db/contract/pending.ts'
 import { feedbackReferences } from '../../db/contract/reference.ts'
 import { feedbackId, feedbackSource } from '../../db/contract/stored-feedback.ts'
@@ -91,7 +92,36 @@ describe('the ingress, asked about what is partly queued', () => {
       seeded({ numRuns: HISTORIES }),
     )
   })
+
+  it('finds who has queued a claim on an email, by the id that the email has since a purge', async () => {
+    await clearTables(schema.sql)
+    const ingress = openIngress(schema, redis)
+    const email = 'ann@example.org'
+    const identified = jobOf('identify_contact', { id: '1', properties: { $email: email } })
+    await ingress.accept(identified)
+    await ingress.accept(jobOf('purge_contact', { id: '1' }))
+    const afresh = await ingress.accept(jobOf('create_feedback', { description: 'x', contact: { email } }))
+    await ingress.storeSome(3)
+    await ingress.accept({ ...identified, submissionId: randomUUID() })
+    const byId = (contactId: string, isExternalContactId: boolean) =>
+      ingress.accept(jobOf('create_feedback', { description: 'x', contactId, isExternalContactId }))
+    const returned = await byId('1', true)
+    const absorbed = await byId(afresh.customerId!, false)
+    assert.equal(absorbed.customerId, returned.customerId)
+    assert.notEqual(absorbed.customerId, afresh.customerId)
+    await ingress.forget()
+  })
 })
+
+const jobOf = (operation: SubmissionJob['operation'], body: object): SubmissionJob =>
+  v.parse(submissionJob, {
+    version: JOB_VERSION,
+    workspaceId: WORKSPACE,
+    submissionId: randomUUID(),
+    number: 1,
+    operation,
+    body,
+  })
 
 /** Whether any record has named an external id, as far as this history goes. */
 const hasNamed = (history: readonly SubmissionJob[], id: string | null | undefined): boolean =>
