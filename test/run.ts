@@ -41,7 +41,7 @@ const RUNTIMES: readonly Runtime[] = [
   {
     name: 'Deno',
     // These start processes or a browser that the runtime of the tests does not matter to.
-    runs: (file) => !/^test\/(?:faults|cluster|browser)\//.test(file),
+    runs: (file) => !/^test\/(?:faults|cluster|browser)\/|\/newcomer\.test/.test(file),
     command: (files, reportFile) => [
       join(root, 'node_modules', '.bin', 'deno'),
       'test',
