@@ -1,6 +1,7 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import type { Log } from '../db/contract/log.ts'
+import type { Tracing } from '../db/tracing.ts'
 import { identifyAccount } from './accounts.ts'
 import { identifyContact, purgeContact } from './contacts.ts'
 import { submitConversation } from './conversations.ts'
@@ -14,7 +15,8 @@ import { refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
-import { type Ingress, submit } from './submit.ts'
+import { type Incoming, type Ingress, submit } from './submit.ts'
+import { spanOf, traceRequests } from './trace-requests.ts'
 
 export const BASE_PATH = '/api/v1'
 export const OVERVIEW_PATH = '/admin'
@@ -32,6 +34,8 @@ export type AppDependencies = {
   /** Whose pages may submit from a browser. */
   corsOrigins: readonly string[]
   metrics: () => Promise<string>
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined
   log: Log
 }
 
@@ -45,17 +49,24 @@ const SECURITY_HEADERS = {
 }
 
 /** The routes. Opens nothing: every store, clock and page is handed in. */
-const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, log }: AppDependencies) => {
+const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tracing, log }: AppDependencies) => {
   const readyAnswer = async (): Promise<Response> => {
     const ready = await isReady()
     return Response.json({ ready }, { status: ready ? 200 : 503 })
   }
-  const metricsAnswer = async (): Promise<Response> => {
-    const text = await metrics().catch((error: unknown) => ingress.onFault('metrics_failed', error))
+  const metricsAnswer = async (request: Request): Promise<Response> => {
+    const text = await metrics().catch((error: unknown) =>
+      ingress.onFault('metrics_failed', error, { requestId: requestIdOf(request) }),
+    )
     if (text === undefined) return refusalResponse({ refused: 'unavailable', why: 'stores' })
     return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
   }
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
+  const incoming = ({ request, bearer: token, route }: RouteContext): Incoming => {
+    const span = tracing && spanOf(request)
+    span?.set({ 'http.route': route })
+    return { request, token, span }
+  }
   const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
 
   return (
@@ -116,16 +127,18 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, lo
 // Bodies are read by `readBody`: it bounds time, bytes and depth, and its answers are the interface's.
 const UNPARSED = { parse: 'none' } as const
 
-const incoming = ({ request, bearer: token }: { request: Request; bearer: string | undefined }) => ({ request, token })
+type RouteContext = { request: Request; bearer: string | undefined; route: string }
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
 /** The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's id. */
 export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
   const routes = createRoutes(dependencies)
-  const answer = forOrigins({ origins: dependencies.corsOrigins, basePath: BASE_PATH }, (request) =>
+  const { tracing } = dependencies
+  const open = forOrigins({ origins: dependencies.corsOrigins, basePath: BASE_PATH }, (request) =>
     routes.handle(request),
   )
+  const answer = tracing === undefined ? open : traceRequests(tracing, BASE_PATH, open)
   return {
     handle: async (request) => {
       let response: Response

@@ -1,5 +1,5 @@
 import { v7 as submissionIdNow } from 'uuid'
-import type { GenericSchema, InferOutput } from 'valibot'
+import type { GenericSchema } from 'valibot'
 import type { Admission, AdmissionRequest, Admit, Idempotency, RateLimit } from '../db/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
 import { MAX_DEPTH_LEVELS } from '../db/contract/limits.ts'
@@ -8,8 +8,10 @@ import { concernedKeys, pendingOf } from '../db/contract/pending.ts'
 import { storable } from '../db/contract/storable.ts'
 import type { MatchesPurge } from '../db/find-contacts.ts'
 import type { ResolveReferences } from '../db/meaning.ts'
-import { type Authenticate, type Caller, permitted } from './authenticate.ts'
+import type { Span } from '../db/tracing.ts'
+import { type Authenticate, permitted } from './authenticate.ts'
 import type { AwaitSettled } from './await-settled.ts'
+import { faultIds, type OnFault } from './fault-ids.ts'
 import { idempotencyOf, waitSeconds } from './preferences.ts'
 import { readBody } from './read-body.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
@@ -29,8 +31,7 @@ export type Ingress = {
   limitOf: (operation: Operation) => RateLimit | undefined
   maxBytes: { body: number; conversation: number }
   hashKey: HashKey
-  /** Hears of faults that a client sees as 503 only. */
-  onFault: (event: string, error: unknown) => void
+  onFault: OnFault
   count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused'] }) => void
 }
 
@@ -43,13 +44,13 @@ export type SubmissionKind<O extends Operation, S extends GenericSchema> = {
   needs: 'submit' | 'admin'
   schema: S
   /** What validation cannot see: refuses what is well-formed and yet cannot be taken in. */
-  check?: (ingress: Ingress, caller: Caller, body: InferOutput<S>) => Promise<Refusal | undefined> | Refusal | undefined
+  check?: (ingress: Ingress, draft: JobOf<O>, request: Request) => Promise<Refusal | undefined> | Refusal | undefined
   /** Keys about which the answer needs to know what is queued. */
   lookUp?: (ingress: Ingress, job: JobOf<O>) => string[]
   respond: (ingress: Ingress, job: JobOf<O>, admitted: Admitted) => Promise<Answer> | Answer
 }
 
-export type Incoming = { request: Request; token: string | undefined }
+export type Incoming = { request: Request; token: string | undefined; span: Span | undefined }
 
 const BODY_TIMEOUT_MS = 30_000
 
@@ -60,11 +61,15 @@ export const submit = async <O extends Operation, S extends GenericSchema>(
   incoming: Incoming,
 ): Promise<Response> => {
   const outcome = await takeIn(ingress, kind, incoming)
+  incoming.span?.set({ 'feedback_insights.operation': kind.operation })
   if (!isRefusal(outcome)) {
     ingress.count({ operation: kind.operation, result: 'accepted' })
     return outcome
   }
   ingress.count({ operation: kind.operation, result: outcome.refused })
+  incoming.span?.set({
+    'feedback_insights.refused': 'why' in outcome ? `${outcome.refused} ${outcome.why}` : outcome.refused,
+  })
   const response = refusalResponse(outcome)
   const limit = ingress.limitOf(kind.operation)
   if (outcome.refused === 'rate-limited' && limit) {
@@ -77,12 +82,14 @@ export const submit = async <O extends Operation, S extends GenericSchema>(
 const takeIn = async <O extends Operation, S extends GenericSchema>(
   ingress: Ingress,
   kind: SubmissionKind<O, S>,
-  { request, token }: Incoming,
+  incoming: Incoming,
 ): Promise<Response | Refusal> => {
+  const { request, token, span } = incoming
   const holder = await ingress.authenticate(token)
   if (isRefusal(holder)) return holder
   const caller = permitted(holder, kind.needs)
   if (isRefusal(caller)) return caller
+  span?.set({ 'feedback_insights.workspace.id': caller.workspaceId })
 
   const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
   const read = await readBody(request, { maxBytes, maxDepth: MAX_DEPTH_LEVELS, timeoutMs: BODY_TIMEOUT_MS })
@@ -99,12 +106,13 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
     submissionId: submissionIdNow(),
     number: 0,
     body: validated.valid,
+    ...(span && { traceparent: span.traceparent }),
   } as JobOf<O>
-  const entering: Entering = { draft, lookUp: kind.lookUp?.(ingress, draft) ?? [], idempotency }
+  const entering: Entering = { request, draft, lookUp: kind.lookUp?.(ingress, draft) ?? [], idempotency }
   const former = idempotency && (await admit(ingress, { ...entering, peek: true }))
   if (former && isRefusal(former)) return former
-  if (former?.outcome === 'repeated') return respond({ ingress, kind, request }, draft, former)
-  const refusal = await kind.check?.(ingress, caller, validated.valid)
+  if (former?.outcome === 'repeated') return respond({ ingress, kind, incoming }, draft, former)
+  const refusal = await kind.check?.(ingress, draft, request)
   if (refusal) return refusal
 
   const admission = await admit(ingress, entering)
@@ -115,26 +123,27 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
     try {
       await ingress.enqueue(job)
     } catch (error) {
-      ingress.onFault('enqueue_failed', error)
+      ingress.onFault('enqueue_failed', error, faultIds(request, job))
       return { refused: 'unavailable', why: 'redis' }
     }
     if (idempotency) {
       // It is queued: a key that cannot be kept now is no reason to confirm nothing.
       await ingress
         .rememberAnswered(job, idempotency)
-        .catch((error: unknown) => ingress.onFault('remember_failed', error))
+        .catch((error: unknown) => ingress.onFault('remember_failed', error, faultIds(request, job)))
     }
   }
-  return respond({ ingress, kind, request }, draft, admission)
+  return respond({ ingress, kind, incoming }, draft, admission)
 }
 
 /** The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. */
 const respond = async <O extends Operation, S extends GenericSchema>(
-  { ingress, kind, request }: { ingress: Ingress; kind: SubmissionKind<O, S>; request: Request },
+  { ingress, kind, incoming }: { ingress: Ingress; kind: SubmissionKind<O, S>; incoming: Incoming },
   draft: JobOf<O>,
   admitted: Admitted,
 ): Promise<Response> => {
   const submissionId = admitted.outcome === 'repeated' ? admitted.submissionId : draft.submissionId
+  incoming.span?.set({ 'feedback_insights.submission.id': submissionId })
   const job: JobOf<O> = { ...draft, submissionId, number: admitted.number }
   const { status, body } = await kind.respond(ingress, job, admitted)
   const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
@@ -143,7 +152,7 @@ const respond = async <O extends Operation, S extends GenericSchema>(
     const seconds = wholeSeconds(admitted.resetMs)
     describeLimit(response.headers, limit, { operation: kind.operation, remaining: admitted.remaining, seconds })
   }
-  const seconds = waitSeconds(request.headers)
+  const seconds = waitSeconds(incoming.request.headers)
   if (seconds !== undefined) {
     const state = await ingress.awaitSettled({ workspaceId: job.workspaceId, id: submissionId }, seconds * 1_000)
     response.headers.set('Submission-State', state ?? 'queued')
@@ -166,6 +175,7 @@ const unreadable = (read: Exclude<Awaited<ReturnType<typeof readBody>>, { ok: tr
 }
 
 type Entering = {
+  request: Request
   draft: SubmissionJob
   lookUp: readonly string[]
   idempotency: Idempotency | undefined
@@ -174,7 +184,7 @@ type Entering = {
 
 const admit = async (
   ingress: Ingress,
-  { draft, lookUp, idempotency, peek = false }: Entering,
+  { request: asked, draft, lookUp, idempotency, peek = false }: Entering,
 ): Promise<Admitted | { outcome: 'fresh' } | Refusal> => {
   const { workspaceId, operation, submissionId } = draft
   const limit = ingress.limitOf(operation)
@@ -196,7 +206,7 @@ const admit = async (
   try {
     admission = await ingress.admit(request)
   } catch (error) {
-    ingress.onFault('admission_failed', error)
+    ingress.onFault('admission_failed', error, faultIds(asked, draft))
     return { refused: 'unavailable', why: 'redis' }
   }
   switch (admission.outcome) {
