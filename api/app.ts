@@ -1,13 +1,20 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
+import type { GenericSchema } from 'valibot'
+import type { accountRecord, contactRecord } from '../db/contract/contact-record.ts'
+import type { conversationRecord } from '../db/contract/conversation-record.ts'
+import type { feedbackRecord } from '../db/contract/feedback-record.ts'
+import type { Operation } from '../db/contract/job.ts'
 import type { Log } from '../db/contract/log.ts'
+import type { purgeRequest } from '../db/contract/purge-request.ts'
+import type { Receipt } from '../db/receipts.ts'
 import type { Tracing } from '../db/tracing.ts'
 import { identifyAccount } from './accounts.ts'
 import { identifyContact, purgeContact } from './contacts.ts'
 import { submitConversation } from './conversations.ts'
 import { forOrigins } from './cors.ts'
 import { createDocs } from './docs.ts'
-import { createFeedback } from './feedbacks.ts'
+import { createFeedback, type Feedback } from './feedbacks.ts'
 import { openApiPage } from './openapi.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { operatorOnly } from './operator-only.ts'
@@ -15,8 +22,9 @@ import { refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
-import { type Incoming, type Ingress, submit } from './submit.ts'
+import { type Incoming, type Ingress, type SubmissionKind, submit } from './submit.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
+import { asTyped, taking, telling, UNPARSED } from './typed-route.ts'
 
 export const BASE_PATH = '/api/v1'
 export const OVERVIEW_PATH = '/admin'
@@ -67,6 +75,10 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
     span?.set({ 'http.route': route })
     return { request, token, span }
   }
+  const take =
+    <O extends Operation, S extends GenericSchema>(kind: SubmissionKind<O, S>) =>
+    (context: RouteContext): Promise<never> =>
+      asTyped(submit(ingress, kind, incoming(context)))
   const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
 
   return (
@@ -83,20 +95,20 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
         if (given) headers['authorization'] = given.replace(/^bearer +/i, 'Bearer ')
       })
       .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
-      .post(`${BASE_PATH}/feedbacks`, (context) => submit(ingress, createFeedback, incoming(context)), UNPARSED)
       .post(
-        `${BASE_PATH}/contacts/identify`,
-        (context) => submit(ingress, identifyContact, incoming(context)),
-        UNPARSED,
+        `${BASE_PATH}/feedbacks`,
+        take(createFeedback),
+        taking<typeof feedbackRecord, 201, { feedback: Feedback }>(),
       )
-      .post(`${BASE_PATH}/contacts/purge`, (context) => submit(ingress, purgeContact, incoming(context)), UNPARSED)
-      .post(
-        `${BASE_PATH}/accounts/identify`,
-        (context) => submit(ingress, identifyAccount, incoming(context)),
-        UNPARSED,
+      .post(`${BASE_PATH}/contacts/identify`, take(identifyContact), taking<typeof contactRecord, 201, Success>())
+      .post(`${BASE_PATH}/contacts/purge`, take(purgeContact), taking<typeof purgeRequest, 200, Success>())
+      .post(`${BASE_PATH}/accounts/identify`, take(identifyAccount), taking<typeof accountRecord, 201, Success>())
+      .post(`${BASE_PATH}/conversations`, take(submitConversation), taking<typeof conversationRecord, 200, Success>())
+      .get(
+        `${BASE_PATH}/submissions/:id`,
+        (context) => asTyped(readReceipt(receipts, incoming(context), context.params.id)),
+        telling<{ submission: Receipt }>(),
       )
-      .post(`${BASE_PATH}/conversations`, (context) => submit(ingress, submitConversation, incoming(context)), UNPARSED)
-      .get(`${BASE_PATH}/submissions/:id`, (context) => readReceipt(receipts, incoming(context), context.params.id))
       .get('/healthz', () => Response.json({ alive: true }))
       .get('/readyz', readyAnswer)
       .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
@@ -124,8 +136,10 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
   )
 }
 
-// Bodies are read by `readBody`: it bounds time, bytes and depth, and its answers are the interface's.
-const UNPARSED = { parse: 'none' } as const
+type Success = { success: true }
+
+/** The routes with the types of what they take and answer, for Eden, Elysia's client. */
+export type App = ReturnType<typeof createRoutes>
 
 type RouteContext = { request: Request; bearer: string | undefined; route: string }
 
