@@ -83,8 +83,8 @@ const app = createApp({
   ingress: {
     authenticate,
     admit: async (request) => admit({ ...request, floor: await floor.of(request.workspaceId) }),
-    enqueue: (job) => {
-      pressure.added(JSON.stringify(job.body).length)
+    enqueue: (job, bytes) => {
+      pressure.added(bytes)
       return enqueueSubmission(queues, job)
     },
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),

@@ -7,6 +7,9 @@ import { factsByKey, type QueuedFactsByKey, type RawFacts } from './queued-facts
 /** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
 export type RateLimit = { tokens: number; windowMs: number }
 
+/** What is left of a limit, and when the next spent token comes back; 0 when none is spent. */
+export type Bucket = { remaining: number; resetMs: number }
+
 /** Keyed hashes of an `Idempotency-Key` and of the body that came with it. */
 export type Idempotency = { key: string; body: string }
 
@@ -33,14 +36,12 @@ export type AdmissionRequest = {
 /** What was queued when the number was given: about the keys looked up, and whether any purge is undecided. */
 export type Queue = { queued: QueuedFactsByKey; purgesQueued: boolean }
 
+/** `bucket`: of an operation that has a limit. Only who is admitted has spent a token of it. */
 export type Admission =
-  | ({ outcome: 'admitted'; number: number; remaining: number; resetMs: number } & Queue)
-  | { outcome: 'rate-limited'; retryAfterMs: number }
-  | { outcome: 'full' }
-  | ({ outcome: 'repeated'; submissionId: string; number: number } & Queue)
+  | ({ outcome: 'admitted'; number: number; bucket: Bucket | undefined } & Queue)
+  | ({ outcome: 'repeated'; submissionId: string; number: number; bucket: Bucket | undefined } & Queue)
+  | { outcome: 'rate-limited' | 'full' | 'in-flight' | 'other-body'; bucket: Bucket | undefined }
   | { outcome: 'fresh' }
-  | { outcome: 'in-flight' }
-  | { outcome: 'other-body' }
 
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
@@ -72,33 +73,35 @@ local function queued()
   end
   return facts
 end
-if ARGV[6] ~= '' then
-  local record = redis.call('GET', KEYS[6])
-  if record then
-    local body, submission, number, state = string.match(record, '^([^:]*):([^:]*):([^:]*):([^:]*)$')
-    if body ~= ARGV[6] then return {'other-body'} end
-    if state == 'in-flight' then return {'in-flight'} end
-    return {'repeated', submission, number, queued(), redis.call('ZCARD', KEYS[7])}
-  end
-end
-if ARGV[4] == 'peek' then return {'fresh'} end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local tokens, window = tonumber(ARGV[1]), tonumber(ARGV[2]) * 1000
-local oldest, spent = false, 0
-if tokens > 0 then
-  oldest = redis.call('LINDEX', KEYS[2], -1)
+local function bucket()
+  if tokens == 0 then return {} end
+  local oldest = redis.call('LINDEX', KEYS[2], -1)
   while oldest and oldest + window <= now do
     redis.call('RPOP', KEYS[2])
     oldest = redis.call('LINDEX', KEYS[2], -1)
   end
-  spent = redis.call('LLEN', KEYS[2])
-  if spent >= tokens then return {'rate-limited', string.format('%.0f', oldest + window - now)} end
+  return {tokens - redis.call('LLEN', KEYS[2]), oldest and string.format('%.0f', oldest + window - now) or '0'}
 end
-if ARGV[4] == 'full' then return {'full'} end
+if ARGV[6] ~= '' then
+  local record = redis.call('GET', KEYS[6])
+  if record then
+    local body, submission, number, state = string.match(record, '^([^:]*):([^:]*):([^:]*):([^:]*)$')
+    if body ~= ARGV[6] then return {'other-body', bucket()} end
+    if state == 'in-flight' then return {'in-flight', bucket()} end
+    return {'repeated', bucket(), submission, number, queued(), redis.call('ZCARD', KEYS[7])}
+  end
+end
+if ARGV[4] == 'peek' then return {'fresh'} end
+local left = bucket()
+if tokens > 0 and left[1] <= 0 then return {'rate-limited', left} end
+if ARGV[4] == 'full' then return {'full', left} end
 if tokens > 0 then
   redis.call('LPUSH', KEYS[2], string.format('%.0f', now))
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
+  left = bucket()
 end
 local last = tonumber(redis.call('GET', KEYS[1]) or '0')
 local number = string.format('%.0f', math.max(now, last + 1, tonumber(ARGV[3]) + 1))
@@ -116,14 +119,15 @@ if ARGV[6] ~= '' then
     redis.call('EXPIRE', KEYS[i], ARGV[9])
   end
 end
-return {'admitted', number, tokens - spent - 1, string.format('%.0f', (oldest or now) + window - now), facts, purges}
+return {'admitted', left, number, facts, purges}
 `
 
+type RawBucket = [remaining: number, resetMicroseconds: string] | []
 type RawAdmission =
-  | ['admitted', number: string, remaining: number, resetMicroseconds: string, facts: RawFacts, purges: number]
-  | ['rate-limited', microseconds: string]
-  | ['full' | 'fresh' | 'in-flight' | 'other-body']
-  | ['repeated', submissionId: string, number: string, facts: RawFacts, purges: number]
+  | ['admitted', bucket: RawBucket, number: string, facts: RawFacts, purges: number]
+  | ['repeated', bucket: RawBucket, submissionId: string, number: string, facts: RawFacts, purges: number]
+  | ['rate-limited' | 'full' | 'in-flight' | 'other-body', bucket: RawBucket]
+  | ['fresh']
 
 type RedisWithAdmit = Redis & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
 
@@ -187,32 +191,35 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
       case 'admitted':
         return {
           outcome: 'admitted',
-          number: Number(result[1]),
-          remaining: result[2],
-          resetMs: inMs(result[3]),
-          queued: factsByKey(lookUp, result[4]),
-          purgesQueued: result[5] > 0,
-        }
-      case 'rate-limited':
-        return { outcome: 'rate-limited', retryAfterMs: inMs(result[1]) }
-      case 'repeated':
-        return {
-          outcome: 'repeated',
-          submissionId: result[1],
+          bucket: bucketOf(result[1]),
           number: Number(result[2]),
           queued: factsByKey(lookUp, result[3]),
           purgesQueued: result[4] > 0,
         }
-      case 'full':
+      case 'repeated':
+        return {
+          outcome: 'repeated',
+          bucket: bucketOf(result[1]),
+          submissionId: result[2],
+          number: Number(result[3]),
+          queued: factsByKey(lookUp, result[4]),
+          purgesQueued: result[5] > 0,
+        }
       case 'fresh':
+        return { outcome: 'fresh' }
+      case 'rate-limited':
+      case 'full':
       case 'in-flight':
       case 'other-body':
-        return { outcome: result[0] }
+        return { outcome: result[0], bucket: bucketOf(result[1]) }
     }
   }
 }
 
-const inMs = (microseconds: string): number => Math.ceil(Number(microseconds) / MICROSECONDS_PER_MS)
+const bucketOf = ([remaining, resetMicroseconds]: RawBucket): Bucket | undefined =>
+  remaining === undefined
+    ? undefined
+    : { remaining: Math.max(0, remaining), resetMs: Math.ceil(Number(resetMicroseconds) / MICROSECONDS_PER_MS) }
 
 /** The first answer was given: from now on, for a day, the same request gets it again. */
 export const rememberAnswered = async (

@@ -15,7 +15,9 @@ export const connectToAnswer = (url: string): Redis =>
     enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    maxRetriesPerRequest: 1,
+    // A command that was on its way when the connection ended fails, and is not sent once more: it may have been carried out, and
+    // an admission that is carried out twice is counted twice.
+    maxRetriesPerRequest: 0,
     retryStrategy: reconnectDelay,
   })
 
