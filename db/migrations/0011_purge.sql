@@ -229,6 +229,12 @@ begin
     where k.ctid = m.place
     returning m.id, m.conversation_id, m.purge_id
   ),
+  -- An earlier version of the message may have been nobody's, or somebody else's: it must not come again all the same.
+  fenced as (
+    insert into fence (workspace_id, key_id, number, id, next_id)
+    select ws, g.id, p.number, g.id, g.id from gone as g join purge as p on p.workspace_id = ws and p.id = g.purge_id
+    on conflict do nothing
+  ),
   forgotten as (
     delete from unresolved_reference where ctid = any (array(
       select u.ctid from gone as g,
