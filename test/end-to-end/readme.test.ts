@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import process from 'node:process'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { readApiConfig } from '../../api/config.ts'
 import { SETTINGS } from '../../db/contract/settings.ts'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/postgres.ts'
 import { readWorkerConfig } from '../../worker/config.ts'
 import {
   assertDocumented,
@@ -25,10 +22,17 @@ import {
   tableRows,
   type Terminal,
 } from '../support/readme-commands.ts'
+import {
+  bareEnvironment,
+  cloneOfRepository,
+  connectTo,
+  isHere,
+  NPM_BY_BUN,
+  runtime,
+  startClone,
+  type Started,
+} from '../support/started-clone.ts'
 import { until } from '../support/until.ts'
-
-const STARTED_WITHIN_MS = 90_000
-const STOPPED_WITHIN_MS = 30_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -52,15 +56,6 @@ const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
   ],
 ]
 
-/** No setting of the machine, and nothing that npm has told the tests. */
-const environment: Readonly<Record<string, string>> = Object.fromEntries(
-  ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH'].flatMap((name) => {
-    const value = process.env[name]
-    return value === undefined ? [] : [[name, value]]
-  }),
-)
-const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
-
 describe('the README', () => {
   let clone: string
   let started: Started
@@ -69,9 +64,9 @@ describe('the README', () => {
 
   before(async () => {
     clone = cloneOfRepository()
-    started = await start(clone)
-    sql = connect(started)
-    terminal = openTerminal({ cwd: clone, env: environment })
+    started = await startClone(clone)
+    sql = connectTo(started)
+    terminal = openTerminal({ cwd: clone, env: bareEnvironment })
     if (!isHere('npm')) await terminal.run(NPM_BY_BUN)
   })
   after(async () => {
@@ -147,8 +142,8 @@ describe('the README', () => {
     await sql.end({ timeout: 5 })
     const first = started
     assert.equal(await first.interrupt(), 0, first.output())
-    started = await start(clone)
-    sql = connect(started)
+    started = await startClone(clone)
+    sql = connectTo(started)
     const [row] = await sql<{ description: string }[]>`select description from feedback where source = 'tickets'`
     assert.equal(row?.description, 'Exporting a report takes ages')
     for (const token of ['Access token', 'Admin token']) assert.equal(started.printed(token), first.printed(token))
@@ -211,85 +206,6 @@ const unwilling = async (): Promise<{ url: string; keys: (string | undefined)[];
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, keys, close: () => void server.close() }
-}
-
-/** How a shell runs a script on the runtime of the tests. */
-const runtime =
-  process.versions['deno'] === undefined ? `'${process.execPath}'` : `'${process.execPath}' run --allow-all`
-
-type Started = {
-  readonly output: () => string
-  /** What stands behind a word in the printed block. */
-  readonly printed: (what: string) => string
-  /** Ctrl-C: the terminal tells all programs in the foreground. The exit code. */
-  readonly interrupt: () => Promise<number | null>
-  readonly kill: () => void
-}
-
-/** `npm` and its `--` for a machine that has Bun alone. */
-const NPM_BY_BUN = `npm() { local words=(); for word; do [ "$word" = -- ] || words+=("$word"); done; '${process.execPath}' "\${words[@]}"; }`
-
-async function start(clone: string): Promise<Started> {
-  const words = isHere('npm') ? ['npm', 'start'] : [process.execPath, 'run', 'start']
-  const child = spawn(words[0]!, words.slice(1), {
-    cwd: clone,
-    env: environment,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
-  }
-  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
-  const kill = (): void => {
-    if (!hasEnded()) process.kill(-child.pid!, 'SIGKILL')
-  }
-  const printed = (what: string): string => {
-    const found = new RegExp(`^ +${what} +(\\S+)`, 'm').exec(output)?.[1]
-    assert.ok(found, `${what} was not printed:\n${output}`)
-    return found
-  }
-  try {
-    // The last line of what it prints.
-    const isReady = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
-    await until('npm start has started', isReady, STARTED_WITHIN_MS)
-    assert.ok(!hasEnded(), output)
-  } catch (error) {
-    kill()
-    throw error
-  }
-  return {
-    output: () => output,
-    printed,
-    interrupt: async () => {
-      const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
-      process.kill(-child.pid!, 'SIGINT')
-      await ended
-      return child.exitCode
-    },
-    kill,
-  }
-}
-
-/** What a clone of the repository would have: files that are committed, or would be. */
-function cloneOfRepository(): string {
-  const clone = mkdtempSync(join(tmpdir(), 'feedback-insights-readme-'))
-  const list = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
-  const { status, stdout, stderr } = spawnSync('git', list, { cwd: root, encoding: 'utf8' })
-  assert.equal(status, 0, stderr)
-  for (const path of new Set(stdout.split('\0'))) {
-    if (path === '' || !existsSync(join(root, path))) continue
-    mkdirSync(dirname(join(clone, path)), { recursive: true })
-    cpSync(join(root, path), join(clone, path))
-  }
-  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
-  return clone
-}
-
-function connect(started: Started): Sql {
-  const options = { connections: 1, statementTimeoutMs: 10_000, applicationName: 'readme-test' }
-  return connectPostgres(started.printed('PostgreSQL'), options)
 }
 
 async function untilApplied(sql: Sql, submission: string): Promise<void> {

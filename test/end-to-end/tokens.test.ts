@@ -5,6 +5,8 @@ import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const SEEN_WITHIN_MS = 5_000
+/** What a busy machine takes to answer. */
+const SLACK_MS = 2_500
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/
 
 describe('the commands for workspaces and tokens', () => {
@@ -65,7 +67,7 @@ describe('the commands for workspaces and tokens', () => {
     const { id, token } = await makeToken('--workspace', 'default', '--scope', 'submit', '--days', '1')
     assert.equal((await give(token)).status, 201)
     await service.sql`update token set expires_at = now() - interval '1 second' where id = ${id}`
-    await until('the token has expired', async () => (await give(token)).status === 401, SEEN_WITHIN_MS + 1_000)
+    await until('the token has expired', async () => (await give(token)).status === 401, SEEN_WITHIN_MS + SLACK_MS)
   })
 
   it('revoke a token, which every API process sees within five seconds', async () => {
@@ -74,7 +76,7 @@ describe('the commands for workspaces and tokens', () => {
     for (const api of [0, 1]) assert.equal((await give(token, api)).status, 201)
     await succeed(tokens('revoke', id))
     const refused = async (api: number): Promise<boolean> => (await give(token, api)).status === 401
-    await until('both refuse it', async () => (await refused(0)) && (await refused(1)), SEEN_WITHIN_MS + 500)
+    await until('both refuse it', async () => (await refused(0)) && (await refused(1)), SEEN_WITHIN_MS + SLACK_MS)
     assert.equal((await give(kept.token)).status, 201)
     assert.match((await succeed(tokens('list'))).stdout, new RegExp(`^${id}  default  submit  revoked `, 'm'))
     assert.equal((await tokens('revoke', id)).code, 1)
@@ -111,6 +113,6 @@ describe('the commands for workspaces and tokens', () => {
       except select id from workspace`
     assert.equal(rows.count, 0)
     assert.equal((await service.sql`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
-    await until('the token is refused', async () => (await give(token)).status === 401, SEEN_WITHIN_MS + 500)
+    await until('the token is refused', async () => (await give(token)).status === 401, SEEN_WITHIN_MS + SLACK_MS)
   })
 })

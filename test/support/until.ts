@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 
-const WITHIN_MS = 10_000
+const WITHIN_MS = 30_000
 const EVERY_MS = 15
 
 /**
  * Waits for a condition that another process brings about, and returns what it gave.
  *
- * @throws when it still gives nothing after ten seconds.
+ * @throws when it still gives nothing after half a minute.
  */
 export const until = async <T>(
   what: string,

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { until } from './until.ts'
+
+const STARTED_WITHIN_MS = 90_000
+const STOPPED_WITHIN_MS = 30_000
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** No setting of the machine, and nothing that npm has told the tests. */
+export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
+  ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH'].flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value]]
+  }),
+)
+export const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+
+/** How a shell runs a script on the runtime of the tests. */
+export const runtime =
+  process.versions['deno'] === undefined ? `'${process.execPath}'` : `'${process.execPath}' run --allow-all`
+
+/** `npm` and its `--` for a machine that has Bun alone. */
+export const NPM_BY_BUN = `npm() { local words=(); for word; do [ "$word" = -- ] || words+=("$word"); done; '${process.execPath}' "\${words[@]}"; }`
+
+export type Started = {
+  readonly output: () => string
+  /** What stands behind a word in the printed block. */
+  readonly printed: (what: string) => string
+  /** Ctrl-C: the terminal tells all programs in the foreground. The exit code. */
+  readonly interrupt: () => Promise<number | null>
+  readonly kill: () => void
+}
+
+/** Runs `npm start` there, and waits until it has printed everything. */
+export async function startClone(clone: string): Promise<Started> {
+  const words = isHere('npm') ? ['npm', 'start'] : [process.execPath, 'run', 'start']
+  const child = spawn(words[0]!, words.slice(1), {
+    cwd: clone,
+    env: bareEnvironment,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  }
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
+  const kill = (): void => {
+    if (!hasEnded()) process.kill(-child.pid!, 'SIGKILL')
+  }
+  const printed = (what: string): string => {
+    const found = new RegExp(`^ +${what} +(\\S+)`, 'm').exec(output)?.[1]
+    assert.ok(found, `${what} was not printed:\n${output}`)
+    return found
+  }
+  try {
+    // The last line of what it prints.
+    const isReady = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
+    await until('npm start has started', isReady, STARTED_WITHIN_MS)
+    assert.ok(!hasEnded(), output)
+  } catch (error) {
+    kill()
+    throw error
+  }
+  return {
+    output: () => output,
+    printed,
+    interrupt: async () => {
+      const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
+      process.kill(-child.pid!, 'SIGINT')
+      await ended
+      return child.exitCode
+    },
+    kill,
+  }
+}
+
+/** What a clone of the repository would have: files that are committed, or would be. */
+export function cloneOfRepository(): string {
+  const clone = mkdtempSync(join(tmpdir(), 'feedback-insights-readme-'))
+  const list = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  const { status, stdout, stderr } = spawnSync('git', list, { cwd: root, encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+  for (const path of new Set(stdout.split('\0'))) {
+    if (path === '' || !existsSync(join(root, path))) continue
+    mkdirSync(dirname(join(clone, path)), { recursive: true })
+    cpSync(join(root, path), join(clone, path))
+  }
+  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
+  return clone
+}
+
+export function connectTo(started: Started): Sql {
+  const options = { connections: 1, statementTimeoutMs: 10_000, applicationName: 'readme-test' }
+  return connectPostgres(started.printed('PostgreSQL'), options)
+}
