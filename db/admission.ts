@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Operation } from './contract/job.ts'
 import type { Pending } from './contract/pending.ts'
 import { admissionKeys } from './admission-keys.ts'
+import { type Idempotency, IDEMPOTENCY_SECONDS } from './idempotency.ts'
 import { factsByKey, type QueuedFactsByKey, type RawFacts } from './queued-facts.ts'
 
 /** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
@@ -9,9 +10,6 @@ export type RateLimit = { tokens: number; windowMs: number }
 
 /** What is left of a limit, and when the next spent token comes back; 0 when none is spent. */
 export type Bucket = { remaining: number; resetMs: number }
-
-/** Keyed hashes of an `Idempotency-Key` and of the body that came with it. */
-export type Idempotency = { key: string; body: string }
 
 export type AdmissionRequest = {
   workspaceId: string
@@ -47,11 +45,11 @@ export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
 /** A first request that died frees its idempotency key after this time. */
 const IN_FLIGHT_SECONDS = 60
-const IDEMPOTENCY_SECONDS = 24 * 60 * 60
 
 // One round trip and one atomic step on Redis's own clock: has it been here before, may it enter, which number does it get,
 // and what is queued about the keys it asks for. The bucket is the list of the moments at which its missing tokens were
-// spent, oldest last, in microseconds. An idempotency record is body:submission:number:state.
+// spent, oldest last, in microseconds. An idempotency record is body:submission:number:state. Clients send a command once more
+// when its answer was lost with the connection, so a submission that is admitted already is told so, and counted once.
 // KEYS number bucket outstanding exists ledger idempotency purges, then the keys of what is said, then those looked up, then
 // the sets of idempotency records by whom they concern.
 // ARGV tokens windowMs floor open|full|peek submission body inFlightSeconds isPurge idempotencySeconds
@@ -85,6 +83,8 @@ local function bucket()
   end
   return {tokens - redis.call('LLEN', KEYS[2]), oldest and string.format('%.0f', oldest + window - now) or '0'}
 end
+local admitted = redis.call('ZSCORE', KEYS[3], ARGV[5])
+if admitted then return {'admitted', bucket(), admitted, queued(), redis.call('ZCARD', KEYS[7])} end
 if ARGV[6] ~= '' then
   local record = redis.call('GET', KEYS[6])
   if record then
@@ -220,38 +220,3 @@ const bucketOf = ([remaining, resetMicroseconds]: RawBucket): Bucket | undefined
   remaining === undefined
     ? undefined
     : { remaining: Math.max(0, remaining), resetMs: Math.ceil(Number(resetMicroseconds) / MICROSECONDS_PER_MS) }
-
-/** The first answer was given: from now on, for a day, the same request gets it again. */
-export const rememberAnswered = async (
-  redis: Redis,
-  prefix: string,
-  done: { workspaceId: string; operation: Operation; submissionId: string; number: number; idempotency: Idempotency },
-): Promise<void> => {
-  const { workspaceId, operation, submissionId, number, idempotency } = done
-  await redis.set(
-    admissionKeys(prefix, workspaceId).idempotency(operation, idempotency.key),
-    `${idempotency.body}:${submissionId}:${number}:answered`,
-    'EX',
-    IDEMPOTENCY_SECONDS,
-  )
-}
-
-// KEYS the set of records that concern a key. ARGV number. Frees those of submissions that were accepted before it.
-const FREE = `
-for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local number = string.match(redis.call('GET', name) or '', '^[^:]*:[^:]*:([^:]*):')
-  if number and tonumber(number) < tonumber(ARGV[1]) then redis.call('DEL', name) end
-  if not number or tonumber(number) < tonumber(ARGV[1]) then redis.call('SREM', KEYS[1], name) end
-end
-return 0
-`
-
-/** Frees the idempotency keys of submissions that concern these identity keys and were accepted before `number`. */
-export const freeIdempotencyKeys = async (
-  redis: Redis,
-  prefix: string,
-  { workspaceId, keyIds, number }: { workspaceId: string; keyIds: readonly string[]; number: number },
-): Promise<void> => {
-  const name = admissionKeys(prefix, workspaceId)
-  await Promise.all(keyIds.map((id) => redis.eval(FREE, 1, name.idempotencyOf(id), number)))
-}

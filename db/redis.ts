@@ -8,16 +8,15 @@ const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(ti
 
 /**
  * For those who answer somebody: a Redis that is away or hangs fails a command within two seconds instead of keeping it.
- * A command that timed out may still be carried out, so whatever it does has to bear repeating.
+ * A command that timed out may still be carried out, and one whose answer was lost with the connection is sent once more: so
+ * whatever it does has to bear repeating.
  */
 export const connectToAnswer = (url: string): Redis =>
   new Redis(url, {
     enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // A command that was on its way when the connection ended fails, and is not sent once more: it may have been carried out, and
-    // an admission that is carried out twice is counted twice.
-    maxRetriesPerRequest: 0,
+    maxRetriesPerRequest: 1,
     retryStrategy: reconnectDelay,
   })
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { freeIdempotencyKeys } from '../db/admission.ts'
+import { freeIdempotencyKeys } from '../db/idempotency.ts'
 import { JOB_VERSION, type JobOf, type TaggingJob } from '../db/contract/job.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
 import { purgeDead } from '../db/purge-dead.ts'

@@ -8,7 +8,6 @@ import { admissionKeys } from '../../db/admission-keys.ts'
 import { admissionTo, type Admit } from '../../db/admission.ts'
 import { connectToAnswer } from '../../db/redis.ts'
 import { testServers } from '../support/servers.ts'
-import { until } from '../support/until.ts'
 
 const workspaceId = randomUUID()
 
@@ -33,27 +32,33 @@ describe('an admission whose answer is lost with the connection', () => {
   after(async () => {
     ingress.disconnect()
     between.stop()
-    await redis.unlink(name.number, name.outstanding, name.ledger)
+    const idempotency = ['first', 'second'].map((key) => name.idempotency('create_feedback', key))
+    await redis.unlink(name.number, name.outstanding, name.ledger, name.bucket('create_feedback'), ...idempotency)
     await redis.quit()
   })
 
-  const submit = () =>
+  const submit = (key: string) =>
     admit({
       workspaceId,
       operation: 'create_feedback',
       submissionId: randomUUID(),
+      limit: { tokens: 10, windowMs: 60_000 },
+      idempotency: { key, body: 'x' },
       pending: { exists: [], said: [] },
       lookUp: [],
     })
 
-  it('is counted once', async () => {
-    await submit()
+  it('is told once more, and counted once', async () => {
+    assert.equal((await submit('first')).outcome, 'admitted')
     between.loseNextAnswer()
-    await assert.rejects(submit())
-    await until('it is connected again', () => Promise.resolve(ingress.status === 'ready'))
-    await submit()
-    assert.equal(await redis.zcard(name.outstanding), 3)
-    assert.equal(await redis.hget(name.ledger, 'accepted'), '3')
+    const again = await submit('second')
+    assert.ok(again.outcome === 'admitted', again.outcome)
+    assert.equal(again.bucket?.remaining, 8)
+    const [newest, score] = await redis.zrange(name.outstanding, 0, 0, 'REV', 'WITHSCORES')
+    assert.equal(again.number, Number(score), newest)
+    assert.equal(await redis.zcard(name.outstanding), 2)
+    assert.equal(await redis.hget(name.ledger, 'accepted'), '2')
+    assert.equal(await redis.llen(name.bucket('create_feedback')), 2)
   })
 })
 
