@@ -140,7 +140,6 @@ describe('an outage', () => {
     await stack.sql`create trigger full_disk before insert on submission for each statement execute function has_no_room()`
     const load = startLoad(stack)
     try {
-      // Longer than all attempts of a job take.
       await pause(FULL_DISK_MS)
       const waited = await timed(stack, FEEDBACK, { body: { description: 'probe' }, headers: { Prefer: 'wait=1' } })
       assert.deepEqual([waited.status, waited.state], [201, 'queued'])
@@ -152,6 +151,9 @@ describe('an outage', () => {
     await recovery(stack, load.seen)
     await assertNothingLost(stack, load.seen)
     assertWellAnswered(load.seen)
+    const [used] = await stack.sql<[{ attempts: number }]>`
+      select max(attempts) as attempts from submission where id = any (${[...load.seen.accepted.keys()]}::uuid[])`
+    assert.equal(used.attempts, 1, 'waiting for room is no attempt that failed')
   })
 
   for (const how of ['hangs', 'is away'] as const) {
