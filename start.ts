@@ -13,6 +13,7 @@ import { type LauncherConfig, readLauncherConfig } from './db/embedded/launcher-
 import { startPostgres } from './db/embedded/postgres-server.ts'
 import { startRedis } from './db/embedded/redis-server.ts'
 import { httpAddress, type ServerUrls, startMessage } from './db/embedded/start-message.ts'
+import { printHelp } from './db/print-help.ts'
 import { removeServiceFile, writeServiceFile } from './db/service-file.ts'
 
 const FIRST_PORT = 3000
@@ -28,6 +29,8 @@ const running = new AsyncDisposableStack()
 const runningPids: (() => number | undefined)[] = []
 const stopAsked = new AbortController()
 
+printHelp(`usage: npm start
+Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. Part 2 of the README has more.`)
 const onSignal = onStopSignal()
 process.on('SIGINT', onSignal)
 process.on('SIGTERM', onSignal)

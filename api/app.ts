@@ -1,12 +1,20 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
+import type { GenericSchema } from 'valibot'
+import type { accountRecord, contactRecord } from '../db/contract/contact-record.ts'
+import type { conversationRecord } from '../db/contract/conversation-record.ts'
+import type { feedbackRecord } from '../db/contract/feedback-record.ts'
+import type { Operation } from '../db/contract/job.ts'
 import type { Log } from '../db/contract/log.ts'
+import type { purgeRequest } from '../db/contract/purge-request.ts'
+import type { Receipt } from '../db/receipts.ts'
+import type { Tracing } from '../db/tracing.ts'
 import { identifyAccount } from './accounts.ts'
 import { identifyContact, purgeContact } from './contacts.ts'
 import { submitConversation } from './conversations.ts'
 import { forOrigins } from './cors.ts'
 import { createDocs } from './docs.ts'
-import { createFeedback } from './feedbacks.ts'
+import { createFeedback, type Feedback } from './feedbacks.ts'
 import { openApiPage } from './openapi.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { operatorOnly } from './operator-only.ts'
@@ -14,7 +22,9 @@ import { refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
-import { type Ingress, submit } from './submit.ts'
+import { type Incoming, type Ingress, type SubmissionKind, submit } from './submit.ts'
+import { spanOf, traceRequests } from './trace-requests.ts'
+import { asTyped, taking, telling, UNPARSED } from './typed-route.ts'
 
 export const BASE_PATH = '/api/v1'
 export const OVERVIEW_PATH = '/admin'
@@ -32,6 +42,8 @@ export type AppDependencies = {
   /** Whose pages may submit from a browser. */
   corsOrigins: readonly string[]
   metrics: () => Promise<string>
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined
   log: Log
 }
 
@@ -45,17 +57,28 @@ const SECURITY_HEADERS = {
 }
 
 /** The routes. Opens nothing: every store, clock and page is handed in. */
-const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, log }: AppDependencies) => {
+const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tracing, log }: AppDependencies) => {
   const readyAnswer = async (): Promise<Response> => {
     const ready = await isReady()
     return Response.json({ ready }, { status: ready ? 200 : 503 })
   }
-  const metricsAnswer = async (): Promise<Response> => {
-    const text = await metrics().catch((error: unknown) => ingress.onFault('metrics_failed', error))
+  const metricsAnswer = async (request: Request): Promise<Response> => {
+    const text = await metrics().catch((error: unknown) =>
+      ingress.onFault('metrics_failed', error, { requestId: requestIdOf(request) }),
+    )
     if (text === undefined) return refusalResponse({ refused: 'unavailable', why: 'stores' })
     return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
   }
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
+  const incoming = ({ request, bearer: token, route }: RouteContext): Incoming => {
+    const span = tracing && spanOf(request)
+    span?.set({ 'http.route': route })
+    return { request, token, span }
+  }
+  const take =
+    <O extends Operation, S extends GenericSchema>(kind: SubmissionKind<O, S>) =>
+    (context: RouteContext): Promise<never> =>
+      asTyped(submit(ingress, kind, incoming(context)))
   const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
 
   return (
@@ -72,20 +95,20 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, lo
         if (given) headers['authorization'] = given.replace(/^bearer +/i, 'Bearer ')
       })
       .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
-      .post(`${BASE_PATH}/feedbacks`, (context) => submit(ingress, createFeedback, incoming(context)), UNPARSED)
       .post(
-        `${BASE_PATH}/contacts/identify`,
-        (context) => submit(ingress, identifyContact, incoming(context)),
-        UNPARSED,
+        `${BASE_PATH}/feedbacks`,
+        take(createFeedback),
+        taking<typeof feedbackRecord, 201, { feedback: Feedback }>(),
       )
-      .post(`${BASE_PATH}/contacts/purge`, (context) => submit(ingress, purgeContact, incoming(context)), UNPARSED)
-      .post(
-        `${BASE_PATH}/accounts/identify`,
-        (context) => submit(ingress, identifyAccount, incoming(context)),
-        UNPARSED,
+      .post(`${BASE_PATH}/contacts/identify`, take(identifyContact), taking<typeof contactRecord, 201, Success>())
+      .post(`${BASE_PATH}/contacts/purge`, take(purgeContact), taking<typeof purgeRequest, 200, Success>())
+      .post(`${BASE_PATH}/accounts/identify`, take(identifyAccount), taking<typeof accountRecord, 201, Success>())
+      .post(`${BASE_PATH}/conversations`, take(submitConversation), taking<typeof conversationRecord, 200, Success>())
+      .get(
+        `${BASE_PATH}/submissions/:id`,
+        (context) => asTyped(readReceipt(receipts, incoming(context), context.params.id)),
+        telling<{ submission: Receipt }>(),
       )
-      .post(`${BASE_PATH}/conversations`, (context) => submit(ingress, submitConversation, incoming(context)), UNPARSED)
-      .get(`${BASE_PATH}/submissions/:id`, (context) => readReceipt(receipts, incoming(context), context.params.id))
       .get('/healthz', () => Response.json({ alive: true }))
       .get('/readyz', readyAnswer)
       .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
@@ -113,19 +136,23 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, lo
   )
 }
 
-// Bodies are read by `readBody`: it bounds time, bytes and depth, and its answers are the interface's.
-const UNPARSED = { parse: 'none' } as const
+type Success = { success: true }
 
-const incoming = ({ request, bearer: token }: { request: Request; bearer: string | undefined }) => ({ request, token })
+/** The routes with the types of what they take and answer, for Eden, Elysia's client. */
+export type App = ReturnType<typeof createRoutes>
+
+type RouteContext = { request: Request; bearer: string | undefined; route: string }
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
 /** The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's id. */
 export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
   const routes = createRoutes(dependencies)
-  const answer = forOrigins({ origins: dependencies.corsOrigins, basePath: BASE_PATH }, (request) =>
+  const { tracing } = dependencies
+  const open = forOrigins({ origins: dependencies.corsOrigins, basePath: BASE_PATH }, (request) =>
     routes.handle(request),
   )
+  const answer = tracing === undefined ? open : traceRequests(tracing, BASE_PATH, open)
   return {
     handle: async (request) => {
       let response: Response

@@ -24,7 +24,7 @@ export interface BoardOptions {
   /** True when a proxy in front sets X-Forwarded-Host and X-Forwarded-Proto itself, whatever a client sent. */
   readonly trustProxy?: boolean
   /** Told of each fault behind a 500, since the answer itself keeps silent about it. */
-  readonly onFault?: (error: unknown) => void
+  readonly onFault?: (error: unknown, request: Request) => void
 }
 
 /** What Bull Board hands its server adapter, once, while the board is created. */
@@ -99,7 +99,7 @@ export function createBoard(options: BoardOptions): (request: Request) => Promis
     } catch (error) {
       // Decoding a malformed percent escape throws this, in the router and in Bull Board's own handlers.
       if (error instanceof URIError) return refuse({ status: 400, error: 'The address is not well-formed' })
-      options.onFault?.(error)
+      options.onFault?.(error, request)
       return refuse({ status: 500, error: 'The queues cannot be shown at the moment' })
     }
   }

@@ -1,5 +1,6 @@
 import { contactRecord } from '../db/contract/contact-record.ts'
 import { purgeRequest } from '../db/contract/purge-request.ts'
+import { faultIds } from './fault-ids.ts'
 import type { SubmissionKind } from './submit.ts'
 
 /** POST /contacts/identify */
@@ -15,11 +16,11 @@ export const purgeContact: SubmissionKind<'purge_contact', typeof purgeRequest> 
   operation: 'purge_contact',
   needs: 'admin',
   schema: purgeRequest,
-  check: async ({ matchesPurge, onFault }, { workspaceId }, body) => {
+  check: async ({ matchesPurge, onFault }, draft, request) => {
     try {
-      return (await matchesPurge(workspaceId, body)) ? undefined : { refused: 'no-such-contact' }
+      return (await matchesPurge(draft.workspaceId, draft.body)) ? undefined : { refused: 'no-such-contact' }
     } catch (error) {
-      onFault('purge_look_up_failed', error)
+      onFault('purge_look_up_failed', error, faultIds(request, draft))
       return { refused: 'unavailable', why: 'postgres' }
     }
   },

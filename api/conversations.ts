@@ -9,7 +9,7 @@ export const submitConversation: SubmissionKind<'submit_conversation', typeof co
   operation: 'submit_conversation',
   needs: 'submit',
   schema: conversationRecord,
-  check: (_ingress, _caller, body) =>
+  check: (_ingress, { body }) =>
     body.propagatePropertiesToMessages === true && propagatedBytes(body) > MAX_PROPAGATED_BYTES
       ? { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES }
       : undefined,

@@ -8,7 +8,8 @@ export type CorsOptions = {
 }
 
 /** Of requests: what the interface knows beyond what any page may send. */
-const ALLOWED_HEADERS = 'Authorization, Content-Type, Content-Encoding, Idempotency-Key, Prefer, X-Request-Id'
+const ALLOWED_HEADERS =
+  'Authorization, Content-Type, Content-Encoding, Idempotency-Key, Prefer, X-Request-Id, traceparent'
 /** Of answers: what a script would not see otherwise. */
 const EXPOSED_HEADERS =
   'Submission-Id, Submission-State, Preference-Applied, RateLimit-Policy, RateLimit, Retry-After, X-Request-Id'

@@ -17,7 +17,8 @@ export const createFeedback: SubmissionKind<'create_feedback', typeof feedbackRe
   }),
 }
 
-type Feedback = {
+/** A feedback as the answer has it: as it will be stored, members without a value left out. */
+export type Feedback = {
   id: string
   description: string
   customerId?: string

@@ -16,6 +16,7 @@ import { numberFloor } from '../db/number-floor.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
 import { connectToAnswer, redisCondition } from '../db/redis.ts'
+import { openTracing } from '../db/open-tracing.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
 import { withinTime } from '../db/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
@@ -24,10 +25,12 @@ import { type FindSettled, settledAwaiter } from './await-settled.ts'
 import { createBoard } from './board.ts'
 import { conditionOf } from './condition.ts'
 import { readApiConfig } from './config.ts'
+import type { OnFault } from './fault-ids.ts'
 import { createMetrics } from './metrics.ts'
 import { keepHistory } from './overview/history.ts'
 import { createOverview } from './overview/overview.ts'
 import { watchPressure } from './pressure.ts'
+import { requestIdOf } from './request-id.ts'
 import { serve } from './serve.ts'
 
 // A request may need one of each, and has an answer within 3 s also when Redis or Postgres hangs.
@@ -47,6 +50,7 @@ await setBootstrapTokens(sql, {
   ...(config.BOOTSTRAP_ACCESS_TOKEN !== undefined && { access: config.BOOTSTRAP_ACCESS_TOKEN }),
   ...(config.BOOTSTRAP_ADMIN_TOKEN !== undefined && { admin: config.BOOTSTRAP_ADMIN_TOKEN }),
 })
+const tracing = await openTracing('api', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const readCondition = conditionOf({ sql, redis, prefix: config.REDIS_PREFIX, queues: Object.values(queues) })
 const loopDelay = watchLoopDelay()
@@ -61,7 +65,7 @@ const pressure = watchPressure(async () => {
   const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), countWaiting(queues)])
   return { usedBytes, maxBytes, waiting }
 }, config.MAX_BACKLOG)
-const onFault = (event: string, error: unknown): void => log('warn', event, { fault: describeFault(error) })
+const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
 const authenticate = authenticator((hash) => withinTime(findTokenHolder(sql, hash), TOKEN_TIMEOUT_MS), Date.now)
 const identity = {
   sql,
@@ -114,10 +118,16 @@ const app = createApp({
       return false
     }
   },
-  board: createBoard({ queues: Object.values(queues), basePath: BOARD_PATH, trustProxy: config.TRUST_PROXY }),
+  board: createBoard({
+    queues: Object.values(queues),
+    basePath: BOARD_PATH,
+    trustProxy: config.TRUST_PROXY,
+    onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
+  }),
   overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
   corsOrigins: config.CORS_ORIGINS ?? [],
   metrics: () => withinTime(metrics.render(), ANSWER_TIMEOUT_MS),
+  tracing,
   log,
 })
 
@@ -143,6 +153,7 @@ const drain = async (): Promise<void> => {
   history.stop()
   loopDelay.stop()
   await reporting.stop()
+  await tracing?.stop()
   await closeQueues(queues)
   redis.disconnect()
   await sql.end({ timeout: 5 })

@@ -1,6 +1,7 @@
 import { asOwnId } from '../db/contract/own-id.ts'
 import type { Receipt } from '../db/receipts.ts'
 import { type Authenticate, permitted } from './authenticate.ts'
+import { faultIds, type OnFault } from './fault-ids.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
 import type { Incoming } from './submit.ts'
 
@@ -8,18 +9,20 @@ export type ReceiptSources = {
   authenticate: Authenticate
   settled: (workspaceId: string, id: string) => Promise<Receipt | undefined>
   queued: (workspaceId: string, id: string) => Promise<Receipt | undefined>
-  onFault: (event: string, error: unknown) => void
+  onFault: OnFault
 }
 
 /** GET /submissions/{id}: what became of a submission of the caller's workspace. */
-export const readReceipt = async (sources: ReceiptSources, { token }: Incoming, id: string): Promise<Response> => {
-  const found = await findReceipt(sources, token, id)
-  return isRefusal(found) ? refusalResponse(found) : Response.json({ submission: found })
+export const readReceipt = async (sources: ReceiptSources, incoming: Incoming, id: string): Promise<Response> => {
+  const found = await findReceipt(sources, incoming, id)
+  if (!isRefusal(found)) return Response.json({ submission: found })
+  incoming.span?.set({ 'feedback_insights.refused': found.refused })
+  return refusalResponse(found)
 }
 
 const findReceipt = async (
   { authenticate, settled, queued, onFault }: ReceiptSources,
-  token: string | undefined,
+  { request, token, span }: Incoming,
   id: string,
 ): Promise<Receipt | Refusal> => {
   const holder = await authenticate(token)
@@ -29,6 +32,7 @@ const findReceipt = async (
   const submissionId = asOwnId(id)
   if (submissionId === undefined) return { refused: 'no-such-submission' }
   const { workspaceId } = caller
+  span?.set({ 'feedback_insights.workspace.id': workspaceId, 'feedback_insights.submission.id': submissionId })
   try {
     // Looked up again at the end: what was settled between the first two looks is in neither of them.
     const receipt =
@@ -37,7 +41,7 @@ const findReceipt = async (
       (await settled(workspaceId, submissionId))
     return receipt ?? { refused: 'no-such-submission' }
   } catch (error) {
-    onFault('receipt_look_up_failed', error)
+    onFault('receipt_look_up_failed', error, faultIds(request, { workspaceId, submissionId }))
     return { refused: 'unavailable', why: 'postgres' }
   }
 }

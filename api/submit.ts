@@ -1,5 +1,5 @@
 import { v7 as submissionIdNow } from 'uuid'
-import type { GenericSchema, InferOutput } from 'valibot'
+import type { GenericSchema } from 'valibot'
 import type { Admission, AdmissionRequest, Admit, Bucket, RateLimit } from '../db/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
@@ -7,8 +7,10 @@ import { concernedKeys, pendingOf } from '../db/contract/pending.ts'
 import type { MatchesPurge } from '../db/find-contacts.ts'
 import type { Idempotency } from '../db/idempotency.ts'
 import type { ResolveReferences } from '../db/meaning.ts'
+import type { Span } from '../db/tracing.ts'
 import { type Authenticate, type Caller, permitted } from './authenticate.ts'
 import type { AwaitSettled } from './await-settled.ts'
+import { faultIds, type OnFault } from './fault-ids.ts'
 import { describeLimit, wholeSeconds } from './limit-headers.ts'
 import { waitSeconds } from './preferences.ts'
 import { readSubmission, type ReadSubmission } from './read-submission.ts'
@@ -29,8 +31,7 @@ export type Ingress = {
   limitOf: (operation: Operation) => RateLimit | undefined
   maxBytes: { body: number; conversation: number }
   hashKey: HashKey
-  /** Hears of faults that a client sees as 503 only. */
-  onFault: (event: string, error: unknown) => void
+  onFault: OnFault
   count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused'] }) => void
 }
 
@@ -43,25 +44,26 @@ export type SubmissionKind<O extends Operation, S extends GenericSchema> = {
   needs: 'submit' | 'admin'
   schema: S
   /** What validation cannot see: refuses what is well-formed and yet cannot be taken in. */
-  check?: (ingress: Ingress, caller: Caller, body: InferOutput<S>) => Promise<Refusal | undefined> | Refusal | undefined
+  check?: (ingress: Ingress, draft: JobOf<O>, request: Request) => Promise<Refusal | undefined> | Refusal | undefined
   /** Keys about which the answer needs to know what is queued. */
   lookUp?: (ingress: Ingress, job: JobOf<O>) => string[]
   respond: (ingress: Ingress, job: JobOf<O>, admitted: Admitted) => Promise<Answer> | Answer
 }
 
-export type Incoming = { request: Request; token: string | undefined }
+export type Incoming = { request: Request; token: string | undefined; span: Span | undefined }
 
 /** Token → permission → size and content type → validation → idempotency key → rate limit → backlog → queue → answer. */
 export const submit = async <O extends Operation, S extends GenericSchema>(
   ingress: Ingress,
   kind: SubmissionKind<O, S>,
-  { request, token }: Incoming,
+  incoming: Incoming,
 ): Promise<Response> => {
   const { operation } = kind
-  const caller = await callerOf(ingress, kind, token)
-  const taken: Taken = isRefusal(caller) ? { outcome: caller } : await takeIn({ ingress, kind, request }, caller)
+  const caller = await callerOf(ingress, kind, incoming)
+  const taken: Taken = isRefusal(caller) ? { outcome: caller } : await takeIn({ ingress, kind, incoming }, caller)
   const { outcome, bucket } = taken
   ingress.count({ operation, result: isRefusal(outcome) ? outcome.refused : 'accepted' })
+  incoming.span?.set(described(operation, outcome))
   const response = isRefusal(outcome) ? refusalResponse(outcome) : outcome
   const limit = ingress.limitOf(operation)
   // Limits are nobody's business but a caller's.
@@ -69,19 +71,28 @@ export const submit = async <O extends Operation, S extends GenericSchema>(
   return response
 }
 
+const described = (operation: Operation, outcome: Response | Refusal): Record<string, string> => ({
+  'feedback_insights.operation': operation,
+  ...(isRefusal(outcome) && {
+    'feedback_insights.refused': 'why' in outcome ? `${outcome.refused} ${outcome.why}` : outcome.refused,
+  }),
+})
+
 const callerOf = async (
   ingress: Ingress,
   { needs }: Pick<SubmissionKind<Operation, GenericSchema>, 'needs'>,
-  token: string | undefined,
+  { token, span }: Incoming,
 ): Promise<Caller | Refusal> => {
   const holder = await ingress.authenticate(token)
-  return isRefusal(holder) ? holder : permitted(holder, needs)
+  const caller = isRefusal(holder) ? holder : permitted(holder, needs)
+  if (!isRefusal(caller)) span?.set({ 'feedback_insights.workspace.id': caller.workspaceId })
+  return caller
 }
 
 type Taking<O extends Operation, S extends GenericSchema> = {
   ingress: Ingress
   kind: SubmissionKind<O, S>
-  request: Request
+  incoming: Incoming
 }
 /** `bucket`: what is left of the limit, where it was looked at. */
 type Taken = { outcome: Response | Refusal; bucket?: Bucket | undefined }
@@ -90,7 +101,8 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
   taking: Taking<O, S>,
   caller: Caller,
 ): Promise<Taken> => {
-  const { ingress, kind, request } = taking
+  const { ingress, kind } = taking
+  const { request, span } = taking.incoming
   const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
   const read = await readSubmission(request, { schema: kind.schema, maxBytes, hashKey: ingress.hashKey })
   if (isRefusal(read)) return { outcome: read }
@@ -102,27 +114,29 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
     submissionId: submissionIdNow(),
     number: 0,
     body,
+    ...(span && { traceparent: span.traceparent }),
   } as JobOf<O>
   const lookUp = kind.lookUp?.(ingress, draft) ?? []
-  const entering: Entering = { draft, lookUp, idempotency, pressure: ingress.pressure() }
+  const entering: Entering = { request, draft, lookUp, idempotency, pressure: ingress.pressure() }
   if (idempotency) {
     const former = await admit(ingress, { ...entering, peek: true })
     if (isRefusal(former)) return { outcome: former }
     if (former.outcome !== 'fresh') return answered(taking, entering, former)
   }
-  const refusal = await kind.check?.(ingress, caller, body)
+  const refusal = await kind.check?.(ingress, draft, request)
   if (refusal) return { outcome: refusal }
 
   const admission = await admit(ingress, entering)
   if (isRefusal(admission)) return { outcome: admission }
   if (admission.outcome === 'admitted') {
-    const unqueued = await enqueue(ingress, { ...draft, number: admission.number }, { bytes, idempotency })
+    const unqueued = await enqueue(ingress, { ...draft, number: admission.number }, { request, bytes, idempotency })
     if (unqueued) return { outcome: unqueued, bucket: admission.bucket }
   }
   return answered(taking, entering, admission)
 }
 
 type Entering = {
+  request: Request
   draft: SubmissionJob
   lookUp: readonly string[]
   idempotency: Idempotency | undefined
@@ -132,11 +146,11 @@ type Entering = {
 
 const admit = async (
   ingress: Ingress,
-  { draft, lookUp, idempotency, pressure, peek = false }: Entering,
+  { request, draft, lookUp, idempotency, pressure, peek = false }: Entering,
 ): Promise<Admission | Refusal> => {
   const { workspaceId, operation, submissionId } = draft
   const realm = { hashKey: ingress.hashKey, workspaceId }
-  const request: AdmissionRequest = {
+  const asked: AdmissionRequest = {
     workspaceId,
     operation,
     submissionId,
@@ -149,9 +163,9 @@ const admit = async (
     lookUp,
   }
   try {
-    return await ingress.admit(request)
+    return await ingress.admit(asked)
   } catch (error) {
-    ingress.onFault('admission_failed', error)
+    ingress.onFault('admission_failed', error, faultIds(request, draft))
     return { refused: 'unavailable', why: 'redis' }
   }
 }
@@ -159,19 +173,19 @@ const admit = async (
 const enqueue = async (
   ingress: Ingress,
   job: SubmissionJob,
-  { bytes, idempotency }: Pick<ReadSubmission<unknown>, 'bytes' | 'idempotency'>,
+  { request, bytes, idempotency }: Pick<ReadSubmission<unknown>, 'bytes' | 'idempotency'> & { request: Request },
 ): Promise<Refusal | undefined> => {
   try {
     await ingress.enqueue(job, bytes)
   } catch (error) {
-    ingress.onFault('enqueue_failed', error)
+    ingress.onFault('enqueue_failed', error, faultIds(request, job))
     return { refused: 'unavailable', why: 'redis' }
   }
   // It is queued: a key that cannot be kept now is no reason to confirm nothing.
   if (idempotency) {
     await ingress
       .rememberAnswered(job, idempotency)
-      .catch((error: unknown) => ingress.onFault('remember_failed', error))
+      .catch((error: unknown) => ingress.onFault('remember_failed', error, faultIds(request, job)))
   }
   return undefined
 }
@@ -213,15 +227,16 @@ const rateLimited = <O extends Operation, S extends GenericSchema>(
 
 /** The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. */
 const respond = async <O extends Operation, S extends GenericSchema>(
-  { ingress, kind, request }: Taking<O, S>,
+  { ingress, kind, incoming }: Taking<O, S>,
   draft: JobOf<O>,
   admitted: Admitted,
 ): Promise<Response> => {
   const submissionId = admitted.outcome === 'repeated' ? admitted.submissionId : draft.submissionId
+  incoming.span?.set({ 'feedback_insights.submission.id': submissionId })
   const job: JobOf<O> = { ...draft, submissionId, number: admitted.number }
   const { status, body } = await kind.respond(ingress, job, admitted)
   const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
-  const seconds = waitSeconds(request.headers)
+  const seconds = waitSeconds(incoming.request.headers)
   if (seconds !== undefined) {
     const state = await ingress.awaitSettled({ workspaceId: job.workspaceId, id: submissionId }, seconds * 1_000)
     response.headers.set('Submission-State', state ?? 'queued')

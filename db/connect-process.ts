@@ -7,6 +7,7 @@ import { describeFault } from './fault.ts'
 import { belongsToHashKey } from './installation.ts'
 import { isMigrated, readMigrations } from './migrate.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
+import { printHelp } from './print-help.ts'
 import { redisCondition, unfitness } from './redis.ts'
 
 type Needed = Settings<
@@ -14,6 +15,13 @@ type Needed = Settings<
 >
 
 export type ConnectedProcess<Config> = { config: Config; log: Log; hashKey: HashKey; sql: Sql; redis: Redis }
+
+const USAGES = {
+  api: `usage: npm run api
+Serves the HTTP interface until SIGTERM. The environment that it reads is in part 7 of the README.`,
+  worker: `usage: npm run worker
+Stores what is queued until SIGTERM. The environment that it reads is in part 7 of the README.`,
+} as const
 
 /** Ends this process, which cannot go on, with the reason as its last line. */
 export const endWith = (reason: string): never => {
@@ -31,6 +39,7 @@ export const connectProcess = async <Config extends Needed>(kind: {
   connectRedis: (url: string) => Redis
   statementTimeoutMs: number
 }): Promise<ConnectedProcess<Config>> => {
+  printHelp(USAGES[kind.name])
   const config = readOrEnd(kind.readConfig)
   const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
   const hashKey = hashKeyFrom(config.HASH_KEY)

@@ -40,6 +40,11 @@ export const runCommand = async ({
   run: (parsed: Arguments) => Promise<void>
 }): Promise<never> => {
   const say = (message: string): void => void process.stderr.write(`${message}\n`)
+  const unwritten = (error: unknown): never => {
+    say(`What this prints cannot be written (${describeFault(error)}).`)
+    return process.exit(1)
+  }
+  process.stdout.on('error', unwritten)
   try {
     const { values, positionals } = parseArgs({
       options: { ...options, help: { type: 'boolean', short: 'h' } },
@@ -69,8 +74,10 @@ export const runCommand = async ({
       openRedis: () => openRedis(readSettings(['REDIS_URL', 'REDIS_PREFIX'], environment)),
     })
     await sql.end({ timeout: 5 })
+    await written()
     return process.exit(0)
   } catch (error) {
+    if (isFull(error)) unwritten(error)
     if (error instanceof CommandError) say(error.message)
     else if (error instanceof BadSettings) say(error.message)
     else if (error instanceof TypeError && 'code' in error) say(`${error.message}\n\n${usage}`)
@@ -82,6 +89,12 @@ export const runCommand = async ({
     return process.exit(1)
   }
 }
+
+/** On Deno a full disk is thrown where something is printed, on Bun it is an event. */
+const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+
+/** Whoever redirects the output has all of it once this command ends well. On a fault it does not come back. */
+const written = (): Promise<void> => new Promise((resolve) => process.stdout.write('', (error) => error || resolve()))
 
 const openRedis = async ({
   REDIS_URL,

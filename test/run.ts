@@ -7,6 +7,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../db/embedded/postgres-server.ts'
 import { startRedis } from '../db/embedded/redis-server.ts'
+import { printHelp } from '../db/print-help.ts'
 import { countTests, type TestCounts } from './support/test-counts.ts'
 
 type Runtime = {
@@ -53,6 +54,8 @@ const RUNTIMES: readonly Runtime[] = [
   },
 ]
 
+printHelp(`usage: npm test -- [PART OF A PATH]…
+Runs all tests, or those in whose path one of the words occurs, with servers of its own. npm run test:long is the same at full size.`)
 const stopAsked = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAsked.abort())
 process.exit(await main(process.argv.slice(2)))

@@ -13,6 +13,7 @@ const NAMES = [
   'SHUTDOWN_SECONDS',
   'RECEIPT_DAYS',
   'LOG_LEVEL',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
 ] as const
 
 /** What a worker process is told by its environment. */

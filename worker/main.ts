@@ -12,6 +12,7 @@ import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { connectToWork } from '../db/redis.ts'
 import { settlementIn } from '../db/settlement.ts'
 import { clearBooks } from '../db/sweep.ts'
+import { openTracing } from '../db/open-tracing.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
@@ -33,6 +34,7 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
   connectRedis: connectToWork,
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
 })
+const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
 const processors = createProcessors({
@@ -50,6 +52,7 @@ const processors = createProcessors({
       purge,
       at,
     ),
+  tracing,
   log,
   stop: stopping.signal,
 })
@@ -124,6 +127,7 @@ const drain = async (): Promise<void> => {
   health.close()
   loopDelay.stop()
   await reporting.stop()
+  await tracing?.stop()
   await closeQueues(queues)
   redis.disconnect()
   await sql.end({ timeout: 5 })

@@ -21,10 +21,12 @@ import type { Sql } from '../db/postgres.ts'
 import { type PurgeCounts, purgeRow } from '../db/purge.ts'
 import type { Settled, Settlement } from '../db/settlement.ts'
 import { type PurgeRows, type Rows, type SettledSubmission, store } from '../db/store.ts'
+import type { Span, Tracing } from '../db/tracing.ts'
 import { inTurn } from './in-turn.ts'
 import { rowsOf } from './rows.ts'
 import { isSuspect, type SuspectsApart, suspectsApart } from './suspects.ts'
 import { tag, taggingFor } from './tagging.ts'
+import { beginSubmission, beginTagging, inSpan, tracedTagging } from './trace-jobs.ts'
 import { whenAvailable } from './when-available.ts'
 
 export type Processor = (job: Job, lockToken?: string) => Promise<unknown>
@@ -42,6 +44,7 @@ export type WorkerDependencies = {
     purge: JobOf<'purge_contact'>,
     at: { attempts: number; onProgress: (removed: number) => Promise<void> },
   ) => Promise<PurgeCounts>
+  tracing: Tracing | undefined
   log: Log
   /** The process wants to end: nobody waits for a server any more. */
   stop: AbortSignal
@@ -56,10 +59,10 @@ const GIVEN_BACK_FOR_MS = 250
 export const createProcessors = (dependencies: WorkerDependencies): Readonly<Record<QueueName, Processor>> => {
   const storeInTurn = storing(dependencies)
   const apart = suspectsApart()
-  const storeSubmission = submissions(dependencies, apart, async ({ job, submission, attempts }) => {
+  const storeSubmission = submissions(dependencies, apart, async ({ job, submission, attempts, span }) => {
     if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
     const item = itemOf(dependencies, submission, rowsOf(dependencies.hashKey, submission, attempts))
-    return storeInTurn({ ...item, isImpatient: isSuspect(job.stalledCounter) })
+    return storeInTurn({ ...item, span, isImpatient: isSuspect(job.stalledCounter) })
   })
   return {
     feedback: storeSubmission,
@@ -71,7 +74,7 @@ export const createProcessors = (dependencies: WorkerDependencies): Readonly<Rec
   }
 }
 
-type Delivery = { job: Job; submission: SubmissionJob; attempts: number }
+type Delivery = { job: Job; submission: SubmissionJob; attempts: number; span: Span | undefined }
 type Work = (delivery: Delivery) => Promise<unknown>
 type Item = {
   workspaceId: string
@@ -82,6 +85,7 @@ type Item = {
   rows: Rows | PurgeRows
   submission: SubmissionJob
   settled: Settled
+  span?: Span | undefined
 }
 type Stored = SettledSubmission['state'] | 'decided'
 type StoreInTurn = (item: Item) => Promise<Stored | 'given-back'>
@@ -108,7 +112,7 @@ const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | Pu
 
 /** Stores submissions of all queues together and decides purges among them, in batches; each is answered on its own. */
 const storing = (dependencies: WorkerDependencies): StoreInTurn => {
-  const { sql, settlement, readBarrier, bringForward, enqueueTagging, forgetBodies, stop } = dependencies
+  const { sql, settlement, readBarrier, bringForward, enqueueTagging, forgetBodies, tracing, stop } = dependencies
   return inTurn({
     readBarrier,
     bringForward,
@@ -117,9 +121,11 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
       const settled = await whenAvailable(() => store(sql, rows), stop)
       const states = new Map(settled.map(({ id, state }) => [id, state]))
       const stored = batch.filter(({ isPurge }) => !isPurge)
+      if (tracing) for (const { span } of batch) span?.set({ 'messaging.batch.message_count': batch.length })
       // Before the jobs are answered: after a crash in between they are delivered again, and these steps taken again. Off the
       // books last: what is not outstanding lies nowhere in Redis any more.
-      await enqueueTagging(taggingFor(rows.filter((row) => 'submission' in row)))
+      const untagged = taggingFor(rows.filter((row) => 'submission' in row))
+      await enqueueTagging(tracing ? tracedTagging(untagged, batch) : untagged)
       await forgetBodies(stored.map(({ submission }) => submission))
       await settlement.settle(stored.map((item) => item.settled))
       await settlement.decided(batch.filter(({ isPurge }) => isPurge).map((item) => item.settled))
@@ -136,11 +142,11 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
 /** A purge is decided in its place among the others; then its records are removed, while the others go on. */
 const purging =
   (dependencies: WorkerDependencies, storeInTurn: StoreInTurn): Work =>
-  async ({ job, submission, attempts }) => {
+  async ({ job, submission, attempts, span }) => {
     if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
     const rows = { workspaceId: submission.workspaceId, purge: purgeRow(dependencies.hashKey, submission) }
     const item = itemOf(dependencies, submission, rows)
-    const decided = await storeInTurn({ ...item, isImpatient: isSuspect(job.stalledCounter) })
+    const decided = await storeInTurn({ ...item, span, isImpatient: isSuspect(job.stalledCounter) })
     if (decided === 'given-back') return decided
     const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
     const counts = await whenAvailable(
@@ -152,10 +158,7 @@ const purging =
     return counts
   }
 
-/**
- * Works on the submission of a job. One that cannot be stored, or was tried often enough, is set aside in Postgres and so
- * settled: its job is done, it lies in nobody's way, and it can be replayed from there.
- */
+/** Works on the submission of a job: until it is settled, or is to be tried again. */
 const submissions =
   (dependencies: WorkerDependencies, apart: SuspectsApart, work: Work): Processor =>
   async (job, lockToken) => {
@@ -169,35 +172,61 @@ const submissions =
     if (!parsed.success) throw new UnrecoverableError('This is no job of this version.')
     const submission = parsed.output
     const attempts = job.attemptsMade + 1
-    let result: unknown
-    try {
-      result = await apart(job.stalledCounter, () => work({ job, submission, attempts }))
-    } catch (error) {
-      const fault = describeFault(error)
-      dependencies.log('error', 'job_failed', { queue: job.queueName, submissionId: job.id, attempts, fault })
-      const isLast =
-        isPermanentFault(error) || error instanceof UnrecoverableError || attempts >= (job.opts.attempts ?? 1)
-      if (!isLast) throw withoutCause(fault)
-      const dead = { job: submission, attempts, reason: fault }
-      await whenAvailable(() => setAside(dependencies.sql, dependencies.hashKey, dead), dependencies.stop)
-      await dependencies.forgetBodies([submission])
-      await dependencies.settlement.settle([settledBy(dependencies.hashKey, submission)])
-      return 'dead'
-    }
-    if (result !== 'given-back') return result
-    await job.moveToDelayed(Date.now() + GIVEN_BACK_FOR_MS, lockToken)
-    throw new DelayedError()
+    const span = dependencies.tracing && beginSubmission(dependencies.tracing, submission, attempts)
+    const delivery: Delivery = { job, submission, attempts, span }
+    return inSpan(span, async () => {
+      const result = await settledOrDead(dependencies, delivery, () => apart(job.stalledCounter, () => work(delivery)))
+      if (result !== 'given-back') return result
+      await job.moveToDelayed(Date.now() + GIVEN_BACK_FOR_MS, lockToken)
+      throw new DelayedError()
+    })
   }
 
+/**
+ * A submission that cannot be stored, or was tried often enough, is set aside in Postgres and so settled: its job is done, it
+ * lies in nobody's way, and it can be replayed from there.
+ */
+const settledOrDead = async (
+  dependencies: WorkerDependencies,
+  { job, submission, attempts, span }: Delivery,
+  work: () => Promise<unknown>,
+): Promise<unknown> => {
+  try {
+    return await work()
+  } catch (error) {
+    const { workspaceId, submissionId } = submission
+    const fault = describeFault(error)
+    span?.fail(fault)
+    dependencies.log('error', 'job_failed', { queue: job.queueName, workspaceId, submissionId, attempts, fault })
+    const isLast =
+      isPermanentFault(error) || error instanceof UnrecoverableError || attempts >= (job.opts.attempts ?? 1)
+    if (!isLast) throw withoutCause(fault)
+    const dead = { job: submission, attempts, reason: fault }
+    await whenAvailable(() => setAside(dependencies.sql, dependencies.hashKey, dead), dependencies.stop)
+    await dependencies.forgetBodies([submission])
+    await dependencies.settlement.settle([settledBy(dependencies.hashKey, submission)])
+    return 'dead'
+  }
+}
+
 const tagging =
-  ({ sql, log, stop }: WorkerDependencies): Processor =>
+  ({ sql, tracing, log, stop }: WorkerDependencies): Processor =>
   async (job) => {
+    const attempts = job.attemptsMade + 1
+    const parsed = v.safeParse(taggingJob, job.data)
+    if (!parsed.success) throw new UnrecoverableError('This is no job of this version.')
+    const texts = parsed.output
+    const spans = tracing && beginTagging(tracing, texts, attempts)
     try {
-      return await whenAvailable(() => tag(sql, v.parse(taggingJob, job.data)), stop)
+      return await whenAvailable(() => tag(sql, texts), stop)
     } catch (error) {
       const fault = describeFault(error)
-      log('error', 'job_failed', { queue: job.queueName, jobId: job.id, attempts: job.attemptsMade + 1, fault })
+      const { workspaceId } = texts
+      log('error', 'job_failed', { queue: job.queueName, jobId: job.id, workspaceId, attempts, fault })
+      spans?.forEach((span) => span.fail(fault))
       throw withoutCause(fault)
+    } finally {
+      spans?.forEach((span) => span.end())
     }
   }
 

@@ -17,6 +17,9 @@ export const tag = async (sql: Sql, job: TaggingJob): Promise<number> => {
   return untagged.length
 }
 
+/** Whether what was stored by a submission is to be tagged. */
+export const wantsTags = ({ feedback, conversation }: Rows): boolean => feedback?.tags === null || conversation != null
+
 /** The tagging that stored submissions leave to be done: one job for each workspace. */
 export const taggingFor = (stored: readonly Rows[]): TaggingJob[] =>
   [...Map.groupBy(stored, ({ workspaceId }) => workspaceId)]

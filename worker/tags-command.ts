@@ -39,8 +39,9 @@ function main(): number {
     },
   })
   if (values.help === true || values.in === undefined || values.out === undefined) {
-    process.stderr.write(`${USAGE}\n`)
-    return values.help === true ? 0 : 2
+    const isAsked = values.help === true
+    process[isAsked ? 'stdout' : 'stderr'].write(`${USAGE}\n`)
+    return isAsked ? 0 : 2
   }
   const memories = new Map<string, Memory>()
   if (values.history !== undefined) inBatches(memories, readLines(values.history, earlier), toEarlierText)

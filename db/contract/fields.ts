@@ -35,13 +35,16 @@ export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 
 /** An object of known members; others are ignored. Arrays are no objects, though `v.object` takes them. */
 export const object = <const Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.pipe(v.unknown(), v.check(isObject, 'an object'), v.object(entries))
+  v.pipe(anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(), v.check(isObject, 'an object'), v.object(entries))
+
+/** Takes anything; whoever writes a body is told the type that the rest of the pipe asks for. */
+const anyOf = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unknown>
 
 /** An object whose known members are checked while all of it is kept. */
-export const openObject = (known: v.ObjectEntries) => {
+export const openObject = <const Entries extends v.ObjectEntries>(known: Entries) => {
   const schema = v.object(known)
   return v.pipe(
-    freeObject,
+    freeObject as unknown as v.GenericSchema<JsonObject & v.InferInput<v.ObjectSchema<Entries, undefined>>, JsonObject>,
     v.rawCheck(({ dataset, addIssue }) => {
       if (!dataset.typed) return
       for (const issue of v.safeParse(schema, dataset.value).issues ?? []) {

@@ -4,6 +4,7 @@ import { conversationRecord } from './conversation-record.ts'
 import { feedbackRecord } from './feedback-record.ts'
 import { purgeRequest } from './purge-request.ts'
 import type { QueueName } from './queues.ts'
+import { traceparent } from './traceparent.ts'
 
 /** Version of every job's payload. */
 export const JOB_VERSION = 1
@@ -14,6 +15,8 @@ const admitted = {
   submissionId: v.pipe(v.string(), v.uuid()),
   /** Acceptance number: microseconds since 1970 on Redis's clock, strictly increasing in the workspace. */
   number: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  /** Of the request, when it was traced. */
+  traceparent: v.exactOptional(traceparent),
 }
 
 export const submissionJob = v.variant('operation', [
@@ -51,6 +54,8 @@ export const taggingJob = v.object({
   workspaceId: v.pipe(v.string(), v.uuid()),
   feedbackIds: v.array(v.pipe(v.string(), v.uuid())),
   conversationIds: v.array(v.pipe(v.string(), v.uuid())),
+  /** Of the submissions that the texts came with, as far as they were traced. */
+  traceparents: v.exactOptional(v.array(traceparent)),
 })
 export type TaggingJob = v.InferOutput<typeof taggingJob>
 

@@ -95,6 +95,10 @@ export const SETTINGS = {
     v.optional(wholeNumber(1, 1_000_000)),
     'a whole number from 1 to 1000000, for each of the other operations',
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    v.optional(serverUrl('http:', 'https:')),
+    'the URL of an OpenTelemetry collector such as http://collector:4318, without /v1/traces',
+  ),
 } as const
 
 export type SettingName = keyof typeof SETTINGS

@@ -111,4 +111,10 @@ fail() {
   exit 1
 }
 
-main
+case "${1-}" in
+  --help | -h)
+    echo 'usage: npm run setup'
+    echo 'Brings node_modules to what package-lock.json says. npm start and npm test do it by themselves.'
+    ;;
+  *) main ;;
+esac

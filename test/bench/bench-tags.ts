@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { printHelp } from '../../db/print-help.ts'
 import { generateTags } from '../../worker/tags/generate-tags.ts'
 import { ENGLISH } from '../../worker/tags/lexicon.ts'
 import { newMemory } from '../../worker/tags/memory.ts'
@@ -28,6 +29,8 @@ type Row = {
   'texts a second': string
 }
 
+printHelp(`usage: npm run bench:tags
+Compares the tagger with four other extractors on two sets of texts: quality and speed.`)
 const pieces = readHuLiu()
 const questions = readBanking()
 

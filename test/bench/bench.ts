@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { startPostgres } from '../../db/embedded/postgres-server.ts'
 import { startRedis } from '../../db/embedded/redis-server.ts'
+import { printHelp } from '../../db/print-help.ts'
 import { readBenchConfig } from './bench-config.ts'
 import { judgeLines } from './lines.ts'
 import { describeLines, describeProcessorTime } from './report.ts'
@@ -12,6 +13,9 @@ import { runBench, SECTIONS, type SectionName, type Servers } from './run-bench.
 /** A backlog of a million submissions fits; the service refuses new ones from 80 % on. */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
 
+printHelp(`usage: npm run bench -- [SECTION]…
+Compares this service with plain variants of itself, with servers of its own. Sections: ${Object.keys(SECTIONS).join(', ')}.
+Its environment is in part 6 of the README.`)
 const say = (line: string): void => console.error(line)
 const startedAt = new Date()
 const running = new AsyncDisposableStack()

@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { format, resolveConfig } from 'prettier'
+import { printHelp } from '../../db/print-help.ts'
 import { generateTags } from '../../worker/tags/generate-tags.ts'
 import { readBanking, readHuLiu } from './tag-cases.ts'
 import { foldOf, readLabelled } from './tag-data.ts'
@@ -24,6 +26,8 @@ const NAMES: Readonly<Record<string, string>> = {
   ar: 'Arabic',
 }
 
+printHelp(`usage: npm run tags:examples
+Writes docs/tags-examples.md: texts with the tags that they get, for a person to judge.`)
 const written = readLabelled(fileURLToPath(new URL('tags-data/languages.jsonl', import.meta.url)))
 const sections = [
   toSection('English: reviews (Hu and Liu, CC BY 4.0)', sample(readHuLiu())),
@@ -32,15 +36,13 @@ const sections = [
     toSection(`${NAMES[language] ?? language} (written for this project)`, texts),
   ),
 ]
-writeFileSync(
-  TARGET,
-  `# Texts and their tags
+const text = `# Texts and their tags
 
 Written by \`npm run tags:examples\`. No text has a history here: what a workspace's texts and tags add is missing. The
 English texts are drawn by lot.
 
-${sections.join('\n')}`,
-)
+${sections.join('\n')}`
+writeFileSync(TARGET, await format(text, { ...(await resolveConfig(TARGET)), filepath: TARGET }))
 
 /** The same few of a set on every run, without looking at them. */
 function sample(texts: readonly Labelled[]): Labelled[] {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { printHelp } from '../../db/print-help.ts'
 import { readAudit } from './dependency-audit.ts'
 import { findEnvironmentAccess } from './environment-access.ts'
 import { readSourceFiles, SOURCES } from './source-files.ts'
@@ -28,6 +29,8 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   'known faults of dependencies': auditDependencies,
 }
 
+printHelp(`usage: npm run check
+Format, lint, types, and the rules of this repository. It changes nothing; npm run fix mends what can be mended.`)
 main()
 
 // Each check runs whatever the others found, so that one run shows everything there is to mend.

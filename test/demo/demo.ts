@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { demoReport, storedSoFar } from '../../db/demo-report.ts'
 import { describeFault } from '../../db/fault.ts'
 import { startProgressBar } from '../../db/import/progress-bar.ts'
+import { printHelp } from '../../db/print-help.ts'
 import { connectPostgres } from '../../db/postgres.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { createDemoData, DEMO_SOURCE, readReviews } from './demo-data.ts'
@@ -19,6 +20,8 @@ const POLL_MS = 250
 const MAX_STANDSTILL_MS = 60_000
 const STATEMENT_TIMEOUT_MS = 30_000
 
+printHelp(`usage: npm run demo
+Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and shows what was stored.`)
 process.exitCode = await runDemo().catch(explain)
 
 /** Fills a running service with feedback and shows what it made of it; the exit code. */

@@ -97,7 +97,18 @@ describe('the README', () => {
     })
   }
 
-  for (const script of readmeScripts(readme)) {
+  for (const script of readmeScripts(readme, 'ts')) {
+    it('has a script whose types are right, and that works', async () => {
+      writeFileSync(join(clone, 'test', 'script.ts'), script.replaceAll("'./", "'../"))
+      await terminal.run('node_modules/.bin/bun node_modules/typescript/bin/tsc --noEmit')
+      const output = await terminal.run(
+        `FEEDBACK_URL="$FEEDBACK_URL" ACCESS_TOKEN="$ACCESS_TOKEN" ${runtime} test/script.ts`,
+      )
+      assert.match(output, /feedback: \{\s+id: /)
+    })
+  }
+
+  for (const script of readmeScripts(readme, 'js')) {
     it('has a script that works, and sends again when it has to', async () => {
       const path = join(clone, 'submit.mjs')
       writeFileSync(path, script)
@@ -122,7 +133,7 @@ describe('the README', () => {
         !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
     )
     for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=)/)
-    const known = ['sh', 'http', 'console', 'js']
+    const known = ['sh', 'http', 'console', 'js', 'ts']
     assert.deepEqual(
       blockLanguages(readme).filter((language) => !known.includes(language)),
       [],

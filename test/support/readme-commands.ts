@@ -34,9 +34,9 @@ export const readmeCommands = (markdown: string): ReadmeCommand[] => {
   })
 }
 
-/** Every script in JavaScript. */
-export const readmeScripts = (markdown: string): string[] =>
-  fencedBlocks(markdown).flatMap(({ language, text }) => (language === 'js' ? [text] : []))
+/** Every script in a language. */
+export const readmeScripts = (markdown: string, wanted: 'js' | 'ts'): string[] =>
+  fencedBlocks(markdown).flatMap(({ language, text }) => (language === wanted ? [text] : []))
 
 const fencedBlocks = (markdown: string): { language: string; text: string }[] =>
   [...markdown.matchAll(FENCED)].map(([, language = '', text = '']) => ({ language, text }))

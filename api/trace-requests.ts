@@ -1,0 +1,36 @@
+import * as v from 'valibot'
+import { traceparent } from '../db/contract/traceparent.ts'
+import { describeFault } from '../db/fault.ts'
+import type { Span, Tracing } from '../db/tracing.ts'
+import type { Handler } from './serve.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
+
+const spans = new WeakMap<Request, Span>()
+
+/** The span of a request that is traced. */
+export const spanOf = (request: Request): Span | undefined => spans.get(request)
+
+/** A span for each request below the base path, in the trace that its `traceparent` names, else in one of its own. */
+export const traceRequests =
+  (tracing: Tracing, basePath: string, handle: Handler): Handler =>
+  async (request) => {
+    if (!new URL(request.url).pathname.startsWith(`${basePath}/`)) return handle(request)
+    const given = v.safeParse(traceparent, request.headers.get('traceparent'))
+    // Whatever else somebody calls a method is not for others to read.
+    const method = METHODS.includes(request.method) ? request.method : '_OTHER'
+    const parent = given.success ? given.output : undefined
+    const span = tracing.begin({ kind: 'server', name: method, parent, attributes: { 'http.request.method': method } })
+    spans.set(request, span)
+    try {
+      const response = await handle(request)
+      span.set({ 'http.response.status_code': response.status })
+      if (response.status >= 500) span.fail(String(response.status))
+      return response
+    } catch (error) {
+      span.fail(describeFault(error))
+      throw error
+    } finally {
+      span.end()
+    }
+  }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import process from 'node:process'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+
+/** As npm runs a script: in a shell, with the programs of the packages on the PATH, and further words at the end. */
+const help = async (script: string): Promise<{ code: number | null; stdout: string; stderr: string }> => {
+  const path = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter)
+  const environment = { HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], PATH: path }
+  const child = spawn('sh', ['-c', `${script} --help`], {
+    cwd: root,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  await once(child, 'close')
+  return { code: child.exitCode, stdout, stderr }
+}
+
+/** What npm runs under a name of its own, and what another name runs as well. */
+const SAID: Readonly<Record<string, string>> = { start: 'npm start', test: 'npm test', 'test:long': 'npm test' }
+
+describe('--help', () => {
+  for (const [name, script] of Object.entries(scripts)) {
+    it(`of npm run ${name} says how it is used, and does nothing else`, async () => {
+      const { code, stdout, stderr } = await help(script)
+      assert.deepEqual([code, stderr], [0, ''])
+      const [usage = '', ...rest] = stdout.trimEnd().split('\n')
+      const said = SAID[name] ?? `npm run ${name}`
+      assert.ok(usage.replace(' --silent', '').startsWith(`usage: ${said}`), usage)
+      assert.ok(rest.length > 0, 'it says what the command does')
+    })
+  }
+})

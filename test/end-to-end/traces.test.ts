@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
+import { RawConnection } from '../support/raw-connection.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const SERVER = 2
+const CONSUMER = 5
+const SUBMISSION = 'feedback_insights.submission.id'
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
+const PARENT_ID = 'b7ad6b7169203331'
+
+const idIn = (answer: Answer): string => answer.headers.get('Submission-Id') ?? ''
+
+describe('traces', () => {
+  let collector: Collector
+  let service: Service
+  let queues: JobQueues
+  before(async () => {
+    collector = await startCollector()
+    service = await startService({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+  })
+  after(async () => {
+    await closeQueues(queues)
+    await service?.stop()
+    collector?.close()
+  })
+
+  const spanOf = (submission: string, kind: number): Promise<CollectedSpan> =>
+    collector.span(`kind ${kind} of ${submission}`, (span) => {
+      return span.kind === kind && span.attributes[SUBMISSION] === submission
+    })
+  const taggingIn = (traceId: string): Promise<CollectedSpan> =>
+    collector.span(`the tagging in ${traceId}`, (span) => span.traceId === traceId && span.name === 'process tagging')
+
+  it('lead from a request to what was stored and to its tags', async () => {
+    const id = idIn(await service.submit('/feedbacks', { description: 'Printing invoices takes ages' }))
+    const request = await spanOf(id, SERVER)
+    const stored = await spanOf(id, CONSUMER)
+    const tagged = await taggingIn(request.traceId)
+    assert.deepEqual(
+      [request.parentSpanId, stored.traceId, stored.parentSpanId, tagged.parentSpanId],
+      [undefined, request.traceId, request.spanId, stored.spanId],
+    )
+    assert.deepEqual([request.service, stored.service], ['feedback-insights-api', 'feedback-insights-worker'])
+    assert.deepEqual(request.attributes, {
+      'http.request.method': 'POST',
+      'http.route': '/api/v1/feedbacks',
+      'http.response.status_code': 201,
+      'feedback_insights.operation': 'create_feedback',
+      'feedback_insights.workspace.id': service.workspaceId,
+      [SUBMISSION]: id,
+    })
+    assert.deepEqual(stored.attributes, {
+      'messaging.system': 'bullmq',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': 'feedback',
+      'messaging.batch.message_count': 1,
+      'feedback_insights.operation': 'create_feedback',
+      'feedback_insights.workspace.id': service.workspaceId,
+      'feedback_insights.attempts': 1,
+      'feedback_insights.state': 'applied',
+      [SUBMISSION]: id,
+    })
+    assert.deepEqual(tagged.attributes, {
+      'messaging.system': 'bullmq',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': 'tagging',
+      'messaging.batch.message_count': 1,
+      'feedback_insights.workspace.id': service.workspaceId,
+      'feedback_insights.attempts': 1,
+    })
+  })
+
+  it('go on where the caller has begun', async () => {
+    const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
+    const id = idIn(await service.submit('/feedbacks', { description: 'The map does not load' }, { headers }))
+    const request = await spanOf(id, SERVER)
+    assert.deepEqual([request.traceId, request.parentSpanId], [TRACE_ID, PARENT_ID])
+    assert.equal((await spanOf(id, CONSUMER)).traceId, TRACE_ID)
+    await taggingIn(TRACE_ID)
+  })
+
+  it('begin anew where the caller sends no proper traceparent', async () => {
+    const improper = [`00-${'0'.repeat(32)}-${PARENT_ID}-01`, `00-${TRACE_ID}-${PARENT_ID}`, 'ff', '', '00-x']
+    const begun = improper.map(async (traceparent) => {
+      const id = idIn(await service.submit('/feedbacks', { description: 'x', tags: [] }, { headers: { traceparent } }))
+      return spanOf(id, SERVER)
+    })
+    for (const { traceId, parentSpanId } of await Promise.all(begun)) {
+      assert.notEqual(traceId, TRACE_ID)
+      assert.equal(parentSpanId, undefined)
+    }
+  })
+
+  it('are not sent where the caller does not record its own', async () => {
+    const traceId = TRACE_ID.replace('0af', 'bad')
+    const headers = { traceparent: `00-${traceId}-${PARENT_ID}-00` }
+    const silent = idIn(await service.submit('/feedbacks', { description: 'The list is slow' }, { headers }))
+    const id = idIn(await service.submit('/feedbacks', { description: 'The list is quick' }))
+    const { traceId: other } = await spanOf(id, SERVER)
+    await taggingIn(other)
+    assert.deepEqual(
+      collector.spans().filter((span) => span.traceId === traceId || span.attributes[SUBMISSION] === silent),
+      [],
+    )
+  })
+
+  it('tell of every operation, and of purges until their end', async () => {
+    const contact = { id: 'traced', source: 'crm', properties: { $name: 'T', $email: 'traced@example.com' } }
+    const createdAt = '2026-01-31T09:30:00Z'
+    const messages = [{ id: 'm', incoming: true, content: 'Hi', createdAt }]
+    const conversation = { id: 'c', source: 'chat', createdAt, contacts: [{ id: 'traced' }], messages }
+    const submissions: [path: string, body: object, queue: string][] = [
+      ['/contacts/identify', contact, 'contacts'],
+      ['/accounts/identify', { id: 'a' }, 'accounts'],
+      ['/conversations', conversation, 'conversations'],
+      ['/contacts/purge', { id: 'traced' }, 'purges'],
+    ]
+    const ids: string[] = []
+    for (const [path, body] of submissions) {
+      ids.push(idIn(await service.submit(path, body, { token: service.adminToken })))
+    }
+    for (const [index, [path, , queue]] of submissions.entries()) {
+      const id = ids[index]!
+      const request = await spanOf(id, SERVER)
+      const stored = await spanOf(id, CONSUMER)
+      assert.deepEqual(
+        [request.attributes['http.route'], stored.name, stored.traceId, stored.attributes['feedback_insights.state']],
+        [`/api/v1${path}`, `process ${queue}`, request.traceId, 'applied'],
+      )
+    }
+  })
+
+  it('say how many submissions were stored together', async () => {
+    await queues.feedback.pause()
+    const bodies = Array.from({ length: 20 }, (_, index) => ({ description: `Together ${index}` }))
+    const ids = await Promise.all(bodies.map(async (body) => idIn(await service.post('/feedbacks', body))))
+    await queues.feedback.resume()
+    const stored = await Promise.all(ids.map((id) => spanOf(id, CONSUMER)))
+    assert.ok(stored.some(({ attributes }) => Number(attributes['messaging.batch.message_count']) > 1))
+    assert.equal(new Set(stored.map(({ traceId }) => traceId)).size, ids.length)
+    for (const { traceId } of stored) await taggingIn(traceId)
+  })
+
+  it('say why a request was turned away, and nothing of paths and methods that are none', async () => {
+    await service.post('/feedbacks', { rating: 'good' })
+    await service.post('/feedbacks', {}, { token: null })
+    await service.post('/contacts/purge', {})
+    await service.request('/api/v1/submissions/00000000-0000-7000-8000-000000000000', undefined, { method: 'GET' })
+    for (const reason of ['invalid', 'unauthenticated', 'forbidden', 'no-such-submission']) {
+      await collector.span(reason, ({ attributes }) => attributes['feedback_insights.refused'] === reason)
+    }
+    const connection = new RawConnection(service.urls[0]!)
+    const head = 'QX7 /api/v1/Qx7-path?Qx7-query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
+    // Bun takes no other methods; on Deno it gets as far as any.
+    await connection.send(Buffer.from(head), { hasBody: true, timeoutMs: 5_000 }).catch(() => {})
+    connection.close()
+    await service.post('/Qx7-path?Qx7-query', {})
+    await collector.span('no path', (span) => span.name === 'POST' && span.attributes['http.route'] === undefined)
+    assert.doesNotMatch(collector.received(), /qx7/i)
+  })
+
+  it('have nothing of what was submitted, whatever becomes of it', async () => {
+    const canary = 'canary9417'
+    const traceId = TRACE_ID.replace('0af', 'cab')
+    const headers = { 'Idempotency-Key': canary, 'X-Request-Id': canary, traceparent: `00-${traceId}-${PARENT_ID}-01` }
+    const contact = { id: canary, name: canary, email: `${canary}@example.com`, sourceData: { [canary]: canary } }
+    const body = {
+      description: canary,
+      title: canary,
+      source: canary,
+      sourceId: canary,
+      project: { name: canary },
+      contact,
+      account: { name: canary, domain: `${canary}.example` },
+      sourceData: { [canary]: canary },
+    }
+    const id = idIn(await service.submit('/feedbacks', body, { headers }))
+    await taggingIn((await spanOf(id, CONSUMER)).traceId)
+    await service.post('/feedbacks', { ...body, rating: canary })
+    await service.post('/feedbacks', { description: `other ${canary}` }, { headers })
+    await service.submit('/contacts/purge', { email: `${canary}@example.com` }, { token: service.adminToken })
+    // Only below the ingress can a text be queued that Postgres refuses.
+    const { submissionId } = await inject(service, queues, { body: feedbackBody(`${canary} \u0000`) })
+    const dead = await spanOf(submissionId, CONSUMER)
+    assert.deepEqual([dead.attributes['feedback_insights.state'], dead.fault], ['dead', 'PostgresError 22P05'])
+    const last = idIn(await service.submit('/feedbacks', { description: 'The end' }))
+    await taggingIn((await spanOf(last, SERVER)).traceId)
+    assert.ok(collector.spans().every(({ events }) => events === 0))
+    const { customerId } = (await service.post('/feedbacks', body)).body.feedback
+    for (const held of [canary, customerId, service.accessToken]) assert.ok(!collector.received().includes(held))
+  })
+})
+
+describe('a process that traces', () => {
+  it('sends what is left when it is stopped', async () => {
+    const collector = await startCollector()
+    try {
+      const service = await startService({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` } })
+      const answer = await service.submit('/feedbacks', { description: 'The last one', tags: [] })
+      await service.stop()
+      const kinds = collector.spans().flatMap(({ attributes, kind }) => {
+        return attributes[SUBMISSION] === idIn(answer) ? [kind] : []
+      })
+      assert.deepEqual(
+        kinds.toSorted((one, other) => one - other),
+        [SERVER, CONSUMER],
+      )
+    } finally {
+      collector.close()
+    }
+  })
+
+  it('works as ever while its collector is away, says so once, and says when it is back', async () => {
+    const first = await startCollector()
+    first.close()
+    const service = await startService({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: first.url } })
+    const says = (event: string): number => service.output().split(`"event":"${event}"`).length - 1
+    try {
+      await accepts(service)
+      await until('both processes say it', async () => says('collector_unreachable') === 2)
+      await accepts(service)
+      const second = await startCollector(Number(new URL(first.url).port))
+      try {
+        await until('both processes say that it is back', async () => {
+          await accepts(service)
+          return says('collector_reachable') === 2
+        })
+      } finally {
+        second.close()
+      }
+      assert.equal(says('collector_unreachable'), 2)
+    } finally {
+      await service.stop()
+    }
+  })
+
+  it('works as ever while its collector hangs, and stops in time', async () => {
+    const hung = createServer(() => {})
+    await once(hung.listen(0, '127.0.0.1'), 'listening')
+    const { port } = hung.address() as AddressInfo
+    const endpoint = `http://127.0.0.1:${port}`
+    const service = await startService({
+      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, SHUTDOWN_SECONDS: '5' },
+    })
+    try {
+      await accepts(service)
+    } finally {
+      // Fails when a process does not come to a clean end within SHUTDOWN_SECONDS.
+      await service.stop()
+      hung.close()
+    }
+  })
+
+  const accepts = async (service: Service): Promise<void> => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => service.submit('/feedbacks', { description: 'Still here', tags: [] })),
+    )
+    assert.ok(answers.every(({ status }) => status === 201))
+  }
+})
+
+describe('a process that does not trace', () => {
+  it('leaves jobs as they are, whatever the caller sends', async () => {
+    const service = await startService({ workers: 0 })
+    const queues = openQueues(service.redis, service.redisPrefix, () => {})
+    try {
+      const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
+      const id = idIn(await service.post('/feedbacks', { description: 'Untraced' }, { headers }))
+      const job = await queues.feedback.getJob(id)
+      assert.deepEqual(
+        Object.keys(job?.data ?? {}).toSorted(),
+        'body number operation submissionId version workspaceId'.split(' '),
+      )
+    } finally {
+      await closeQueues(queues)
+      await service.stop()
+    }
+  })
+})

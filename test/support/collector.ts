@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { until } from './until.ts'
+
+/** A span as a collector receives it. */
+export type CollectedSpan = {
+  service: string
+  traceId: string
+  spanId: string
+  parentSpanId: string | undefined
+  name: string
+  /** 2 is a server, 5 a consumer. */
+  kind: number
+  attributes: Readonly<Record<string, string | number>>
+  /** With which it failed. */
+  fault: string | undefined
+  events: number
+}
+
+export type Collector = {
+  readonly url: string
+  /** The spans that came until now. */
+  readonly spans: () => readonly CollectedSpan[]
+  /** Waits until one came that fits. */
+  readonly span: (what: string, fits: (span: CollectedSpan) => boolean) => Promise<CollectedSpan>
+  /** Everything that was sent, headers included. */
+  readonly received: () => string
+  readonly close: () => void
+}
+
+/** A collector of OpenTelemetry (OTLP over HTTP, JSON), on a port of its own or on this one. */
+export const startCollector = async (port = 0): Promise<Collector> => {
+  const spans: CollectedSpan[] = []
+  let received = ''
+  const server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (text: string) => (body += text))
+    request.on('end', () => {
+      received += `${request.method} ${request.url}\n${JSON.stringify(request.headers)}\n${body}\n`
+      if (request.method === 'POST' && request.url === '/v1/traces') spans.push(...spansIn(JSON.parse(body)))
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+    })
+  })
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans: () => spans,
+    span: (what, fits) => until(`the span of ${what}`, async () => spans.find(fits)),
+    received: () => received,
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+type Attributes = { key: string; value: { stringValue?: string; intValue?: number | string } }[]
+type Sent = {
+  resourceSpans: {
+    resource: { attributes: Attributes }
+    scopeSpans: {
+      spans: (Omit<CollectedSpan, 'attributes' | 'service' | 'fault' | 'events'> & {
+        attributes: Attributes
+        status?: { message?: string }
+        events?: unknown[]
+      })[]
+    }[]
+  }[]
+}
+
+const spansIn = ({ resourceSpans }: Sent): CollectedSpan[] =>
+  resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap((scope) =>
+      scope.spans.map(({ traceId, spanId, parentSpanId, name, kind, attributes, status, events }) => ({
+        service: String(valuesOf(resource.attributes)['service.name']),
+        traceId,
+        spanId,
+        parentSpanId,
+        name,
+        kind,
+        attributes: valuesOf(attributes),
+        fault: status?.message,
+        events: events?.length ?? 0,
+      })),
+    ),
+  )
+
+const valuesOf = (attributes: Attributes): Record<string, string | number> =>
+  Object.fromEntries(
+    attributes.map(({ key, value: { stringValue, intValue } }) => [key, stringValue ?? Number(intValue)]),
+  )

@@ -1,0 +1,67 @@
+import { QUEUE_OF, type SubmissionJob, type TaggingJob } from '../db/contract/job.ts'
+import type { PurgeRows, Rows } from '../db/store.ts'
+import type { Span, Tracing } from '../db/tracing.ts'
+import { wantsTags } from './tagging.ts'
+
+/** A submission in hand, from now until it is settled or given back, in the trace of its request. */
+export const beginSubmission = (tracing: Tracing, submission: SubmissionJob, attempts: number): Span => {
+  const { operation, workspaceId, submissionId } = submission
+  const queue = QUEUE_OF[operation]
+  return tracing.begin({
+    kind: 'consumer',
+    name: `process ${queue}`,
+    parent: submission.traceparent,
+    attributes: {
+      'messaging.system': 'bullmq',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': queue,
+      'feedback_insights.operation': operation,
+      'feedback_insights.workspace.id': workspaceId,
+      'feedback_insights.submission.id': submissionId,
+      'feedback_insights.attempts': attempts,
+    },
+  })
+}
+
+/** Ends the span with the work, whose result is the state of the submission, or the counts of a purge that was applied. */
+export const inSpan = async (span: Span | undefined, work: () => Promise<unknown>): Promise<unknown> => {
+  if (span === undefined) return work()
+  let state = 'queued'
+  try {
+    const result = await work()
+    state = typeof result === 'string' ? result : 'applied'
+    return result
+  } finally {
+    span.set({ 'feedback_insights.state': state })
+    span.end()
+  }
+}
+
+type Stored = { workspaceId: string; rows: Rows | PurgeRows; span?: Span | undefined }
+
+/** Tagging that knows by which submissions it was left to be done. */
+export const tracedTagging = (jobs: readonly TaggingJob[], stored: readonly Stored[]): TaggingJob[] =>
+  jobs.map((job) => ({
+    ...job,
+    traceparents: stored.flatMap(({ workspaceId, rows, span }) =>
+      span && workspaceId === job.workspaceId && 'submission' in rows && wantsTags(rows) ? [span.traceparent] : [],
+    ),
+  }))
+
+/** Texts are tagged together, and the tagging is part of the trace of each submission. */
+export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number): Span[] =>
+  (job.traceparents ?? [undefined]).map((parent) =>
+    tracing.begin({
+      kind: 'consumer',
+      name: 'process tagging',
+      parent,
+      attributes: {
+        'messaging.system': 'bullmq',
+        'messaging.operation.type': 'process',
+        'messaging.destination.name': 'tagging',
+        'messaging.batch.message_count': job.feedbackIds.length + job.conversationIds.length,
+        'feedback_insights.workspace.id': job.workspaceId,
+        'feedback_insights.attempts': attempts,
+      },
+    }),
+  )
