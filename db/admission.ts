@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import type { Operation } from './contract/job.ts'
 import type { Pending } from './contract/pending.ts'
 import { admissionKeys } from './admission-keys.ts'
@@ -125,7 +125,7 @@ type RawAdmission =
   | ['full' | 'fresh' | 'in-flight' | 'other-body']
   | ['repeated', submissionId: string, number: string, facts: RawFacts, purges: number]
 
-type RedisWithAdmit = Redis & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
+type RedisWithAdmit = RedisClient & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
 
 const MICROSECONDS_PER_MS = 1_000
 
@@ -133,7 +133,7 @@ const MICROSECONDS_PER_MS = 1_000
  * Decides whether a submission enters, and gives it its acceptance number: strictly increasing in its workspace, whichever
  * process asks, never at or below `floor`. Rejects when Redis does not answer; then nothing may be confirmed.
  */
-export const admissionTo = (redis: Redis, prefix: string): Admit => {
+export const admissionTo = (redis: RedisClient, prefix: string): Admit => {
   redis.defineCommand('admit', { lua: ADMIT })
   const withAdmit = redis as RedisWithAdmit
   return async ({
@@ -216,7 +216,7 @@ const inMs = (microseconds: string): number => Math.ceil(Number(microseconds) / 
 
 /** The first answer was given: from now on, for a day, the same request gets it again. */
 export const rememberAnswered = async (
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   done: { workspaceId: string; operation: Operation; submissionId: string; number: number; idempotency: Idempotency },
 ): Promise<void> => {
@@ -241,7 +241,7 @@ return 0
 
 /** Frees the idempotency keys of submissions that concern these identity keys and were accepted before `number`. */
 export const freeIdempotencyKeys = async (
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   { workspaceId, keyIds, number }: { workspaceId: string; keyIds: readonly string[]; number: number },
 ): Promise<void> => {
