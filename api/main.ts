@@ -15,8 +15,8 @@ import { queuedFactsIn } from '../db/queued-facts.ts'
 import { numberFloor } from '../db/number-floor.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
-import { connectToAnswer, redisCondition } from '../db/redis.ts'
 import { openTracing } from '../db/open-tracing.ts'
+import { connectToAnswer, pingRedis, redisCondition } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
 import { withinTime } from '../db/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
@@ -75,6 +75,8 @@ const identity = {
 const admit = admissionTo(redis, config.REDIS_PREFIX)
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
+// So does a cluster say that another node may have taken a slot over.
+redis.on('refresh', floor.forget)
 const reporting = startReporting(
   processReportsIn(redis, config.REDIS_PREFIX),
   { id: randomUUID(), kind: 'api' },
@@ -112,7 +114,7 @@ const app = createApp({
   isReady: async () => {
     if (stopping.signal.aborted) return false
     try {
-      await withinTime(Promise.all([redis.ping(), sql`select 1`]), ANSWER_TIMEOUT_MS)
+      await withinTime(Promise.all([pingRedis(redis), sql`select 1`]), ANSWER_TIMEOUT_MS)
       return true
     } catch {
       return false

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import type { Operation } from './contract/job.ts'
 import type { Pending } from './contract/pending.ts'
 import { admissionKeys } from './admission-keys.ts'
@@ -129,7 +129,7 @@ type RawAdmission =
   | ['rate-limited' | 'full' | 'in-flight' | 'other-body', bucket: RawBucket]
   | ['fresh']
 
-type RedisWithAdmit = Redis & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
+type RedisWithAdmit = RedisClient & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
 
 const MICROSECONDS_PER_MS = 1_000
 
@@ -137,7 +137,7 @@ const MICROSECONDS_PER_MS = 1_000
  * Decides whether a submission enters, and gives it its acceptance number: strictly increasing in its workspace, whichever
  * process asks, never at or below `floor`. Rejects when Redis does not answer; then nothing may be confirmed.
  */
-export const admissionTo = (redis: Redis, prefix: string): Admit => {
+export const admissionTo = (redis: RedisClient, prefix: string): Admit => {
   redis.defineCommand('admit', { lua: ADMIT })
   const withAdmit = redis as RedisWithAdmit
   return async ({

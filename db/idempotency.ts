@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { admissionKeys } from './admission-keys.ts'
 import type { Operation } from './contract/job.ts'
+import type { RedisClient } from './redis.ts'
 
 /** Keyed hashes of an `Idempotency-Key` and of the body that came with it. */
 export type Idempotency = { key: string; body: string }
@@ -9,7 +9,7 @@ export const IDEMPOTENCY_SECONDS = 24 * 60 * 60
 
 /** The first answer was given: from now on, for a day, the same request gets it again. */
 export const rememberAnswered = async (
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   done: { workspaceId: string; operation: Operation; submissionId: string; number: number; idempotency: Idempotency },
 ): Promise<void> => {
@@ -34,7 +34,7 @@ return 0
 
 /** Frees the idempotency keys of submissions that concern these identity keys and were accepted before `number`. */
 export const freeIdempotencyKeys = async (
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   { workspaceId, keyIds, number }: { workspaceId: string; keyIds: readonly string[]; number: number },
 ): Promise<void> => {

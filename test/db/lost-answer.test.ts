@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { admissionKeys } from '../../db/admission-keys.ts'
 import { admissionTo, type Admit } from '../../db/admission.ts'
-import { connectToAnswer } from '../../db/redis.ts'
+import { connectToAnswer, type RedisClient } from '../../db/redis.ts'
 import { testServers } from '../support/servers.ts'
 
 const workspaceId = randomUUID()
@@ -16,7 +16,7 @@ describe('an admission whose answer is lost with the connection', () => {
   const name = admissionKeys(prefix, workspaceId)
   let redis: Redis
   let between: { server: Server; loseNextAnswer: () => void; stop: () => void }
-  let ingress: Redis
+  let ingress: RedisClient
   let admit: Admit
   before(async () => {
     redis = new Redis(testServers().redisUrl)

@@ -8,11 +8,10 @@ import { until } from './until.ts'
 export const RECOVERED_WITHIN_MS = 60_000
 /** The slowest answer of a process that itself runs: it has waited for two time-outs at most. */
 export const ANSWERED_WITHIN_MS = 3_000
-/** What of a stack is needed to ask it. */
-type Asked = Pick<FaultStack, 'url' | 'accessToken' | 'sql' | 'redis' | 'prefix' | 'queues'>
-
 const ADMISSION_GIVEN_UP_MS = 60_000
 const PROBE_TIMEOUT_MS = 15_000
+
+type Asked = Pick<FaultStack, 'url' | 'accessToken' | 'sql'>
 
 /** Milliseconds since `startedAt` until something new is accepted and applied, and everything that was accepted is settled. */
 export const recovery = async (stack: Asked, seen: Seen, startedAt = performance.now()): Promise<number> => {
@@ -51,7 +50,10 @@ const unsettled = async ({ sql }: Asked, { accepted }: Seen): Promise<number> =>
 }
 
 /** Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Nobody may be submitting. */
-export const assertNothingLost = async (stack: Asked, seen: Seen): Promise<void> => {
+export const assertNothingLost = async (
+  stack: Pick<FaultStack, 'sql' | 'redis' | 'prefix' | 'queues'>,
+  seen: Seen,
+): Promise<void> => {
   const { sql, redis, prefix, queues } = stack
   const states = await sql<{ state: string; n: number }[]>`
     select coalesce(s.state, 'lost') as state, count(*)::int as n
