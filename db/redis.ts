@@ -111,7 +111,7 @@ const steady = (cluster: Cluster): Cluster => {
     }),
   )
   const duplicate = cluster.duplicate.bind(cluster)
-  cluster.duplicate = ((...of) => steady(duplicate(...of))) as typeof duplicate
+  cluster.duplicate = (...of) => steady(duplicate(...of))
   return cluster
 }
 
