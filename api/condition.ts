@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
+import type { RedisClient } from '../db/redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
 import { type Ledger, readLedgers } from '../db/ledger.ts'
 import type { Sql } from '../db/postgres.ts'
@@ -27,7 +27,7 @@ const READ_WITHIN_MS = 5_000
 
 /** Reads it all anew each time, so what is away does not hide what is there. Never rejects. */
 export const conditionOf =
-  ({ sql, redis, prefix, queues }: { sql: Sql; redis: Redis; prefix: string; queues: readonly Queue[] }) =>
+  ({ sql, redis, prefix, queues }: { sql: Sql; redis: RedisClient; prefix: string; queues: readonly Queue[] }) =>
   async (): Promise<Condition> => {
     const at = Date.now()
     const read = async <K extends keyof Condition>(

@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { answerSeconds } from '../db/answer-time.ts'
-import { admissionTo, type RateLimit, rememberAnswered } from '../db/admission.ts'
+import { admissionTo, type RateLimit } from '../db/admission.ts'
 import { aliasesIn } from '../db/aliases.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
 import type { Operation } from '../db/contract/job.ts'
 import { describeFault } from '../db/fault.ts'
 import { purgeMatcher } from '../db/find-contacts.ts'
+import { rememberAnswered } from '../db/idempotency.ts'
 import { referenceResolver } from '../db/identity.ts'
 import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
 import { queuedFactsIn } from '../db/queued-facts.ts'
 import { numberFloor } from '../db/number-floor.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
-import { connectToAnswer, redisCondition } from '../db/redis.ts'
-import { openTracing } from '../db/tracing.ts'
+import { openTracing } from '../db/open-tracing.ts'
+import { connectToAnswer, pingRedis, redisCondition } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
 import { withinTime } from '../db/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
@@ -74,6 +75,8 @@ const identity = {
 const admit = admissionTo(redis, config.REDIS_PREFIX)
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
+// So does a cluster say that another node may have taken a slot over.
+redis.on('refresh', floor.forget)
 const reporting = startReporting(
   processReportsIn(redis, config.REDIS_PREFIX),
   { id: randomUUID(), kind: 'api' },
@@ -87,8 +90,8 @@ const app = createApp({
   ingress: {
     authenticate,
     admit: async (request) => admit({ ...request, floor: await floor.of(request.workspaceId) }),
-    enqueue: (job) => {
-      pressure.added(JSON.stringify(job.body).length)
+    enqueue: (job, bytes) => {
+      pressure.added(bytes)
       return enqueueSubmission(queues, job)
     },
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
@@ -111,7 +114,7 @@ const app = createApp({
   isReady: async () => {
     if (stopping.signal.aborted) return false
     try {
-      await withinTime(Promise.all([redis.ping(), sql`select 1`]), ANSWER_TIMEOUT_MS)
+      await withinTime(Promise.all([pingRedis(redis), sql`select 1`]), ANSWER_TIMEOUT_MS)
       return true
     } catch {
       return false

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Idempotency } from '../db/admission.ts'
+import type { Idempotency } from '../db/idempotency.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
 import type { Refusal } from './refusal.ts'
 

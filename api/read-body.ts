@@ -22,7 +22,8 @@ export type RefusedBody =
       readonly path: string
     }
 
-export type ReadBody = { readonly ok: true; readonly value: JsonValue } | RefusedBody
+/** `bytes`: how many there were, after decompression. */
+export type ReadBody = { readonly ok: true; readonly value: JsonValue; readonly bytes: number } | RefusedBody
 
 type Received = { readonly ok: true; readonly bytes: Uint8Array } | RefusedBody
 
@@ -48,7 +49,8 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Re
   const text = decode(received.bytes)
   if (text === undefined) return malformed('The body must be encoded in UTF-8')
   const parsed = parseJsonText(text, limits.maxDepth)
-  return parsed.ok ? parsed : { ...parsed, reason: 'malformed' }
+  if (!parsed.ok) return { ...parsed, reason: 'malformed' }
+  return { ...parsed, bytes: received.bytes.byteLength }
 }
 
 const NOT_JSON_TYPE: RefusedBody = { ok: false, reason: 'not-json-type' }

@@ -1,27 +1,27 @@
 import { v7 as submissionIdNow } from 'uuid'
 import type { GenericSchema } from 'valibot'
-import type { Admission, AdmissionRequest, Admit, Idempotency, RateLimit } from '../db/admission.ts'
+import type { Admission, AdmissionRequest, Admit, Bucket, RateLimit } from '../db/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
-import { MAX_DEPTH_LEVELS } from '../db/contract/limits.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
 import { concernedKeys, pendingOf } from '../db/contract/pending.ts'
-import { storable } from '../db/contract/storable.ts'
 import type { MatchesPurge } from '../db/find-contacts.ts'
+import type { Idempotency } from '../db/idempotency.ts'
 import type { ResolveReferences } from '../db/meaning.ts'
 import type { Span } from '../db/tracing.ts'
-import { type Authenticate, permitted } from './authenticate.ts'
+import { type Authenticate, type Caller, permitted } from './authenticate.ts'
 import type { AwaitSettled } from './await-settled.ts'
 import { faultIds, type OnFault } from './fault-ids.ts'
-import { idempotencyOf, waitSeconds } from './preferences.ts'
-import { readBody } from './read-body.ts'
+import { describeLimit, wholeSeconds } from './limit-headers.ts'
+import { waitSeconds } from './preferences.ts'
+import { readSubmission, type ReadSubmission } from './read-submission.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
-import { validate } from './validate.ts'
 
 /** What the ingress needs to take submissions in. Everything that has a clock, a store or randomness is handed in. */
 export type Ingress = {
   authenticate: Authenticate
   admit: Admit
-  enqueue: (job: SubmissionJob) => Promise<void>
+  /** `bytes`: about how many its body has. */
+  enqueue: (job: SubmissionJob, bytes: number) => Promise<void>
   resolveReferences: ResolveReferences
   matchesPurge: MatchesPurge
   awaitSettled: AwaitSettled
@@ -52,93 +52,182 @@ export type SubmissionKind<O extends Operation, S extends GenericSchema> = {
 
 export type Incoming = { request: Request; token: string | undefined; span: Span | undefined }
 
-const BODY_TIMEOUT_MS = 30_000
-
 /** Token → permission → size and content type → validation → idempotency key → rate limit → backlog → queue → answer. */
 export const submit = async <O extends Operation, S extends GenericSchema>(
   ingress: Ingress,
   kind: SubmissionKind<O, S>,
   incoming: Incoming,
 ): Promise<Response> => {
-  const outcome = await takeIn(ingress, kind, incoming)
-  incoming.span?.set({ 'feedback_insights.operation': kind.operation })
-  if (!isRefusal(outcome)) {
-    ingress.count({ operation: kind.operation, result: 'accepted' })
-    return outcome
-  }
-  ingress.count({ operation: kind.operation, result: outcome.refused })
-  incoming.span?.set({
-    'feedback_insights.refused': 'why' in outcome ? `${outcome.refused} ${outcome.why}` : outcome.refused,
-  })
-  const response = refusalResponse(outcome)
-  const limit = ingress.limitOf(kind.operation)
-  if (outcome.refused === 'rate-limited' && limit) {
-    const { operation } = kind
-    describeLimit(response.headers, limit, { operation, remaining: 0, seconds: outcome.retryAfterSeconds })
-  }
+  const { operation } = kind
+  const caller = await callerOf(ingress, kind, incoming)
+  const taken: Taken = isRefusal(caller) ? { outcome: caller } : await takeIn({ ingress, kind, incoming }, caller)
+  const { outcome, bucket } = taken
+  ingress.count({ operation, result: isRefusal(outcome) ? outcome.refused : 'accepted' })
+  incoming.span?.set(described(operation, outcome))
+  const response = isRefusal(outcome) ? refusalResponse(outcome) : outcome
+  const limit = ingress.limitOf(operation)
+  // Limits are nobody's business but a caller's.
+  if (limit && !isRefusal(caller)) describeLimit(response.headers, limit, { operation, bucket })
   return response
 }
 
-const takeIn = async <O extends Operation, S extends GenericSchema>(
+const described = (operation: Operation, outcome: Response | Refusal): Record<string, string> => ({
+  'feedback_insights.operation': operation,
+  ...(isRefusal(outcome) && {
+    'feedback_insights.refused': 'why' in outcome ? `${outcome.refused} ${outcome.why}` : outcome.refused,
+  }),
+})
+
+const callerOf = async (
   ingress: Ingress,
-  kind: SubmissionKind<O, S>,
-  incoming: Incoming,
-): Promise<Response | Refusal> => {
-  const { request, token, span } = incoming
+  { needs }: Pick<SubmissionKind<Operation, GenericSchema>, 'needs'>,
+  { token, span }: Incoming,
+): Promise<Caller | Refusal> => {
   const holder = await ingress.authenticate(token)
-  if (isRefusal(holder)) return holder
-  const caller = permitted(holder, kind.needs)
-  if (isRefusal(caller)) return caller
-  span?.set({ 'feedback_insights.workspace.id': caller.workspaceId })
+  const caller = isRefusal(holder) ? holder : permitted(holder, needs)
+  if (!isRefusal(caller)) span?.set({ 'feedback_insights.workspace.id': caller.workspaceId })
+  return caller
+}
 
+type Taking<O extends Operation, S extends GenericSchema> = {
+  ingress: Ingress
+  kind: SubmissionKind<O, S>
+  incoming: Incoming
+}
+/** `bucket`: what is left of the limit, where it was looked at. */
+type Taken = { outcome: Response | Refusal; bucket?: Bucket | undefined }
+
+const takeIn = async <O extends Operation, S extends GenericSchema>(
+  taking: Taking<O, S>,
+  caller: Caller,
+): Promise<Taken> => {
+  const { ingress, kind } = taking
+  const { request, span } = taking.incoming
   const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
-  const read = await readBody(request, { maxBytes, maxDepth: MAX_DEPTH_LEVELS, timeoutMs: BODY_TIMEOUT_MS })
-  if (!read.ok) return unreadable(read, maxBytes)
-  const validated = validate(kind.schema, storable(read.value))
-  if (isRefusal(validated)) return validated
-  const idempotency = idempotencyOf(request.headers, read.value, ingress.hashKey)
-  if (idempotency && isRefusal(idempotency)) return idempotency
-
+  const read = await readSubmission(request, { schema: kind.schema, maxBytes, hashKey: ingress.hashKey })
+  if (isRefusal(read)) return { outcome: read }
+  const { body, bytes, idempotency } = read
   const draft = {
     version: JOB_VERSION,
     operation: kind.operation,
     workspaceId: caller.workspaceId,
     submissionId: submissionIdNow(),
     number: 0,
-    body: validated.valid,
+    body,
     ...(span && { traceparent: span.traceparent }),
   } as JobOf<O>
-  const entering: Entering = { request, draft, lookUp: kind.lookUp?.(ingress, draft) ?? [], idempotency }
-  const former = idempotency && (await admit(ingress, { ...entering, peek: true }))
-  if (former && isRefusal(former)) return former
-  if (former?.outcome === 'repeated') return respond({ ingress, kind, incoming }, draft, former)
+  const lookUp = kind.lookUp?.(ingress, draft) ?? []
+  const entering: Entering = { request, draft, lookUp, idempotency, pressure: ingress.pressure() }
+  if (idempotency) {
+    const former = await admit(ingress, { ...entering, peek: true })
+    if (isRefusal(former)) return { outcome: former }
+    if (former.outcome !== 'fresh') return answered(taking, entering, former)
+  }
   const refusal = await kind.check?.(ingress, draft, request)
-  if (refusal) return refusal
+  if (refusal) return { outcome: refusal }
 
   const admission = await admit(ingress, entering)
-  if (isRefusal(admission)) return admission
-  if (admission.outcome === 'fresh') throw new Error('Only a peek is answered so.')
+  if (isRefusal(admission)) return { outcome: admission }
   if (admission.outcome === 'admitted') {
-    const job: JobOf<O> = { ...draft, number: admission.number }
-    try {
-      await ingress.enqueue(job)
-    } catch (error) {
-      ingress.onFault('enqueue_failed', error, faultIds(request, job))
-      return { refused: 'unavailable', why: 'redis' }
-    }
-    if (idempotency) {
-      // It is queued: a key that cannot be kept now is no reason to confirm nothing.
-      await ingress
-        .rememberAnswered(job, idempotency)
-        .catch((error: unknown) => ingress.onFault('remember_failed', error, faultIds(request, job)))
-    }
+    const unqueued = await enqueue(ingress, { ...draft, number: admission.number }, { request, bytes, idempotency })
+    if (unqueued) return { outcome: unqueued, bucket: admission.bucket }
   }
-  return respond({ ingress, kind, incoming }, draft, admission)
+  return answered(taking, entering, admission)
+}
+
+type Entering = {
+  request: Request
+  draft: SubmissionJob
+  lookUp: readonly string[]
+  idempotency: Idempotency | undefined
+  pressure: ReturnType<Ingress['pressure']>
+  peek?: boolean
+}
+
+const admit = async (
+  ingress: Ingress,
+  { request, draft, lookUp, idempotency, pressure, peek = false }: Entering,
+): Promise<Admission | Refusal> => {
+  const { workspaceId, operation, submissionId } = draft
+  const realm = { hashKey: ingress.hashKey, workspaceId }
+  const asked: AdmissionRequest = {
+    workspaceId,
+    operation,
+    submissionId,
+    limit: ingress.limitOf(operation),
+    idempotency,
+    ...(idempotency && { concerns: concernedKeys(realm, draft) }),
+    full: pressure !== undefined,
+    peek,
+    pending: pendingOf(realm, draft),
+    lookUp,
+  }
+  try {
+    return await ingress.admit(asked)
+  } catch (error) {
+    ingress.onFault('admission_failed', error, faultIds(request, draft))
+    return { refused: 'unavailable', why: 'redis' }
+  }
+}
+
+const enqueue = async (
+  ingress: Ingress,
+  job: SubmissionJob,
+  { request, bytes, idempotency }: Pick<ReadSubmission<unknown>, 'bytes' | 'idempotency'> & { request: Request },
+): Promise<Refusal | undefined> => {
+  try {
+    await ingress.enqueue(job, bytes)
+  } catch (error) {
+    ingress.onFault('enqueue_failed', error, faultIds(request, job))
+    return { refused: 'unavailable', why: 'redis' }
+  }
+  // It is queued: a key that cannot be kept now is no reason to confirm nothing.
+  if (idempotency) {
+    await ingress
+      .rememberAnswered(job, idempotency)
+      .catch((error: unknown) => ingress.onFault('remember_failed', error, faultIds(request, job)))
+  }
+  return undefined
+}
+
+const answered = async <O extends Operation, S extends GenericSchema>(
+  taking: Taking<O, S>,
+  { draft, pressure }: Entering,
+  admission: Admission,
+): Promise<Taken> => {
+  switch (admission.outcome) {
+    case 'admitted':
+    case 'repeated':
+      return { outcome: await respond(taking, draft as JobOf<O>, admission), bucket: admission.bucket }
+    case 'full':
+      return { outcome: { refused: 'unavailable', why: pressure ?? 'backlog' }, bucket: admission.bucket }
+    case 'rate-limited':
+      return { outcome: rateLimited(taking, admission.bucket), bucket: admission.bucket }
+    case 'in-flight':
+      return { outcome: { refused: 'idempotency-key-in-flight' }, bucket: admission.bucket }
+    case 'other-body':
+      return { outcome: { refused: 'idempotency-key-of-other-body' }, bucket: admission.bucket }
+    case 'fresh':
+      throw new Error('Only a peek is answered so.')
+  }
+}
+
+const rateLimited = <O extends Operation, S extends GenericSchema>(
+  { ingress, kind }: Taking<O, S>,
+  bucket: Bucket | undefined,
+): Refusal => {
+  const { tokens = 0, windowMs = 0 } = ingress.limitOf(kind.operation) ?? {}
+  return {
+    refused: 'rate-limited',
+    tokens,
+    windowSeconds: windowMs / 1_000,
+    retryAfterSeconds: wholeSeconds(bucket?.resetMs ?? windowMs),
+  }
 }
 
 /** The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. */
 const respond = async <O extends Operation, S extends GenericSchema>(
-  { ingress, kind, incoming }: { ingress: Ingress; kind: SubmissionKind<O, S>; incoming: Incoming },
+  { ingress, kind, incoming }: Taking<O, S>,
   draft: JobOf<O>,
   admitted: Admitted,
 ): Promise<Response> => {
@@ -147,11 +236,6 @@ const respond = async <O extends Operation, S extends GenericSchema>(
   const job: JobOf<O> = { ...draft, submissionId, number: admitted.number }
   const { status, body } = await kind.respond(ingress, job, admitted)
   const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
-  const limit = ingress.limitOf(kind.operation)
-  if (limit && admitted.outcome === 'admitted') {
-    const seconds = wholeSeconds(admitted.resetMs)
-    describeLimit(response.headers, limit, { operation: kind.operation, remaining: admitted.remaining, seconds })
-  }
   const seconds = waitSeconds(incoming.request.headers)
   if (seconds !== undefined) {
     const state = await ingress.awaitSettled({ workspaceId: job.workspaceId, id: submissionId }, seconds * 1_000)
@@ -159,85 +243,4 @@ const respond = async <O extends Operation, S extends GenericSchema>(
     if (state !== undefined) response.headers.set('Preference-Applied', 'wait')
   }
   return response
-}
-
-const unreadable = (read: Exclude<Awaited<ReturnType<typeof readBody>>, { ok: true }>, maxBytes: number): Refusal => {
-  switch (read.reason) {
-    case 'not-json-type':
-      return { refused: 'not-json' }
-    case 'too-large':
-      return { refused: 'too-large', maxBytes }
-    case 'too-slow':
-      return { refused: 'too-slow' }
-    case 'malformed':
-      return { refused: 'invalid', problems: [{ message: read.message, path: read.path }] }
-  }
-}
-
-type Entering = {
-  request: Request
-  draft: SubmissionJob
-  lookUp: readonly string[]
-  idempotency: Idempotency | undefined
-  peek?: boolean
-}
-
-const admit = async (
-  ingress: Ingress,
-  { request: asked, draft, lookUp, idempotency, peek = false }: Entering,
-): Promise<Admitted | { outcome: 'fresh' } | Refusal> => {
-  const { workspaceId, operation, submissionId } = draft
-  const limit = ingress.limitOf(operation)
-  const pressure = ingress.pressure()
-  const realm = { hashKey: ingress.hashKey, workspaceId }
-  const request: AdmissionRequest = {
-    workspaceId,
-    operation,
-    submissionId,
-    limit,
-    idempotency,
-    ...(idempotency && { concerns: concernedKeys(realm, draft) }),
-    full: pressure !== undefined,
-    peek,
-    pending: pendingOf(realm, draft),
-    lookUp,
-  }
-  let admission: Admission
-  try {
-    admission = await ingress.admit(request)
-  } catch (error) {
-    ingress.onFault('admission_failed', error, faultIds(asked, draft))
-    return { refused: 'unavailable', why: 'redis' }
-  }
-  switch (admission.outcome) {
-    case 'admitted':
-    case 'repeated':
-    case 'fresh':
-      return admission
-    case 'full':
-      return { refused: 'unavailable', why: pressure ?? 'backlog' }
-    case 'rate-limited':
-      return {
-        refused: 'rate-limited',
-        tokens: limit?.tokens ?? 0,
-        windowSeconds: (limit?.windowMs ?? 0) / 1_000,
-        retryAfterSeconds: wholeSeconds(admission.retryAfterMs),
-      }
-    case 'in-flight':
-      return { refused: 'idempotency-key-in-flight' }
-    case 'other-body':
-      return { refused: 'idempotency-key-of-other-body' }
-  }
-}
-
-const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
-
-/** RateLimit-Policy and RateLimit as the IETF draft has them: quota and window, what remains and when the next token is back. */
-const describeLimit = (
-  headers: Headers,
-  { tokens, windowMs }: RateLimit,
-  { operation, remaining, seconds }: { operation: Operation; remaining: number; seconds: number },
-): void => {
-  headers.set('RateLimit-Policy', `"${operation}";q=${tokens};w=${windowMs / 1_000}`)
-  headers.set('RateLimit', `"${operation}";r=${remaining};t=${seconds}`)
 }

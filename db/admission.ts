@@ -1,14 +1,15 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import type { Operation } from './contract/job.ts'
 import type { Pending } from './contract/pending.ts'
 import { admissionKeys } from './admission-keys.ts'
+import { type Idempotency, IDEMPOTENCY_SECONDS } from './idempotency.ts'
 import { factsByKey, type QueuedFactsByKey, type RawFacts } from './queued-facts.ts'
 
 /** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
 export type RateLimit = { tokens: number; windowMs: number }
 
-/** Keyed hashes of an `Idempotency-Key` and of the body that came with it. */
-export type Idempotency = { key: string; body: string }
+/** What is left of a limit, and when the next spent token comes back; 0 when none is spent. */
+export type Bucket = { remaining: number; resetMs: number }
 
 export type AdmissionRequest = {
   workspaceId: string
@@ -33,24 +34,22 @@ export type AdmissionRequest = {
 /** What was queued when the number was given: about the keys looked up, and whether any purge is undecided. */
 export type Queue = { queued: QueuedFactsByKey; purgesQueued: boolean }
 
+/** `bucket`: of an operation that has a limit. Only who is admitted has spent a token of it. */
 export type Admission =
-  | ({ outcome: 'admitted'; number: number; remaining: number; resetMs: number } & Queue)
-  | { outcome: 'rate-limited'; retryAfterMs: number }
-  | { outcome: 'full' }
-  | ({ outcome: 'repeated'; submissionId: string; number: number } & Queue)
+  | ({ outcome: 'admitted'; number: number; bucket: Bucket | undefined } & Queue)
+  | ({ outcome: 'repeated'; submissionId: string; number: number; bucket: Bucket | undefined } & Queue)
+  | { outcome: 'rate-limited' | 'full' | 'in-flight' | 'other-body'; bucket: Bucket | undefined }
   | { outcome: 'fresh' }
-  | { outcome: 'in-flight' }
-  | { outcome: 'other-body' }
 
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
 /** A first request that died frees its idempotency key after this time. */
 const IN_FLIGHT_SECONDS = 60
-const IDEMPOTENCY_SECONDS = 24 * 60 * 60
 
 // One round trip and one atomic step on Redis's own clock: has it been here before, may it enter, which number does it get,
 // and what is queued about the keys it asks for. The bucket is the list of the moments at which its missing tokens were
-// spent, oldest last, in microseconds. An idempotency record is body:submission:number:state.
+// spent, oldest last, in microseconds. An idempotency record is body:submission:number:state. Clients send a command once more
+// when its answer was lost with the connection, so a submission that is admitted already is told so, and counted once.
 // KEYS number bucket outstanding exists ledger idempotency purges, then the keys of what is said, then those looked up, then
 // the sets of idempotency records by whom they concern.
 // ARGV tokens windowMs floor open|full|peek submission body inFlightSeconds isPurge idempotencySeconds
@@ -72,33 +71,37 @@ local function queued()
   end
   return facts
 end
-if ARGV[6] ~= '' then
-  local record = redis.call('GET', KEYS[6])
-  if record then
-    local body, submission, number, state = string.match(record, '^([^:]*):([^:]*):([^:]*):([^:]*)$')
-    if body ~= ARGV[6] then return {'other-body'} end
-    if state == 'in-flight' then return {'in-flight'} end
-    return {'repeated', submission, number, queued(), redis.call('ZCARD', KEYS[7])}
-  end
-end
-if ARGV[4] == 'peek' then return {'fresh'} end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local tokens, window = tonumber(ARGV[1]), tonumber(ARGV[2]) * 1000
-local oldest, spent = false, 0
-if tokens > 0 then
-  oldest = redis.call('LINDEX', KEYS[2], -1)
+local function bucket()
+  if tokens == 0 then return {} end
+  local oldest = redis.call('LINDEX', KEYS[2], -1)
   while oldest and oldest + window <= now do
     redis.call('RPOP', KEYS[2])
     oldest = redis.call('LINDEX', KEYS[2], -1)
   end
-  spent = redis.call('LLEN', KEYS[2])
-  if spent >= tokens then return {'rate-limited', string.format('%.0f', oldest + window - now)} end
+  return {tokens - redis.call('LLEN', KEYS[2]), oldest and string.format('%.0f', oldest + window - now) or '0'}
 end
-if ARGV[4] == 'full' then return {'full'} end
+local admitted = redis.call('ZSCORE', KEYS[3], ARGV[5])
+if admitted then return {'admitted', bucket(), admitted, queued(), redis.call('ZCARD', KEYS[7])} end
+if ARGV[6] ~= '' then
+  local record = redis.call('GET', KEYS[6])
+  if record then
+    local body, submission, number, state = string.match(record, '^([^:]*):([^:]*):([^:]*):([^:]*)$')
+    if body ~= ARGV[6] then return {'other-body', bucket()} end
+    if state == 'in-flight' then return {'in-flight', bucket()} end
+    return {'repeated', bucket(), submission, number, queued(), redis.call('ZCARD', KEYS[7])}
+  end
+end
+if ARGV[4] == 'peek' then return {'fresh'} end
+local left = bucket()
+if tokens > 0 and left[1] <= 0 then return {'rate-limited', left} end
+if ARGV[4] == 'full' then return {'full', left} end
 if tokens > 0 then
   redis.call('LPUSH', KEYS[2], string.format('%.0f', now))
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
+  left = bucket()
 end
 local last = tonumber(redis.call('GET', KEYS[1]) or '0')
 local number = string.format('%.0f', math.max(now, last + 1, tonumber(ARGV[3]) + 1))
@@ -116,16 +119,17 @@ if ARGV[6] ~= '' then
     redis.call('EXPIRE', KEYS[i], ARGV[9])
   end
 end
-return {'admitted', number, tokens - spent - 1, string.format('%.0f', (oldest or now) + window - now), facts, purges}
+return {'admitted', left, number, facts, purges}
 `
 
+type RawBucket = [remaining: number, resetMicroseconds: string] | []
 type RawAdmission =
-  | ['admitted', number: string, remaining: number, resetMicroseconds: string, facts: RawFacts, purges: number]
-  | ['rate-limited', microseconds: string]
-  | ['full' | 'fresh' | 'in-flight' | 'other-body']
-  | ['repeated', submissionId: string, number: string, facts: RawFacts, purges: number]
+  | ['admitted', bucket: RawBucket, number: string, facts: RawFacts, purges: number]
+  | ['repeated', bucket: RawBucket, submissionId: string, number: string, facts: RawFacts, purges: number]
+  | ['rate-limited' | 'full' | 'in-flight' | 'other-body', bucket: RawBucket]
+  | ['fresh']
 
-type RedisWithAdmit = Redis & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
+type RedisWithAdmit = RedisClient & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
 
 const MICROSECONDS_PER_MS = 1_000
 
@@ -133,7 +137,7 @@ const MICROSECONDS_PER_MS = 1_000
  * Decides whether a submission enters, and gives it its acceptance number: strictly increasing in its workspace, whichever
  * process asks, never at or below `floor`. Rejects when Redis does not answer; then nothing may be confirmed.
  */
-export const admissionTo = (redis: Redis, prefix: string): Admit => {
+export const admissionTo = (redis: RedisClient, prefix: string): Admit => {
   redis.defineCommand('admit', { lua: ADMIT })
   const withAdmit = redis as RedisWithAdmit
   return async ({
@@ -187,64 +191,32 @@ export const admissionTo = (redis: Redis, prefix: string): Admit => {
       case 'admitted':
         return {
           outcome: 'admitted',
-          number: Number(result[1]),
-          remaining: result[2],
-          resetMs: inMs(result[3]),
-          queued: factsByKey(lookUp, result[4]),
-          purgesQueued: result[5] > 0,
-        }
-      case 'rate-limited':
-        return { outcome: 'rate-limited', retryAfterMs: inMs(result[1]) }
-      case 'repeated':
-        return {
-          outcome: 'repeated',
-          submissionId: result[1],
+          bucket: bucketOf(result[1]),
           number: Number(result[2]),
           queued: factsByKey(lookUp, result[3]),
           purgesQueued: result[4] > 0,
         }
-      case 'full':
+      case 'repeated':
+        return {
+          outcome: 'repeated',
+          bucket: bucketOf(result[1]),
+          submissionId: result[2],
+          number: Number(result[3]),
+          queued: factsByKey(lookUp, result[4]),
+          purgesQueued: result[5] > 0,
+        }
       case 'fresh':
+        return { outcome: 'fresh' }
+      case 'rate-limited':
+      case 'full':
       case 'in-flight':
       case 'other-body':
-        return { outcome: result[0] }
+        return { outcome: result[0], bucket: bucketOf(result[1]) }
     }
   }
 }
 
-const inMs = (microseconds: string): number => Math.ceil(Number(microseconds) / MICROSECONDS_PER_MS)
-
-/** The first answer was given: from now on, for a day, the same request gets it again. */
-export const rememberAnswered = async (
-  redis: Redis,
-  prefix: string,
-  done: { workspaceId: string; operation: Operation; submissionId: string; number: number; idempotency: Idempotency },
-): Promise<void> => {
-  const { workspaceId, operation, submissionId, number, idempotency } = done
-  await redis.set(
-    admissionKeys(prefix, workspaceId).idempotency(operation, idempotency.key),
-    `${idempotency.body}:${submissionId}:${number}:answered`,
-    'EX',
-    IDEMPOTENCY_SECONDS,
-  )
-}
-
-// KEYS the set of records that concern a key. ARGV number. Frees those of submissions that were accepted before it.
-const FREE = `
-for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local number = string.match(redis.call('GET', name) or '', '^[^:]*:[^:]*:([^:]*):')
-  if number and tonumber(number) < tonumber(ARGV[1]) then redis.call('DEL', name) end
-  if not number or tonumber(number) < tonumber(ARGV[1]) then redis.call('SREM', KEYS[1], name) end
-end
-return 0
-`
-
-/** Frees the idempotency keys of submissions that concern these identity keys and were accepted before `number`. */
-export const freeIdempotencyKeys = async (
-  redis: Redis,
-  prefix: string,
-  { workspaceId, keyIds, number }: { workspaceId: string; keyIds: readonly string[]; number: number },
-): Promise<void> => {
-  const name = admissionKeys(prefix, workspaceId)
-  await Promise.all(keyIds.map((id) => redis.eval(FREE, 1, name.idempotencyOf(id), number)))
-}
+const bucketOf = ([remaining, resetMicroseconds]: RawBucket): Bucket | undefined =>
+  remaining === undefined
+    ? undefined
+    : { remaining: Math.max(0, remaining), resetMs: Math.ceil(Number(resetMicroseconds) / MICROSECONDS_PER_MS) }

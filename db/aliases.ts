@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import { admissionKeys } from './admission-keys.ts'
 import type { KeyOfId } from './contact-register.ts'
 
@@ -11,7 +11,7 @@ export type Aliases = {
 }
 
 /** Which key an own id is of, of ids that were answered while the purge that made the key start afresh was queued. */
-export const aliasesIn = (redis: Redis, prefix: string): Aliases => ({
+export const aliasesIn = (redis: RedisClient, prefix: string): Aliases => ({
   findAlias: async (workspaceId, ownId) => {
     const kept = await redis.get(admissionKeys(prefix, workspaceId).alias(ownId))
     return kept === null ? null : (JSON.parse(kept) as KeyOfId)

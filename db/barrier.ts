@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import { admissionKeys } from './admission-keys.ts'
 
 /** A workspace's undecided purges, and what is outstanding, by number, ascending; of more than are read only the lowest. */
@@ -11,7 +11,7 @@ const OUTSTANDING_READ = 5_000
 
 /** What is outstanding is read only if there is a purge. Read after the purges, so that nothing is taken for settled which is not. */
 export const barrierIn =
-  (redis: Redis, prefix: string): ReadBarrier =>
+  (redis: RedisClient, prefix: string): ReadBarrier =>
   async (workspaceId) => {
     const name = admissionKeys(prefix, workspaceId)
     const lowest = async (key: string): Promise<Outstanding[]> =>

@@ -1,5 +1,4 @@
 import process from 'node:process'
-import type { Redis } from 'ioredis'
 import { type Log, logTo } from './contract/log.ts'
 import { type HashKey, hashKeyFrom } from './contract/own-id.ts'
 import { BadSettings, type Settings } from './contract/settings.ts'
@@ -8,13 +7,13 @@ import { belongsToHashKey } from './installation.ts'
 import { isMigrated, readMigrations } from './migrate.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
 import { printHelp } from './print-help.ts'
-import { redisCondition, unfitness } from './redis.ts'
+import { type RedisClient, redisCondition, unfitness } from './redis.ts'
 
 type Needed = Settings<
   'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_CONNECTIONS' | 'REDIS_URL' | 'HASH_KEY' | 'LOG_LEVEL'
 >
 
-export type ConnectedProcess<Config> = { config: Config; log: Log; hashKey: HashKey; sql: Sql; redis: Redis }
+export type ConnectedProcess<Config> = { config: Config; log: Log; hashKey: HashKey; sql: Sql; redis: RedisClient }
 
 const USAGES = {
   api: `usage: npm run api
@@ -36,7 +35,7 @@ export const endWith = (reason: string): never => {
 export const connectProcess = async <Config extends Needed>(kind: {
   name: 'api' | 'worker'
   readConfig: () => Config
-  connectRedis: (url: string) => Redis
+  connectRedis: (url: string) => RedisClient
   statementTimeoutMs: number
 }): Promise<ConnectedProcess<Config>> => {
   printHelp(USAGES[kind.name])
@@ -69,16 +68,29 @@ const readOrEnd = <Config>(read: () => Config): Config => {
   }
 }
 
+/** After this long without a failure, a cluster is taken for whole. */
+const QUIET_MS = 5_000
+
 /** Says once that Redis went away, and once that it is back: the client tells its errors many times a second. */
-const logReachability = (redis: Redis, log: Log): void => {
+const logReachability = (redis: RedisClient, log: Log): void => {
   let reachable = true
-  redis.on('error', (error: unknown) => {
+  const away = (error: unknown): void => {
     if (reachable) log('warn', 'redis_unreachable', { fault: describeFault(error) })
     reachable = false
-  })
-  redis.on('ready', () => {
+  }
+  redis.on('error', away)
+  const again = (): void => {
     if (!reachable) log('info', 'redis_reachable')
     reachable = true
+  }
+  redis.on('ready', again)
+  if (!redis.isCluster) return
+  // Nor does a cluster say that a node is back: that nothing fails any more is all there is.
+  let quiet: ReturnType<typeof setTimeout> | undefined
+  redis.on('node error', (error: unknown) => {
+    away(error)
+    clearTimeout(quiet)
+    quiet = setTimeout(again, QUIET_MS)
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import { concerns, type Concerned, namesOf } from './concerned.ts'
 import { comparableEmail, type HashKey, ownId, type Realm } from './contract/own-id.ts'
 import type { PurgeRequest } from './contract/purge-request.ts'
@@ -6,7 +6,7 @@ import { findContacts, type FoundContacts } from './find-contacts.ts'
 import type { Sql } from './postgres.ts'
 import { parseJob, queuedSubmissions } from './queued-submissions.ts'
 
-export type Stores = { sql: Sql; redis: Redis; prefix: string; hashKey: HashKey }
+export type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
 export type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
 
 type Person = { realm: Realm; found: FoundContacts; names: Concerned }

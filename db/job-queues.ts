@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import { QUEUE_OF, type SettledJob, type SubmissionJob, type TaggingJob } from './contract/job.ts'
 import { JOB_OPTIONS, QUEUE_NAMES, type QueueName, queuePrefix } from './contract/queues.ts'
 
@@ -9,7 +9,7 @@ const EVENTS_KEPT = 1_000
 export type JobQueues = Readonly<Record<QueueName, Queue>>
 
 /** The queues as producers and dashboards use them. The connection stays the caller's to close. */
-export const openQueues = (connection: Redis, prefix: string, onError: (error: Error) => void): JobQueues => {
+export const openQueues = (connection: RedisClient, prefix: string, onError: (error: Error) => void): JobQueues => {
   const open = (name: QueueName): Queue => {
     const queue = new Queue(name, {
       connection,
@@ -46,9 +46,13 @@ type WithReplaceData = { replaceData(numberOfKeys: number, ...keysAndData: strin
  * Takes from the jobs of settled submissions what was submitted: finished jobs are kept for a while for operators, and hold
  * nothing that a purge would have to find.
  */
-export const forgetBodies = async (redis: Redis, queues: JobQueues, settled: readonly Settleable[]): Promise<void> => {
+export const forgetBodies = async (
+  redis: RedisClient,
+  queues: JobQueues,
+  settled: readonly Settleable[],
+): Promise<void> => {
   redis.defineCommand('replaceData', { lua: REPLACE_DATA })
-  const withReplaceData = redis as Redis & WithReplaceData
+  const withReplaceData = redis as RedisClient & WithReplaceData
   await Promise.all(
     [...Map.groupBy(settled, ({ operation }) => QUEUE_OF[operation])].map(([name, jobs]) => {
       const keys = jobs.map(({ submissionId }) => queues[name].toKey(submissionId))
@@ -78,7 +82,7 @@ return moved
  * how many were moved in each queue.
  */
 export const bringForward = async (
-  redis: Redis,
+  redis: RedisClient,
   queues: JobQueues,
   submissionIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> => {

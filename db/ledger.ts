@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import { admissionKeys } from './admission-keys.ts'
 import type { Sql } from './postgres.ts'
 
@@ -19,7 +19,7 @@ export type Ledger = {
 type Totals = Record<'applied' | 'superseded' | 'purged' | 'dead', number>
 
 /** The ledgers of all workspaces. What is queued is read first, so that what settles meanwhile is counted twice, not lost. */
-export const readLedgers = async (sql: Sql, redis: Redis, prefix: string): Promise<Ledger[]> => {
+export const readLedgers = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Ledger[]> => {
   const workspaces = await sql<{ id: string }[]>`select id from workspace order by id`
   const books = await Promise.all(workspaces.map(({ id }) => readBooks(redis, prefix, id)))
   const totals = await sql<({ workspaceId: string } & Totals)[]>`
@@ -39,7 +39,7 @@ export const readLedgers = async (sql: Sql, redis: Redis, prefix: string): Promi
 
 const NOTHING: Totals = { applied: 0, superseded: 0, purged: 0, dead: 0 }
 
-const readBooks = async (redis: Redis, prefix: string, workspaceId: string) => {
+const readBooks = async (redis: RedisClient, prefix: string, workspaceId: string) => {
   const name = admissionKeys(prefix, workspaceId)
   // Both in one step, or a purge that is decided in between would be in neither.
   const counts = await redis.multi().zcard(name.outstanding).zcard(name.removing).exec()

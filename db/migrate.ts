@@ -29,6 +29,8 @@ export const readMigrations = async (): Promise<Migration[]> => {
  * @throws when the database was migrated by a newer version, or a migration fails (it then left nothing behind).
  */
 export const migrate = async (sql: Sql, migrations: readonly Migration[]): Promise<string[]> => {
+  // The driver, told to ask for no types, never hands over a connection that is only just being opened.
+  await sql`select 1`
   const connection = await sql.reserve()
   try {
     // Waiting inside pg_advisory_lock would deadlock with a migration that builds an index concurrently.

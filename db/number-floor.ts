@@ -8,7 +8,7 @@ const ASK_TIMEOUT_MS = 500
 export type NumberFloor = {
   /** The highest acceptance number of a workspace that is settled, as far as is known: none at or below it may be given. */
   of: (workspaceId: string) => Promise<number>
-  /** To be called when Redis comes back: it may have lost its data, or be another one with another clock. */
+  /** To be called when Redis comes back, or another server in its place: it may have lost its data, or be another one with another clock. */
   forget: () => void
 }
 

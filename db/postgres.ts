@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import postgres from 'postgres'
+import { ARRAY_TYPES } from './array-types.ts'
 
 export type Sql = postgres.Sql
 
@@ -36,6 +37,8 @@ export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     backoff: reconnectSeconds,
     onnotice: () => {},
+    fetch_types: false,
+    types: ARRAY_TYPES,
     ...ONE_AT_A_TIME,
     ...addressToVerify(url),
     connection: {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import * as v from 'valibot'
 import { withinTime } from './within-time.ts'
 
@@ -54,7 +54,7 @@ if #ids == 0 then return {} end
 return redis.call('HMGET', KEYS[1], unpack(ids))
 `
 
-type WithReports = Redis & {
+type WithReports = RedisClient & {
   reportProcess(numberOfKeys: number, ...rest: (string | number)[]): Promise<0>
   readProcessReports(numberOfKeys: number, ...rest: (string | number)[]): Promise<(string | null)[]>
 }
@@ -68,7 +68,7 @@ export type ProcessReports = {
 }
 
 /** Where all processes of an installation say how they are, so that any of them can show all of it. */
-export const processReportsIn = (redis: Redis, prefix: string): ProcessReports => {
+export const processReportsIn = (redis: RedisClient, prefix: string): ProcessReports => {
   redis.defineCommand('reportProcess', { lua: REPORT })
   redis.defineCommand('readProcessReports', { lua: READ_REPORTS })
   const withReports = redis as WithReports

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 
 const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
@@ -10,7 +10,7 @@ export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(type
 const DELAYED_LOOKED_AT = 100
 
 /** Jobs are as old as the clock of the API process says that queued them. Payloads are not read. */
-export const readQueueDepths = (queues: readonly Queue[], redis: Redis, nowMs: number): Promise<QueueDepth[]> =>
+export const readQueueDepths = (queues: readonly Queue[], redis: RedisClient, nowMs: number): Promise<QueueDepth[]> =>
   Promise.all(
     queues.map(async (queue) => {
       const [counts, oldest] = await Promise.all([queue.getJobCounts(...STATES), oldestOf(queue, redis)])
@@ -26,7 +26,7 @@ export const readQueueDepths = (queues: readonly Queue[], redis: Redis, nowMs: n
     }),
   )
 
-const oldestOf = async (queue: Queue, redis: Redis): Promise<number | undefined> => {
+const oldestOf = async (queue: Queue, redis: RedisClient): Promise<number | undefined> => {
   const first = await Promise.all([
     queue.getRanges(['waiting'], 0, 0, true),
     queue.getRanges(['active'], 0, 0, true),

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import { admissionKeys } from './admission-keys.ts'
 import type { Saying } from './contract/pending.ts'
 
@@ -38,7 +38,7 @@ export type LookUpQueued = (workspaceId: string, keyIds: readonly string[]) => P
 
 /** What queued submissions say about keys, for those who do not submit anything with the same question. */
 export const queuedFactsIn =
-  (redis: Redis, prefix: string): LookUpQueued =>
+  (redis: RedisClient, prefix: string): LookUpQueued =>
   async (workspaceId, keyIds) => {
     if (keyIds.length === 0) return new Map()
     const name = admissionKeys(prefix, workspaceId)

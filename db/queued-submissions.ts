@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis'
 import * as v from 'valibot'
 import { QUEUE_OF, type SubmissionJob, submissionJob } from './contract/job.ts'
 import { queuePrefix } from './contract/queues.ts'
+import { type RedisClient, scanKeys } from './redis.ts'
 
 /** A submission with its job as it was queued. */
 export type JobText = { job: SubmissionJob; text: string }
@@ -14,10 +14,10 @@ const ANY_UUID = '????????-????-????-????-????????????'
  * The submissions whose jobs are not finished, whatever queue and state they are in, some at a time. They are found by their
  * keys and not by the lists of their queues, from one to another of which they move meanwhile.
  */
-export async function* queuedSubmissions(redis: Redis, prefix: string): AsyncGenerator<JobText> {
+export async function* queuedSubmissions(redis: RedisClient, prefix: string): AsyncGenerator<JobText> {
   const queues = [...new Set(Object.values(QUEUE_OF))].map((queue) => `${queuePrefix(prefix, queue)}:${queue}:`)
-  for await (const found of redis.scanStream({ match: `{${prefix}:*}:*:${ANY_UUID}`, count: KEYS_AT_ONCE })) {
-    const names = (found as string[]).filter((name) => queues.includes(name.slice(0, -ANY_UUID.length)))
+  for await (const found of scanKeys(redis, { match: `{${prefix}:*}:*:${ANY_UUID}`, count: KEYS_AT_ONCE })) {
+    const names = found.filter((name) => queues.includes(name.slice(0, -ANY_UUID.length)))
     const jobs = await Promise.all(names.map((name) => redis.hmget(name, 'data', 'finishedOn', 'failedReason')))
     for (const [text, finishedOn, failedReason] of jobs) {
       const isCompleted = finishedOn != null && failedReason == null

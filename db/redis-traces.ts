@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import { type RedisClient, scanKeys, serversOf } from './redis.ts'
 import { CommandError } from './run-command.ts'
 import { comparable, heldIn, newTally, type Sought, type Trace } from './text-search.ts'
 
@@ -7,21 +7,20 @@ const KEYS_AT_ONCE = 16
 const ITEMS_AT_ONCE = 100
 
 /**
- * Where Redis holds the strings: names and values of every key under the prefix, and the slow log of the server. A key that
+ * Where Redis holds the strings: names and values of every key under the prefix, and the slow log of each server. A key that
  * comes, goes or moves while it is searched may be missed, or counted twice.
  *
  * @throws when there is a key of a type that nothing of ours makes, or when Redis refuses to show its slow log.
  */
 export const tracesInRedis = async (
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   sought: readonly Sought[],
 ): Promise<{ traces: Trace[]; keys: number }> => {
   const tally = newTally()
   const start = `{${prefix}:`
   let keys = 0
-  for await (const found of redis.scanStream({ match: `${start}*`, count: KEYS_AT_ONCE })) {
-    const names = found as string[]
+  for await (const names of scanKeys(redis, { match: `${start}*`, count: KEYS_AT_ONCE })) {
     keys += names.length
     await Promise.all(
       names.map(async (name) => {
@@ -31,8 +30,10 @@ export const tracesInRedis = async (
       }),
     )
   }
-  for (const entry of (await redis.slowlog('GET', -1)) as unknown[]) {
-    tally.note(heldIn(comparable(JSON.stringify(entry)), sought), 'slow log')
+  for (const server of await serversOf(redis)) {
+    for (const entry of (await server.slowlog('GET', -1)) as unknown[]) {
+      tally.note(heldIn(comparable(JSON.stringify(entry)), sought), 'slow log')
+    }
   }
   return { traces: tally.traces(), keys }
 }
@@ -48,7 +49,7 @@ const patternOf = (name: string, sought: readonly Sought[]): string => {
   return heldIn(comparable(pattern), sought).length === 0 ? pattern : '*'
 }
 
-const heldByValue = async (redis: Redis, name: string, sought: readonly Sought[]): Promise<Sought[]> => {
+const heldByValue = async (redis: RedisClient, name: string, sought: readonly Sought[]): Promise<Sought[]> => {
   const held = new Set<Sought>()
   for await (const values of valuesOf(redis, name)) {
     for (const value of values) for (const one of heldIn(comparable(value), sought)) held.add(one)
@@ -57,7 +58,7 @@ const heldByValue = async (redis: Redis, name: string, sought: readonly Sought[]
 }
 
 /** Everything that a key holds, some at a time; nothing for a key that has gone meanwhile. */
-async function* valuesOf(redis: Redis, name: string): AsyncGenerator<string[]> {
+async function* valuesOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
   const type = await redis.type(name)
   switch (type) {
     case 'none':
@@ -94,7 +95,7 @@ async function* byCursor(scan: (cursor: string) => Promise<[cursor: string, item
   } while (cursor !== '0')
 }
 
-async function* itemsOf(redis: Redis, name: string): AsyncGenerator<string[]> {
+async function* itemsOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
   for (let from = 0; ; from += ITEMS_AT_ONCE) {
     const items = await redis.lrange(name, from, from + ITEMS_AT_ONCE - 1)
     yield items
@@ -102,7 +103,7 @@ async function* itemsOf(redis: Redis, name: string): AsyncGenerator<string[]> {
   }
 }
 
-async function* entriesOf(redis: Redis, name: string): AsyncGenerator<string[]> {
+async function* entriesOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
   let from = '-'
   for (;;) {
     const entries = await redis.xrange(name, from, '+', 'COUNT', ITEMS_AT_ONCE)

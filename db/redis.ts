@@ -1,17 +1,27 @@
-import { Redis } from 'ioredis'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { type RedisAccess, readRedisUrl } from './contract/redis-address.ts'
+
+/** A connection to one server, to the master that sentinels name, or to all nodes of a cluster. */
+export type RedisClient = Redis | Cluster
 
 const CONNECT_TIMEOUT_MS = 2_000
 const COMMAND_TIMEOUT_MS = 2_000
 const LONGEST_RECONNECT_DELAY_MS = 2_000
+/** A worker's command waits for its node of a cluster as long as it takes: for hours, with 100 ms between attempts. */
+const REDIRECTIONS_OF_WORK = 1_000_000
+/** With 100 ms between them, an answer still comes within three seconds. */
+const REDIRECTIONS_OF_ANSWER = 8
 
 const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_DELAY_MS)
 
 /**
  * For those who answer somebody: a Redis that is away or hangs fails a command within two seconds instead of keeping it.
- * A command that timed out may still be carried out, so whatever it does has to bear repeating.
+ * A command that timed out may still be carried out, and one whose answer was lost with the connection is sent once more: so
+ * whatever it does has to bear repeating.
  */
-export const connectToAnswer = (url: string): Redis =>
-  new Redis(url, {
+export const connectToAnswer = (url: string): RedisClient =>
+  connect(url, {
+    maxRedirections: REDIRECTIONS_OF_ANSWER,
     enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -20,26 +30,155 @@ export const connectToAnswer = (url: string): Redis =>
   })
 
 /** For workers: they wait for their Redis as long as it takes. */
-export const connectToWork = (url: string): Redis =>
-  new Redis(url, { connectTimeout: CONNECT_TIMEOUT_MS, maxRetriesPerRequest: null, retryStrategy: reconnectDelay })
+export const connectToWork = (url: string): RedisClient =>
+  connect(url, {
+    maxRedirections: REDIRECTIONS_OF_WORK,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    maxRetriesPerRequest: null,
+    retryStrategy: reconnectDelay,
+  })
 
 /**
  * For commands: connected when it resolves, and it does not come back when the connection ends.
  *
  * @throws when Redis cannot be reached, at once.
  */
-export const connectForCommand = async (url: string): Promise<Redis> => {
-  const redis = new Redis(url, { lazyConnect: true, connectTimeout: CONNECT_TIMEOUT_MS, retryStrategy: () => null })
+export const connectForCommand = async (url: string): Promise<RedisClient> => {
+  const redis = connect(url, {
+    maxRedirections: REDIRECTIONS_OF_ANSWER,
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: () => null,
+  })
   redis.on('error', () => {})
   await redis.connect()
   return redis
 }
 
+type ConnectOptions = Pick<
+  RedisOptions,
+  'lazyConnect' | 'enableOfflineQueue' | 'commandTimeout' | 'connectTimeout' | 'maxRetriesPerRequest'
+> & {
+  /** Attempts of a command at the nodes of a cluster. */
+  maxRedirections: number
+  retryStrategy: (times: number) => number | null
+}
+
+/** The one place that knows what a REDIS_URL names. @throws when it has no form of one. */
+const connect = (url: string, { maxRedirections, ...options }: ConnectOptions): RedisClient => {
+  const address = readRedisUrl(url)
+  switch (address?.kind) {
+    case 'server':
+      return new Redis(address.url, options)
+    case 'sentinel':
+      return new Redis({
+        ...options,
+        ...loginTo(address.access),
+        sentinels: [...address.sentinels],
+        name: address.master,
+        sentinelRetryStrategy: options.retryStrategy,
+        // Else a master that hangs and was replaced keeps its connections, and whoever waits on them.
+        failoverDetector: options.lazyConnect !== true,
+      })
+    case 'cluster': {
+      const { lazyConnect = false, enableOfflineQueue = true, retryStrategy, ...ofNode } = options
+      const cluster = new Cluster([...address.nodes], {
+        lazyConnect,
+        enableOfflineQueue,
+        maxRedirections,
+        clusterRetryStrategy: retryStrategy,
+        slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+        // Names go to TLS as they are given, or no certificate would fit.
+        dnsLookup: (name, callback) => callback(null, name),
+        redisOptions: { ...ofNode, ...loginTo(address.access) },
+      })
+      return steady(cluster)
+    }
+    case undefined:
+      throw new Error('REDIS_URL has no form of one.')
+  }
+}
+
+/**
+ * BullMQ disconnects a client whose blocking command did not return and connects it again at once. In ioredis 6.0.0 the event of the
+ * old connection can then use up the listener of the new one, which afterwards neither ends nor comes back: found by killing
+ * nodes under workers, one in three of which then did not stop. Whatever nobody has handled is handled here.
+ */
+const steady = (cluster: Cluster): Cluster => {
+  cluster.on('close', () =>
+    setImmediate(() => {
+      if (cluster.status === 'close') (cluster as unknown as { handleCloseEvent: () => void }).handleCloseEvent()
+    }),
+  )
+  const duplicate = cluster.duplicate.bind(cluster)
+  cluster.duplicate = (...of) => steady(duplicate(...of))
+  return cluster
+}
+
+type Login = Pick<
+  RedisOptions,
+  'username' | 'password' | 'sentinelPassword' | 'tls' | 'enableTLSForSentinelMode' | 'sentinelTLS'
+>
+
+const loginTo = ({ username, password, sentinelPassword, isEncrypted }: RedisAccess): Login => ({
+  ...(username !== undefined && { username }),
+  ...(password !== undefined && { password }),
+  ...(sentinelPassword !== undefined && { sentinelPassword }),
+  ...(isEncrypted && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
+})
+
+/**
+ * The servers that hold keys: of a cluster all that have slots. Commands without a key go to each of them, or to any one.
+ *
+ * @throws when a cluster's node is not reached: without it, nobody could say that something is nowhere.
+ */
+export const serversOf = async (redis: RedisClient): Promise<Redis[]> => {
+  if (!(redis instanceof Cluster)) return [redis]
+  const ranges = await redis.cluster('SLOTS')
+  const expected = new Set(ranges.map(([, , master]) => `${master?.[0]}:${master?.[1]}`))
+  const masters = redis.nodes('master')
+  if (masters.length < expected.size) {
+    throw new Error(`${expected.size - masters.length} of ${expected.size} nodes of the cluster are away.`)
+  }
+  return masters
+}
+
+/** @throws when one of the servers does not answer. */
+export const pingRedis = async (redis: RedisClient): Promise<void> => {
+  await Promise.all((await serversOf(redis)).map((server) => server.ping()))
+}
+
+/** Names of keys that match, some at a time, from all servers. One that comes, goes or moves meanwhile may be missed or come twice. */
+export async function* scanKeys(
+  redis: RedisClient,
+  { match, count }: { match: string; count: number },
+): AsyncGenerator<string[]> {
+  for (const server of await serversOf(redis)) {
+    for await (const found of server.scanStream({ match, count })) yield found as string[]
+  }
+}
+
 export type RedisCondition = { policy: string; appendOnly: boolean; usedBytes: number; maxBytes: number }
 
-/** What a Redis says about its memory and its append-only file. `maxBytes` 0 means that it has no bound. */
-export const redisCondition = async (redis: Redis): Promise<RedisCondition> => {
-  const info = await redis.info()
+/**
+ * What a Redis says about its memory and its append-only file; of a cluster, the memory of the node that is fullest, and of the rest
+ * the worst. `maxBytes` 0 means that it has no bound.
+ */
+export const redisCondition = async (redis: RedisClient): Promise<RedisCondition> => {
+  const each = await Promise.all((await serversOf(redis)).map(serverCondition))
+  const fullest = each.reduce((one, other) => (fullness(other) > fullness(one) ? other : one))
+  return {
+    ...fullest,
+    policy: each.find((server) => unfitness(server) !== undefined)?.policy ?? fullest.policy,
+    appendOnly: each.every(({ appendOnly }) => appendOnly),
+  }
+}
+
+const fullness = ({ usedBytes, maxBytes }: RedisCondition): number => (maxBytes === 0 ? 0 : usedBytes / maxBytes)
+
+/** What one server says about its memory and its append-only file. */
+export const serverCondition = async (server: Redis): Promise<RedisCondition> => {
+  const info = await server.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*)\\r?$`, 'm').exec(info)?.[1] ?? ''
   return {
     policy: field('maxmemory_policy'),

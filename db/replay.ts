@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import * as v from 'valibot'
 import { admissionKeys } from './admission-keys.ts'
 import { type Operation, QUEUE_OF, settledJob, type SubmissionJob } from './contract/job.ts'
@@ -11,7 +11,7 @@ import { parseJob } from './queued-submissions.ts'
 import { settlementIn } from './settlement.ts'
 import { hasJob } from './sweep.ts'
 
-export type ReplayStores = { sql: Sql; redis: Redis; prefix: string; queues: JobQueues; hashKey: HashKey }
+export type ReplayStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }
 
 /** Queued again, or why not: `finishing` passes within seconds, `being-purged` ends with the purge, the others do not pass. */
 export type ReplayOutcome = 'queued' | 'unknown' | 'unreadable' | 'finishing' | 'being-purged' | 'undecided-purge'

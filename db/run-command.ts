@@ -1,10 +1,10 @@
 import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { type Redis, ReplyError } from 'ioredis'
+import { ReplyError } from 'ioredis'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from './contract/settings.ts'
 import { describeFault, isUnavailable } from './fault.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
-import { connectForCommand } from './redis.ts'
+import { connectForCommand, type RedisClient } from './redis.ts'
 import { serviceEnvironment } from './service-file.ts'
 
 type Options = NonNullable<ParseArgsConfig['options']>
@@ -16,7 +16,7 @@ type Arguments = {
   valuesOf: (option: string) => readonly string[]
   /** Settings of the service, from the environment or those of a running `npm start`. */
   read: <const Names extends readonly SettingName[]>(names: Names) => Settings<Names[number]>
-  openRedis: () => Promise<{ redis: Redis; prefix: string }>
+  openRedis: () => Promise<{ redis: RedisClient; prefix: string }>
 }
 
 /** Something that is wrong with how a command was called or with what it was asked for; the message says what to do. */
@@ -99,7 +99,7 @@ const written = (): Promise<void> => new Promise((resolve) => process.stdout.wri
 const openRedis = async ({
   REDIS_URL,
   REDIS_PREFIX,
-}: Settings<'REDIS_URL' | 'REDIS_PREFIX'>): Promise<{ redis: Redis; prefix: string }> => {
+}: Settings<'REDIS_URL' | 'REDIS_PREFIX'>): Promise<{ redis: RedisClient; prefix: string }> => {
   try {
     return { redis: await connectForCommand(REDIS_URL), prefix: REDIS_PREFIX }
   } catch {

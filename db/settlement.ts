@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { RedisClient } from './redis.ts'
 import { admissionKeys } from './admission-keys.ts'
 import type { Pending } from './contract/pending.ts'
 
@@ -30,7 +30,7 @@ for i = 4, #KEYS do redis.call('HDEL', KEYS[i], ARGV[1]) end
 return 0
 `
 
-type RedisWithSettle = Redis & {
+type RedisWithSettle = RedisClient & {
   settle(numberOfKeys: number, ...rest: (string | number)[]): Promise<0>
   purgeDecided(numberOfKeys: number, ...rest: (string | number)[]): Promise<0>
 }
@@ -44,7 +44,7 @@ export type Settlement = {
 }
 
 /** Both can be repeated without harm. */
-export const settlementIn = (redis: Redis, prefix: string): Settlement => {
+export const settlementIn = (redis: RedisClient, prefix: string): Settlement => {
   redis.defineCommand('settle', { lua: SETTLE })
   redis.defineCommand('purgeDecided', { lua: DECIDED })
   const withSettle = redis as RedisWithSettle

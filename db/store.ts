@@ -154,6 +154,7 @@ const mentions = (rows: {
       ),
       ...rows.feedback.flatMap(({ id, source_id }) => (source_id === null ? [] : [id])),
       ...rows.conversations.flatMap(({ id, contact_keys }) => [id, ...contact_keys]),
+      ...rows.messages.map(({ id }) => id),
     ].filter((id) => id != null),
   ),
 ]

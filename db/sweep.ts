@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis'
 import { admissionKeys } from './admission-keys.ts'
 import { QUEUE_OF } from './contract/job.ts'
 import type { JobQueues } from './job-queues.ts'
 import type { Sql } from './postgres.ts'
+import { type RedisClient, scanKeys } from './redis.ts'
 import type { SubmissionState } from './receipts.ts'
 
 /** An admission without a job is given up after this time: its request got no confirmation. */
@@ -27,7 +27,7 @@ return 1
  * then they hold up the purges of their workspace. Returns how many were withdrawn.
  */
 export const withdrawLost = async (
-  { sql, redis, prefix, queues }: { sql: Sql; redis: Redis; prefix: string; queues: JobQueues },
+  { sql, redis, prefix, queues }: { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues },
   now: number,
 ): Promise<number> => {
   const workspaces = await sql<{ id: string }[]>`select id from workspace`
@@ -65,7 +65,7 @@ return 0
 
 /** Takes a settled submission off the books whose body is gone already: its worker died between these two steps. */
 export const clearBooks = async (
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   { workspaceId, submissionId, number }: { workspaceId: string; submissionId: string; number: number },
 ): Promise<void> => {
@@ -89,8 +89,8 @@ const stateOf = async (sql: Sql, workspaceId: string, id: string): Promise<Submi
 }
 
 /** What the lost submission would have said. Its body is gone, so all that is said in the workspace is looked through. */
-const forgetSayings = async (redis: Redis, pattern: string, number: string): Promise<void> => {
-  for await (const keys of redis.scanStream({ match: pattern.replaceAll(/[{}]/g, '\\$&'), count: 1_000 })) {
-    for (const key of keys as string[]) await redis.hdel(key, number)
+const forgetSayings = async (redis: RedisClient, pattern: string, number: string): Promise<void> => {
+  for await (const keys of scanKeys(redis, { match: pattern.replaceAll(/[{}]/g, '\\$&'), count: 1_000 })) {
+    for (const key of keys) await redis.hdel(key, number)
   }
 }

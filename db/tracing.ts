@@ -1,5 +1,4 @@
 import type { Operation } from './contract/job.ts'
-import type { Log } from './contract/log.ts'
 import type { QueueName } from './contract/queues.ts'
 
 /**
@@ -47,18 +46,4 @@ export type Tracing = {
   begin: (beginning: SpanBeginning) => Span
   /** Sends what is left, for two seconds at most. */
   stop: () => Promise<void>
-}
-
-/**
- * Traces of a process, sent to an OpenTelemetry collector (OTLP over HTTP), or undefined when there is none. Then nothing of it
- * is loaded either. A collector that is away costs spans and nothing else, and is logged once.
- */
-export const openTracing = async (
-  process: 'api' | 'worker',
-  endpoint: string | undefined,
-  log: Log,
-): Promise<Tracing | undefined> => {
-  if (endpoint === undefined) return undefined
-  const { exportTraces } = await import('./export-traces.ts')
-  return exportTraces(process, endpoint, log)
 }

@@ -1,14 +1,14 @@
-import type { Redis } from 'ioredis'
-import { freeIdempotencyKeys } from '../db/admission.ts'
+import { freeIdempotencyKeys } from '../db/idempotency.ts'
 import { JOB_VERSION, type JobOf, type TaggingJob } from '../db/contract/job.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
 import { purgeDead } from '../db/purge-dead.ts'
 import { findPurge, findShortened, type PurgeCounts, purgeKeys, removePurged, settlePurge } from '../db/purge.ts'
 import type { Sql } from '../db/postgres.ts'
+import { type RedisClient, serversOf } from '../db/redis.ts'
 
 export type PurgeDependencies = {
   sql: Sql
-  redis: Redis
+  redis: RedisClient
   redisPrefix: string
   hashKey: HashKey
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
@@ -44,6 +44,6 @@ export const finishPurge = async (
 }
 
 /** The slow log quotes commands, and so what they carried. Where it must not be touched, its owner has to (README). */
-const forgetSlowCommands = async (redis: Redis): Promise<void> => {
-  await redis.slowlog('RESET').catch(() => {})
+const forgetSlowCommands = async (redis: RedisClient): Promise<void> => {
+  await Promise.all((await serversOf(redis)).map((server) => server.slowlog('RESET').catch(() => {})))
 }

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import type { Redis } from 'ioredis'
+import type { RedisClient } from '../db/redis.ts'
 import * as v from 'valibot'
 import { QUEUE_OF, settledJob, submissionJob } from '../db/contract/job.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
@@ -14,7 +14,7 @@ import { GIVEN_UP_AFTER_MS, withdrawLost } from '../db/sweep.ts'
 
 type Upkeep = {
   sql: Sql
-  redis: Redis
+  redis: RedisClient
   prefix: string
   queues: JobQueues
   hashKey: HashKey

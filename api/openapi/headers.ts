@@ -15,12 +15,12 @@ export const RESPONSE_HEADERS = {
     const: 'wait',
   }),
   'RateLimit-Policy': header(
-    'Sent where a limit holds: its name, how many submissions it allows (`q`) and in how many seconds (`w`), such as ' +
-      '`"submit_conversation";q=10;w=60`.',
+    'Sent where a limit holds, to whoever may use the operation: its name, how many submissions it allows (`q`) and in how ' +
+      'many seconds (`w`), such as `"submit_conversation";q=10;w=60`.',
   ),
   RateLimit: header(
-    'Sent where a limit holds: how many submissions remain (`r`) and in how many seconds the next one comes back (`t`), such ' +
-      'as `"submit_conversation";r=9;t=60`.',
+    'Sent where a limit holds and what is left of it was looked at: how many submissions remain (`r`) and, unless that is all, ' +
+      'in how many seconds the next one comes back (`t`), such as `"submit_conversation";r=9;t=60`.',
   ),
   'Retry-After': header('Whole seconds after which to try again.', { type: 'integer', minimum: 1 }),
   'WWW-Authenticate': header('How to authenticate.'),

@@ -38,6 +38,7 @@ const TURNED_AWAY = {
         problems: [invalid('The header Idempotency-Key must be 1 to 255 visible ASCII characters', 'Idempotency-Key')],
       },
     },
+    also: ['RateLimit-Policy'],
   },
   Unauthenticated: {
     description: 'No token, or one that is malformed, unknown, expired or revoked.',
@@ -54,6 +55,7 @@ const TURNED_AWAY = {
   NoSuchContact: {
     description: 'No contact matches, neither stored nor on its way to be stored.',
     examples: { 'nobody matches': { refused: 'no-such-contact' } },
+    also: ['RateLimit-Policy'],
   },
   NoSuchSubmission: {
     description: 'The workspace has no submission with this id, or its receipt has expired.',
@@ -70,14 +72,17 @@ const TURNED_AWAY = {
   TooSlow: {
     description: 'The body did not arrive in time. The connection is closed.',
     examples: { 'too slow': { refused: 'too-slow' } },
+    also: ['RateLimit-Policy'],
   },
   KeyInFlight: {
     description: 'A request with the same `Idempotency-Key` is being answered at this moment.',
     examples: { 'in flight': { refused: 'idempotency-key-in-flight' } },
+    also: ['RateLimit-Policy', 'RateLimit'],
   },
   TooLarge: {
     description: 'The body is larger than the limit, which is counted after decompression.',
     examples: { 'too large': tooLarge(MAX_BODY_BYTES) },
+    also: ['RateLimit-Policy'],
   },
   ConversationTooLarge: {
     description:
@@ -87,14 +92,17 @@ const TURNED_AWAY = {
       'too large': tooLarge(MAX_CONVERSATION_BODY_BYTES),
       'too large once propagated': { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES },
     },
+    also: ['RateLimit-Policy'],
   },
   NotJson: {
     description: 'The body is not `application/json`, or has an encoding other than gzip.',
     examples: { 'another type': { refused: 'not-json' } },
+    also: ['RateLimit-Policy'],
   },
   KeyOfOtherBody: {
     description: 'The `Idempotency-Key` came with another body within the last 24 hours.',
     examples: { 'another body': { refused: 'idempotency-key-of-other-body' } },
+    also: ['RateLimit-Policy', 'RateLimit'],
   },
   RateLimited: {
     description: 'The rate limit is exceeded. A request that is turned away does not count against it.',
@@ -113,6 +121,7 @@ const TURNED_AWAY = {
       'too much waiting': unavailable('backlog'),
       'database away': unavailable('postgres'),
     },
+    also: ['RateLimit-Policy', 'RateLimit'],
   },
   CannotLookUp: {
     description: 'What was asked for cannot be looked up at this moment.',

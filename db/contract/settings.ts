@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from './limits.ts'
+import { readRedisUrl } from './redis-address.ts'
 
 /**
  * Every environment variable that the service knows: its form, its default, and the expected form in words, which a start
@@ -45,7 +46,13 @@ export const SETTINGS = {
     serverUrl('postgres:', 'postgresql:'),
     'a URL such as postgres://user:password@host:5432/database',
   ),
-  REDIS_URL: setting(serverUrl('redis:', 'rediss:'), 'a URL such as redis://user:password@host:6379'),
+  REDIS_URL: setting(
+    v.pipe(
+      v.string(),
+      v.check((value) => readRedisUrl(value) !== undefined),
+    ),
+    'a URL such as redis://user:password@host:6379, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379/master',
+  ),
   REDIS_PREFIX: setting(
     v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,40}$/)), 'fbi'),
     'up to 40 letters, digits, hyphens and underscores',

@@ -1,5 +1,5 @@
 import { readLedgers } from '../ledger.ts'
-import type { Redis } from 'ioredis'
+import type { RedisClient } from '../redis.ts'
 import type { Sql } from '../postgres.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
 
@@ -10,7 +10,7 @@ const SLOW_SECONDS = 60
 const STUCK_SECONDS = 600
 
 /** How much is accepted and not settled, for how long, and whether anything is missing. */
-export const checkLedger = async (sql: Sql, redis: Redis, prefix: string): Promise<Finding[]> => {
+export const checkLedger = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Finding[]> => {
   const ledgers = await readLedgers(sql, redis, prefix)
   const queued = ledgers.reduce((sum, ledger) => sum + ledger.queued, 0)
   const oldest = Math.min(...ledgers.flatMap(({ oldestNumber }) => oldestNumber ?? []))

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { closeQueues, countWaiting, openQueues } from '../job-queues.ts'
-import { redisCondition, unfitness } from '../redis.ts'
+import { type RedisClient, serverCondition, serversOf, unfitness } from '../redis.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest that the tests have run with. */
@@ -10,11 +10,23 @@ const FULL = 0.8
 const NEARLY_FULL = 0.6
 const BYTES_PER_MIB = 1024 * 1024
 
-/** What Redis says about itself, and who works on what waits in it. */
-export const checkRedis = async (redis: Redis, prefix: string): Promise<Finding[]> => {
+/** What Redis says about itself, each server of a cluster for itself, and who works on what waits in it. */
+export const checkRedis = async (redis: RedisClient, prefix: string): Promise<Finding[]> => {
+  const servers = await serversOf(redis)
+  const each = await Promise.all(servers.map(checkServer))
+  const named = each.flatMap((findings, index) => {
+    const { host, port } = servers[index]!.options
+    return servers.length === 1
+      ? findings
+      : findings.map((finding) => ({ ...finding, text: `${host}:${port}: ${finding.text}` }))
+  })
+  return [...named, await checkWork(redis, prefix)]
+}
+
+const checkServer = async (redis: Redis): Promise<Finding[]> => {
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
-  const condition = await redisCondition(redis)
+  const condition = await serverCondition(redis)
   const eviction = unfitness(condition)
   return [
     checkVersion(field('redis_version')),
@@ -24,7 +36,6 @@ export const checkRedis = async (redis: Redis, prefix: string): Promise<Finding[
       : wrong(eviction, 'In redis.conf: maxmemory-policy noeviction. API and worker do not start before.'),
     ...(await checkAppendOnlyFile(redis, { on: condition.appendOnly, lastWrite: field('aof_last_write_status') })),
     checkMemory(condition),
-    await checkWork(redis, prefix),
   ]
 }
 
@@ -101,7 +112,7 @@ const checkMemory = ({ usedBytes, maxBytes }: { usedBytes: number; maxBytes: num
   return share >= NEARLY_FULL ? warning(text, 'See that workers run and keep up, or raise maxmemory.') : well(text)
 }
 
-const checkWork = async (redis: Redis, prefix: string): Promise<Finding> => {
+const checkWork = async (redis: RedisClient, prefix: string): Promise<Finding> => {
   const queues = openQueues(redis, prefix, () => {})
   try {
     const waiting = await countWaiting(queues)

@@ -22,6 +22,8 @@ export type RedisOptions = {
   readonly maxMemoryBytes?: number
   /** `everysec` may lose a second when the machine loses power, `always` nothing. */
   readonly appendFsync?: AppendFsync
+  /** Further lines of its configuration, such as those of a cluster's node. */
+  readonly settings?: readonly string[]
   /** Told, in one line, what takes long. */
   readonly log?: (line: string) => void
 }
@@ -87,6 +89,7 @@ function configuration(options: RedisOptions & { port: number; password: string;
     version,
     maxMemoryBytes = DEFAULT_MAX_MEMORY_BYTES,
     appendFsync = 'everysec',
+    settings = [],
   } = options
   const lines = [
     'bind 127.0.0.1',
@@ -102,6 +105,7 @@ function configuration(options: RedisOptions & { port: number; password: string;
     // A slow log and a crash report quote commands, and so what people submitted.
     'slowlog-log-slower-than -1',
     ...(isAtLeast(version, 6, 2) ? ['crash-log-enabled no'] : []),
+    ...settings,
   ]
   return `${lines.join('\n')}\n`
 }

@@ -212,7 +212,8 @@ begin
       'messages', (
         select coalesce(jsonb_agg(m || jsonb_build_object('contact_ref', reference_at(ws, nullif(m -> 'contact_ref', 'null'), n))), '[]')
         from jsonb_array_elements(part -> 'messages') as m, lateral (select (m ->> 'number')::bigint) as s (n)
-        where n <> all (refused) and not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
+        where n <> all (refused) and not ended_after(ws, (m ->> 'id')::uuid, n)
+          and not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
       )
     ) else '{}' end;
 end $$;

@@ -197,18 +197,18 @@ begin
     where f.workspace_id = ws and f.id = any (doomed)
   ));
   with gone as (
-    delete from feedback where workspace_id = ws and id = any (doomed) returning id, contact_id, number, first_number
+    delete from feedback where workspace_id = ws and id = any (doomed) returning id, contact_id, number, source_id
   ),
   by_purge as (
-    select g.id, g.number > g.first_number as had_former, k.id as purge_id, k.number from gone as g
+    select g.id, g.source_id is not null as can_have_former, k.id as purge_id, k.number from gone as g
     join purge as k on k.workspace_id = ws and (
       g.contact_id = any (k.contact_ids) or (g.contact_id is null and k.remembered is not null and g.number < k.number)
     )
   ),
-  -- A former version of the record may have been nobody's: it must not come again all the same.
+  -- A former version of the record may have been nobody's, and be dead until it is replayed: it must not come again all the same.
   fenced as (
     insert into fence (workspace_id, key_id, number, id, next_id)
-    select ws, id, number, id, id from by_purge where had_former
+    select ws, id, number, id, id from by_purge where can_have_former
     on conflict do nothing
   )
   update purge as p set feedback = p.feedback + of_it.records
@@ -228,6 +228,12 @@ begin
     delete from message as k using ended_messages(ws, touched) as m
     where k.ctid = m.place
     returning m.id, m.conversation_id, m.purge_id
+  ),
+  -- As with feedback: a former version may have been nobody's, or somebody else's.
+  fenced as (
+    insert into fence (workspace_id, key_id, number, id, next_id)
+    select ws, g.id, p.number, g.id, g.id from gone as g join purge as p on p.workspace_id = ws and p.id = g.purge_id
+    on conflict do nothing
   ),
   forgotten as (
     delete from unresolved_reference where ctid = any (array(

@@ -6,7 +6,7 @@ import { type Condition, conditionOf } from '../../api/condition.ts'
 import { createMetrics } from '../../api/metrics.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
-import { connectToAnswer } from '../../db/redis.ts'
+import { connectToAnswer, type RedisClient } from '../../db/redis.ts'
 import { testServers } from '../support/servers.ts'
 
 /** Nothing listens there. */
@@ -21,7 +21,7 @@ describe('the condition', () => {
     open.push(() => sql.end({ timeout: 1 }))
     return sql
   }
-  const queuesOf = (redis: Redis): JobQueues => {
+  const queuesOf = (redis: RedisClient): JobQueues => {
     const queues = openQueues(redis, prefix, () => {})
     open.push(() => closeQueues(queues))
     return queues
@@ -35,7 +35,7 @@ describe('the condition', () => {
     redis.disconnect()
   })
 
-  const read = (sql: Sql, of: Redis): Promise<Condition> =>
+  const read = (sql: Sql, of: RedisClient): Promise<Condition> =>
     conditionOf({ sql, redis: of, prefix, queues: Object.values(queuesOf(of)) })()
   const rendered = (condition: Condition): Promise<string> => {
     const loopDelay = { current: () => ({ median: 0, p99: 0, max: 0 }), stop: () => {} }

@@ -78,7 +78,7 @@ describe('the type of a body', () => {
 
   for (const headers of taken) {
     it(`may be ${headers.join(', encoded as ')}`, async () => {
-      assert.deepEqual(await read(request(headers)), { ok: true, value: {} })
+      assert.deepEqual(await read(request(headers)), { ok: true, value: {}, bytes: 2 })
     })
   }
   for (const headers of refused) {
@@ -91,17 +91,18 @@ describe('the type of a body', () => {
 describe('a body', () => {
   const value = { description: 'Grüße, 東京 \u{1F600}', rating: 4.5, sourceData: { a: [1, null, true, '"\\'] } }
   const bytes = Buffer.from(JSON.stringify(value))
+  const asSent = { ok: true, value, bytes: bytes.length }
 
   it('is read at once, in parts and inflated', async () => {
-    assert.deepEqual(await read(whole(bytes)), { ok: true, value })
-    assert.deepEqual(await read(inParts([bytes])), { ok: true, value })
-    assert.deepEqual(await read(whole(gzipSync(bytes), GZIP)), { ok: true, value })
+    assert.deepEqual(await read(whole(bytes)), asSent)
+    assert.deepEqual(await read(inParts([bytes])), asSent)
+    assert.deepEqual(await read(whole(gzipSync(bytes), GZIP)), asSent)
   })
 
   it('may be cut anywhere on its way', async () => {
     for (let at = 0; at <= bytes.length; at++) {
       const parts = [bytes.subarray(0, at), bytes.subarray(at)]
-      assert.deepEqual(await read(inParts(parts)), { ok: true, value }, `at byte ${at}`)
+      assert.deepEqual(await read(inParts(parts)), asSent, `at byte ${at}`)
     }
   })
 
@@ -109,11 +110,11 @@ describe('a body', () => {
     const compressed = gzipSync(bytes)
     for (let at = 0; at <= compressed.length; at++) {
       const parts = [compressed.subarray(0, at), compressed.subarray(at)]
-      assert.deepEqual(await read(inParts(parts, GZIP)), { ok: true, value }, `at byte ${at}`)
+      assert.deepEqual(await read(inParts(parts, GZIP)), asSent, `at byte ${at}`)
     }
     const single = (of: Uint8Array) => Array.from(of, (byte) => Uint8Array.of(byte))
-    assert.deepEqual(await read(inParts(single(bytes))), { ok: true, value })
-    assert.deepEqual(await read(inParts(single(compressed), GZIP)), { ok: true, value })
+    assert.deepEqual(await read(inParts(single(bytes))), asSent)
+    assert.deepEqual(await read(inParts(single(compressed), GZIP)), asSent)
   })
 
   it('is what JSON.parse makes of it, in whatever parts', async () => {
@@ -135,7 +136,7 @@ describe('a body', () => {
 
   it('may begin with one byte order mark', async () => {
     const mark = Uint8Array.of(0xef, 0xbb, 0xbf)
-    assert.deepEqual(await read(whole(Buffer.concat([mark, bytes]))), { ok: true, value })
+    assert.deepEqual(await read(whole(Buffer.concat([mark, bytes]))), { ...asSent, bytes: mark.length + bytes.length })
     assert.equal(reasonOf(await read(whole(Buffer.concat([mark, mark, bytes])))), 'malformed')
   })
 

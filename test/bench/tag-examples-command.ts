@@ -36,13 +36,13 @@ const sections = [
     toSection(`${NAMES[language] ?? language} (written for this project)`, texts),
   ),
 ]
-const text = `# Texts and their tags
+const page = `# Texts and their tags
 
 Written by \`npm run tags:examples\`. No text has a history here: what a workspace's texts and tags add is missing. The
 English texts are drawn by lot.
 
 ${sections.join('\n')}`
-writeFileSync(TARGET, await format(text, { ...(await resolveConfig(TARGET)), filepath: TARGET }))
+writeFileSync(TARGET, await format(page, { ...(await resolveConfig(TARGET)), filepath: TARGET }))
 
 /** The same few of a set on every run, without looking at them. */
 function sample(texts: readonly Labelled[]): Labelled[] {

@@ -108,12 +108,12 @@ describe('a newcomer', () => {
   })
 
   it('stops it, starts it again, and finds everything', async () => {
-    const before = await feedback('true')
+    const stored = await feedback('true')
     await sql.end({ timeout: 5 })
     assert.equal(await started.interrupt(), 0, started.output())
     started = await startClone(clone)
     sql = connectTo(started)
-    assert.equal(await feedback('true'), before)
+    assert.equal(await feedback('true'), stored)
     assert.equal((await get('/readyz')).status, 200)
     assert.equal(await started.interrupt(), 0, started.output())
   })

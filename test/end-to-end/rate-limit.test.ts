@@ -11,6 +11,14 @@ import { LEAST } from './body-with.ts'
 const TOKENS = 10
 const WINDOW_SECONDS = 60
 const MICROSECONDS_PER_SECOND = 1_000_000
+const TOO_LARGE_BYTES = 5 * 1024 * 1024
+const POLICY = `"submit_conversation";q=${TOKENS};w=${WINDOW_SECONDS}`
+
+/** Status, policy and what remains. */
+const said = ({ status, headers }: Answer): [number, string | null, number | null] => {
+  const [, remaining] = /;r=(\d+)/.exec(headers.get('ratelimit') ?? '') ?? []
+  return [status, headers.get('ratelimit-policy'), remaining === undefined ? null : Number(remaining)]
+}
 
 describe('the limit on conversations', () => {
   let service: Service
@@ -74,13 +82,57 @@ describe('the limit on conversations', () => {
     const remaining: number[] = []
     for (let sent = 0; sent <= TOKENS; sent++) {
       const { headers, status } = await submit()
-      assert.equal(headers.get('ratelimit-policy'), `"submit_conversation";q=${TOKENS};w=${WINDOW_SECONDS}`)
+      assert.equal(headers.get('ratelimit-policy'), POLICY)
       const [, r, t] = /^"submit_conversation";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? []
       remaining.push(Number(r))
       assert.ok(Number(t) > 0 && Number(t) <= WINDOW_SECONDS, String(t))
       if (status === 429) assert.equal(t, headers.get('retry-after'))
     }
     assert.deepEqual(remaining, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0])
+  })
+
+  it('is described to whoever may submit, whatever the answer', async () => {
+    const bad = await service.post('/conversations', {})
+    const notJson = await submit({ headers: { 'Content-Type': 'text/plain' } })
+    const tooLarge = await service.post('/conversations', { id: 'x'.repeat(TOO_LARGE_BYTES) })
+    assert.deepEqual([bad, notJson, tooLarge].map(said), [
+      [400, POLICY, null],
+      [415, POLICY, null],
+      [413, POLICY, null],
+    ])
+  })
+
+  it('is described to whoever repeats with an idempotency key, and not used up', async () => {
+    const headers = { 'Idempotency-Key': 'repeated' }
+    const body = LEAST['/conversations']('repeated')
+    const first = await service.post('/conversations', body, { headers })
+    const again = await service.post('/conversations', body, { headers, api: 1 })
+    assert.equal(again.headers.get('submission-id'), first.headers.get('submission-id'))
+    const other = await service.post('/conversations', { ...body, title: 'other' }, { headers })
+    await age(WINDOW_SECONDS)
+    const later = await service.post('/conversations', body, { headers })
+    assert.deepEqual([first, again, other, later].map(said), [
+      [200, POLICY, 9],
+      [200, POLICY, 9],
+      [422, POLICY, 9],
+      [200, POLICY, 10],
+    ])
+    assert.equal(later.headers.get('ratelimit'), '"submit_conversation";r=10')
+  })
+
+  it("is nobody else's business", async () => {
+    const operator = makeToken()
+    await addToken(service.sql, { token: operator, workspace: null, scopes: ['operator'], expiresAt: null })
+    const [none, unknown, forbidden] = [
+      await submit({ token: null }),
+      await submit({ token: 'nobody-has-this-token' }),
+      await submit({ token: operator }),
+    ]
+    assert.deepEqual([none, unknown, forbidden].map(said), [
+      [401, null, null],
+      [401, null, null],
+      [403, null, null],
+    ])
   })
 
   it('gives each spent token back 60 seconds after it was spent, and not before', async () => {
@@ -170,6 +222,31 @@ describe('a limit on the other operations', () => {
       assert.equal(refused.status, 429)
       assert.match(refused.body.error, /\b3 per minute\b/)
       assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    }
+  })
+
+  it('is told with a 404', async () => {
+    const answer = await service.post('/contacts/purge', { id: 'nobody' }, { token: service.adminToken })
+    assert.deepEqual(said(answer), [404, '"purge_contact";q=3;w=60', null])
+  })
+})
+
+describe('a limit while too much is waiting', () => {
+  let service: Service
+  before(async () => {
+    service = await startService({ workers: 0, environment: { MAX_BACKLOG: '1' } })
+  })
+  after(() => service.stop())
+
+  it('is told with a 503, and not used up', async () => {
+    assert.equal((await service.post('/feedbacks', LEAST['/feedbacks']('x'))).status, 201)
+    await until('too much is waiting', async () => {
+      const { status } = await service.post('/feedbacks', LEAST['/feedbacks']('x'))
+      return status === 503
+    })
+    for (let sent = 0; sent < 2; sent++) {
+      const refused = await service.post('/conversations', LEAST['/conversations']('x'))
+      assert.deepEqual(said(refused), [503, POLICY, TOKENS])
     }
   })
 })

@@ -11,6 +11,9 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 const OUTAGE_MS = LONG ? 60_000 : 10_000
 const FULL_BYTES = 24 * 1024 * 1024
 const LARGE_TEXT = 'x'.repeat(100_000)
+const FULL_DISK_MS = 5_000
+/** What two processes may say in a second of an outage: not every attempt is worth a line. */
+const LINES_PER_SECOND = 5
 
 type Timed = { status: number; retryAfter: string | null; ms: number; text: string; state: string | null }
 
@@ -58,6 +61,7 @@ describe('an outage', () => {
   })
   after(() => stack?.stop())
   const purge = () => timed(stack, PURGE, { body: { id: 'nobody' }, token: stack.adminToken })
+  const lines = (): number => stack.output().split('\n').length
   const isWell = () =>
     until(
       'all is well',
@@ -69,6 +73,7 @@ describe('an outage', () => {
     await isWell()
     const load = startLoad(stack)
     await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > 20))
+    const linesBefore = lines()
     await stack.kept.postgres.hold()
     const acceptedBefore = load.seen.accepted.size
     let during: number
@@ -89,6 +94,7 @@ describe('an outage', () => {
         `all applied after ${(ms / 1_000).toFixed(1)} s`,
     )
     assert.ok(during > OUTAGE_MS / 100, `${during} accepted meanwhile`)
+    assert.ok(lines() - linesBefore < (LINES_PER_SECOND * OUTAGE_MS) / 1_000, stack.output())
     await assertNothingLost(stack, load.seen)
     assertWellAnswered(load.seen)
     assert.equal(load.seen.refused + load.seen.unknown, 0, 'whose token was seen lately is never refused')
@@ -124,6 +130,30 @@ describe('an outage', () => {
     }
     await isWell()
     await assertNothingLost(stack, nothingSeen())
+  })
+
+  it('of a Postgres whose disk is full: submissions are accepted, and stored when there is room', async () => {
+    await isWell()
+    await stack.sql`
+      create function has_no_room() returns trigger language plpgsql as $$
+      begin raise exception using errcode = 'disk_full', message = 'could not extend file'; end $$`
+    await stack.sql`create trigger full_disk before insert on submission for each statement execute function has_no_room()`
+    const load = startLoad(stack)
+    try {
+      await pause(FULL_DISK_MS)
+      const waited = await timed(stack, FEEDBACK, { body: { description: 'probe' }, headers: { Prefer: 'wait=1' } })
+      assert.deepEqual([waited.status, waited.state], [201, 'queued'])
+    } finally {
+      await stack.sql`drop function has_no_room() cascade`
+      await load.stop()
+    }
+    assert.equal(load.seen.refused + load.seen.unknown, 0)
+    await recovery(stack, load.seen)
+    await assertNothingLost(stack, load.seen)
+    assertWellAnswered(load.seen)
+    const [used] = await stack.sql<[{ attempts: number }]>`
+      select max(attempts) as attempts from submission where id = any (${[...load.seen.accepted.keys()]}::uuid[])`
+    assert.equal(used.attempts, 1, 'waiting for room is no attempt that failed')
   })
 
   for (const how of ['hangs', 'is away'] as const) {

@@ -12,6 +12,7 @@ import { startRedis } from '../../db/embedded/redis-server.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
 import { migrate, readMigrations } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import type { RedisClient } from '../../db/redis.ts'
 import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
@@ -39,7 +40,7 @@ export type FaultStack = {
   environment: Readonly<Record<string, string>>
   /** Of the test itself; they come back after a fault. */
   sql: Sql
-  redis: Redis
+  redis: RedisClient
   queues: JobQueues
   kept: Readonly<Record<Target, Kept>>
   /** Ends a process, or stops it for a while; when it has ended or goes on, the moment of the signal that did it. */

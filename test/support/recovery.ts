@@ -11,8 +11,10 @@ export const ANSWERED_WITHIN_MS = 3_000
 const ADMISSION_GIVEN_UP_MS = 60_000
 const PROBE_TIMEOUT_MS = 15_000
 
+type Asked = Pick<FaultStack, 'url' | 'accessToken' | 'sql'>
+
 /** Milliseconds since `startedAt` until something new is accepted and applied, and everything that was accepted is settled. */
-export const recovery = async (stack: FaultStack, seen: Seen, startedAt = performance.now()): Promise<number> => {
+export const recovery = async (stack: Asked, seen: Seen, startedAt = performance.now()): Promise<number> => {
   await until('something new is applied', () => isApplied(stack, seen), RECOVERED_WITHIN_MS)
   await until(
     'all that was accepted is settled',
@@ -22,7 +24,7 @@ export const recovery = async (stack: FaultStack, seen: Seen, startedAt = perfor
   return performance.now() - startedAt
 }
 
-const isApplied = async ({ url, accessToken }: FaultStack, seen: Seen): Promise<boolean> => {
+const isApplied = async ({ url, accessToken }: Asked, seen: Seen): Promise<boolean> => {
   try {
     const answer = await fetch(`${url}/api/v1/feedbacks`, {
       method: 'POST',
@@ -39,7 +41,7 @@ const isApplied = async ({ url, accessToken }: FaultStack, seen: Seen): Promise<
   }
 }
 
-const unsettled = async ({ sql }: FaultStack, { accepted }: Seen): Promise<number> => {
+const unsettled = async ({ sql }: Asked, { accepted }: Seen): Promise<number> => {
   const ids = [...accepted.keys()]
   const [row] = await sql<[{ n: number }]>`
     select count(*)::int as n from unnest(${ids}::uuid[]) as a (id)
@@ -48,7 +50,10 @@ const unsettled = async ({ sql }: FaultStack, { accepted }: Seen): Promise<numbe
 }
 
 /** Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Nobody may be submitting. */
-export const assertNothingLost = async (stack: FaultStack, seen: Seen): Promise<void> => {
+export const assertNothingLost = async (
+  stack: Pick<FaultStack, 'sql' | 'redis' | 'prefix' | 'queues'>,
+  seen: Seen,
+): Promise<void> => {
   const { sql, redis, prefix, queues } = stack
   const states = await sql<{ state: string; n: number }[]>`
     select coalesce(s.state, 'lost') as state, count(*)::int as n
@@ -64,16 +69,20 @@ export const assertNothingLost = async (stack: FaultStack, seen: Seen): Promise<
     union all
     select content from message group by content having count(*) > 1`
   assert.equal(twice.count, 0, 'stored twice')
+  let last: object = {}
   await until(
     'the ledger is exact',
     async () => {
       // As if the time were over after which an admission whose request died is given up.
       await withdrawLost({ sql, redis, prefix, queues }, Date.now() + ADMISSION_GIVEN_UP_MS)
       const [ledger] = await readLedgers(sql, redis, prefix)
+      last = ledger!
       return ledger!.queued === 0 && ledger!.difference === 0 && ledger!.dead === 0
     },
     RECOVERED_WITHIN_MS,
-  )
+  ).catch((error: unknown) => {
+    throw new Error(`The ledger: ${JSON.stringify(last)}`, { cause: error })
+  })
 }
 
 /** Every request had an answer in time, and one that the interface knows. */

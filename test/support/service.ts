@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { Redis } from 'ioredis'
 import { migrate, readMigrations } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectToWork, type RedisClient, scanKeys } from '../../db/redis.ts'
 import { testServers } from './servers.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { until } from './until.ts'
@@ -27,7 +27,7 @@ export type Service = {
   /** Of the workspace that the two tokens belong to. */
   readonly workspaceId: string
   readonly sql: Sql
-  readonly redis: Redis
+  readonly redis: RedisClient
   readonly redisPrefix: string
   /** With this environment the commands of operators reach the service's database. */
   readonly environment: Readonly<Record<string, string>>
@@ -50,9 +50,15 @@ const STATEMENT_TIMEOUT_MS = 30_000
 export const startService = async ({
   apis = 1,
   workers = 1,
+  redisUrl = testServers().redisUrl,
   environment: given = {},
-}: { apis?: number; workers?: number; environment?: Readonly<Record<string, string>> } = {}): Promise<Service> => {
-  const { databaseUrl, redisUrl } = testServers()
+}: {
+  apis?: number
+  workers?: number
+  redisUrl?: string
+  environment?: Readonly<Record<string, string>>
+} = {}): Promise<Service> => {
+  const { databaseUrl } = testServers()
   const name = `t_${randomBytes(6).toString('hex')}`
   const accessToken = `access-${randomBytes(16).toString('hex')}`
   const adminToken = `admin-${randomBytes(16).toString('hex')}`
@@ -75,7 +81,8 @@ export const startService = async ({
     applicationName: 'feedback-insights-test',
     schema: name,
   })
-  const redis = new Redis(redisUrl)
+  const redis = connectToWork(redisUrl)
+  redis.on('error', () => {})
   const processes: ServiceProcess[] = []
 
   const stop = async (): Promise<void> => {
@@ -162,8 +169,9 @@ const encoded = (body: unknown): string | Uint8Array<ArrayBuffer> => {
 }
 
 /** Every key of the service has its prefix in a hash tag. */
-const removeKeys = async (redis: Redis, prefix: string): Promise<void> => {
-  for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
-    if (keys.length > 0) await redis.unlink(keys as string[])
+const removeKeys = async (redis: RedisClient, prefix: string): Promise<void> => {
+  for await (const keys of scanKeys(redis, { match: `{${prefix}:*`, count: 1_000 })) {
+    // One by one: they can lie in several slots.
+    await Promise.all(keys.map((key) => redis.unlink(key)))
   }
 }

@@ -1,0 +1,37 @@
+import type postgres from 'postgres'
+
+/** Oids of one-dimensional array types (pg_type.typarray), fixed in every PostgreSQL, and what an element becomes. */
+const ELEMENTS = {
+  text: { oid: 1009, read: (text: string) => text },
+  uuid: { oid: 2951, read: (text: string) => text },
+  int4: { oid: 1007, read: Number },
+  // As the driver gives a single one.
+  int8: { oid: 1016, read: (text: string) => text },
+} as const
+
+type Element = string | number | null
+
+const QUOTED_OR_BARE = /"([^"\\]*(?:\\.[^"\\]*)*)"|([^,{}"]+)/gs
+
+const arrayType = (oid: number, read: (text: string) => string | number): postgres.PostgresType => ({
+  to: oid,
+  from: [oid],
+  serialize: (value: readonly Element[] | string) =>
+    typeof value === 'string' ? value : `{${value.map(elementText).join()}}`,
+  parse: (literal: string) =>
+    Array.from(literal.matchAll(QUOTED_OR_BARE), ([, quoted, bare = '']) => {
+      if (quoted !== undefined) return read(quoted.replace(/\\(.)/gs, '$1'))
+      return bare === 'NULL' ? null : read(bare)
+    }),
+})
+
+const elementText = (element: Element): string =>
+  element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`
+
+/**
+ * The array types that our statements take and give. The driver would ask each new connection for all there are, with a query
+ * whose failure nobody hears of: a connection that died meanwhile ended the process on Deno, with an unhandled rejection.
+ */
+export const ARRAY_TYPES: Readonly<Record<string, postgres.PostgresType>> = Object.fromEntries(
+  Object.entries(ELEMENTS).map(([name, { oid, read }]) => [`${name}[]`, arrayType(oid, read)]),
+)

@@ -1,0 +1,2478 @@
+-- What the migrations come to, for reading and comparing; the migrations make it. Written by npm run schema.
+
+create type answered_feedback as (
+  wins boolean,
+  replaces boolean,
+  contact uuid,
+  account uuid,
+  project uuid,
+  by_contact boolean,
+  by_account boolean,
+  by_project boolean,
+  missed uuid[]
+);
+
+create type given_reference as (
+  kind text,
+  weak uuid,
+  name_key uuid,
+  number bigint
+);
+
+create type relinked as (
+  record text,
+  id uuid,
+  number bigint,
+  contact resolution,
+  account resolution,
+  project resolution,
+  before_ids uuid[],
+  now_given given_reference[],
+  no_longer_given given_reference[]
+);
+
+create type resolution as (
+  id uuid,
+  given boolean,
+  missed uuid[]
+);
+
+create type resolved_feedback as (
+  id uuid,
+  number bigint,
+  wins boolean,
+  contact resolution,
+  account resolution,
+  project resolution
+);
+
+create type said_claim as (
+  key_id uuid,
+  kind text,
+  number bigint,
+  target_id uuid,
+  link boolean,
+  decides boolean
+);
+
+create type wanted_purge as (
+  id uuid,
+  number bigint,
+  "group" uuid,
+  email uuid,
+  source text
+);
+
+create table account (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text generated always as (((facts -> 'c:name'::text) ->> 1)) stored,
+  domain text generated always as (((facts -> 'c:domain'::text) ->> 1)) stored,
+  contract_value numeric generated always as ((((facts -> 'c:contractValue'::text) ->> 1))::numeric) stored,
+  source_created_at timestamp with time zone generated always as (offset_time(((facts -> 'c:createdAt'::text) ->> 1))) stored,
+  source_updated_at timestamp with time zone generated always as (offset_time(((facts -> 'c:updatedAt'::text) ->> 1))) stored,
+  properties jsonb generated always as (metadata(facts)) stored,
+  created_at timestamp with time zone generated always as (acceptance_time(first_number)) stored,
+  updated_at timestamp with time zone generated always as (acceptance_time(last_change(last_identify_number, facts))) stored,
+  facts jsonb not null,
+  first_number bigint not null,
+  last_identify_number bigint,
+  constraint account_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table account_external_id (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  source text not null,
+  external_id text not null,
+  account_id uuid not null,
+  constraint account_external_id_pkey PRIMARY KEY (workspace_id, key_id)
+) with ();
+
+create table contact (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text generated always as (((facts -> 'c:name'::text) ->> 1)) stored /* statistics 0 */,
+  email text generated always as (((facts -> 'c:email'::text) ->> 1)) stored /* statistics 0 */,
+  contract_value numeric generated always as ((((facts -> 'c:contractValue'::text) ->> 1))::numeric) stored,
+  account_id uuid,
+  source_created_at timestamp with time zone generated always as (offset_time(((facts -> 'c:createdAt'::text) ->> 1))) stored,
+  source_updated_at timestamp with time zone generated always as (offset_time(((facts -> 'c:updatedAt'::text) ->> 1))) stored,
+  properties jsonb generated always as (metadata(facts)) stored /* statistics 0 */,
+  created_at timestamp with time zone generated always as (acceptance_time(first_number)) stored,
+  updated_at timestamp with time zone generated always as (acceptance_time(last_change(last_identify_number, facts))) stored,
+  facts jsonb not null /* statistics 0 */,
+  account_number bigint,
+  first_number bigint not null,
+  last_identify_number bigint,
+  constraint contact_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table contact_external_id (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  source text not null,
+  external_id text not null /* statistics 0 */,
+  contact_id uuid not null,
+  constraint contact_external_id_pkey PRIMARY KEY (workspace_id, key_id)
+) with ();
+
+create table conversation (
+  workspace_id uuid not null,
+  id uuid not null,
+  external_id text not null /* statistics 0 */,
+  source text not null,
+  title text /* statistics 0 */,
+  rating double precision,
+  tags text[] /* statistics 0 */,
+  properties jsonb not null /* statistics 0 */,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone,
+  number bigint not null,
+  contact_keys uuid[] not null,
+  purged_number bigint,
+  constraint conversation_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table conversation_contact (
+  workspace_id uuid not null,
+  conversation_id uuid not null,
+  contact_id uuid not null,
+  constraint conversation_contact_pkey PRIMARY KEY (workspace_id, conversation_id, contact_id)
+) with ();
+
+create table dead_submission (
+  workspace_id uuid not null,
+  id uuid not null,
+  reason text not null /* statistics 0 */,
+  died_at timestamp with time zone default now() not null,
+  job text not null /* statistics 0 */,
+  keys uuid[] not null,
+  replayed_at timestamp with time zone,
+  constraint dead_submission_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table feedback (
+  workspace_id uuid not null,
+  id uuid not null,
+  description text not null /* statistics 0 */,
+  title text /* statistics 0 */,
+  is_transcript boolean,
+  tags text[] /* statistics 0 */,
+  tags_generated boolean not null,
+  rating double precision,
+  source text not null,
+  source_id text /* statistics 0 */,
+  source_data jsonb /* statistics 0 */,
+  contact_id uuid,
+  account_id uuid,
+  project_id uuid,
+  accepted_at timestamp with time zone generated always as (acceptance_time(first_number)) stored,
+  updated_at timestamp with time zone generated always as (acceptance_time(number)) stored,
+  number bigint not null,
+  first_number bigint not null,
+  contact_ref jsonb /* statistics 0 */,
+  account_ref jsonb,
+  project_ref jsonb,
+  contact_given boolean not null,
+  account_given boolean not null,
+  project_given boolean not null,
+  constraint feedback_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table feedback_category (
+  workspace_id uuid not null,
+  id uuid not null,
+  title text not null /* statistics 0 */,
+  uses bigint not null,
+  constraint feedback_category_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table fence (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  number bigint not null,
+  id uuid not null,
+  next_id uuid not null,
+  group_id uuid,
+  source_hash uuid,
+  from_number bigint,
+  constraint fence_pkey PRIMARY KEY (workspace_id, key_id, number)
+) with ();
+
+create table fence_claim (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  number bigint not null,
+  ended_number bigint not null,
+  constraint fence_claim_pkey PRIMARY KEY (workspace_id, key_id, number, ended_number)
+) with ();
+
+create table identity_claim (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  number bigint not null,
+  target_id uuid not null,
+  link boolean not null,
+  decides boolean default true not null,
+  constraint identity_claim_pkey PRIMARY KEY (workspace_id, key_id, number, target_id)
+) with ();
+
+create table identity_key (
+  workspace_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  group_id uuid,
+  home_id uuid,
+  source text,
+  external_id text /* statistics 0 */,
+  said_from bigint,
+  last_number bigint,
+  facts jsonb default '{}'::jsonb not null /* statistics 0 */,
+  account_id uuid,
+  account_number bigint,
+  exists_from bigint,
+  subject_id uuid not null,
+  orphaned boolean default false not null,
+  constraint identity_key_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table installation (
+  id boolean default true not null,
+  hash_key_proof bytea not null,
+  constraint installation_pkey PRIMARY KEY (id),
+  constraint installation_id_check CHECK (id)
+) with ();
+
+create table ledger (
+  workspace_id uuid not null,
+  state text not null,
+  submissions bigint not null,
+  highest_number bigint default 0 not null,
+  constraint ledger_pkey PRIMARY KEY (workspace_id, state)
+) with ();
+
+create table message (
+  workspace_id uuid not null,
+  id uuid not null,
+  conversation_id uuid not null,
+  external_id text not null /* statistics 0 */,
+  incoming boolean not null,
+  contact_id uuid,
+  content text not null /* statistics 0 */,
+  source_url text /* statistics 0 */,
+  raw_data jsonb not null /* statistics 0 */,
+  created_at timestamp with time zone not null,
+  number bigint not null,
+  source text not null,
+  contact_ref jsonb /* statistics 0 */,
+  constraint message_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table project (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  first_number bigint not null,
+  constraint project_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table purge (
+  workspace_id uuid not null,
+  id uuid not null,
+  number bigint not null,
+  contact_ids uuid[] not null,
+  remembered uuid,
+  keys uuid[] not null,
+  contacts bigint not null,
+  feedback bigint default 0 not null,
+  messages bigint default 0 not null,
+  conversations bigint default 0 not null,
+  dead_submissions bigint default 0 not null,
+  constraint purge_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table schema_migration (
+  number integer not null,
+  name text not null,
+  applied_at timestamp with time zone default now() not null,
+  constraint schema_migration_pkey PRIMARY KEY (number)
+) with ();
+
+create table submission (
+  workspace_id uuid not null,
+  id uuid not null,
+  acceptance_number bigint not null,
+  operation text not null,
+  state text not null,
+  attempts integer not null,
+  accepted_at timestamp with time zone generated always as (acceptance_time(acceptance_number)) stored,
+  finished_at timestamp with time zone,
+  error text,
+  counts jsonb,
+  identifiers jsonb,
+  constraint submission_pkey PRIMARY KEY (workspace_id, id),
+  constraint submission_state_check CHECK (state = ANY (ARRAY['queued'::text, 'applied'::text, 'superseded'::text, 'purged'::text, 'dead'::text]))
+) with ();
+
+create table superseded_reference (
+  workspace_id uuid not null,
+  id uuid not null,
+  number bigint not null,
+  source text not null,
+  contact_id uuid,
+  account_id uuid,
+  project_id uuid,
+  contact_ref jsonb /* statistics 0 */,
+  account_ref jsonb,
+  project_ref jsonb,
+  contact_given boolean not null,
+  account_given boolean not null,
+  project_given boolean not null,
+  constraint superseded_reference_pkey PRIMARY KEY (workspace_id, id, number)
+) with ();
+
+create table token (
+  id uuid not null,
+  workspace_id uuid,
+  hash bytea not null,
+  scopes text[] not null,
+  bootstrap boolean default false not null,
+  created_at timestamp with time zone default now() not null,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint token_hash_key UNIQUE (hash),
+  constraint token_pkey PRIMARY KEY (id),
+  constraint token_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspace(id) ON DELETE CASCADE,
+  constraint token_check CHECK (workspace_id IS NOT NULL OR scopes = ARRAY['operator'::text]),
+  constraint token_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['submit'::text, 'admin'::text, 'operator'::text])
+) with ();
+
+create table unresolved_reference (
+  workspace_id uuid not null,
+  ref_id uuid not null,
+  record_id uuid not null,
+  number bigint not null,
+  constraint unresolved_reference_pkey PRIMARY KEY (workspace_id, ref_id, record_id, number)
+) with ();
+
+create table workspace (
+  id uuid not null,
+  name text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint workspace_name_key UNIQUE (name),
+  constraint workspace_pkey PRIMARY KEY (id)
+) with ();
+
+CREATE INDEX account_external_id_account ON account_external_id USING btree (account_id);
+
+CREATE INDEX contact_account ON contact USING btree (account_id) WHERE (account_id IS NOT NULL);
+
+CREATE INDEX contact_external_id_contact ON contact_external_id USING btree (contact_id);
+
+CREATE INDEX conversation_contact_contact ON conversation_contact USING btree (contact_id);
+
+CREATE INDEX conversation_purged ON conversation USING btree (workspace_id, purged_number) WHERE (purged_number IS NOT NULL);
+
+CREATE INDEX dead_submission_died_at ON dead_submission USING btree (workspace_id, died_at);
+
+CREATE INDEX dead_submission_keys ON dead_submission USING gin (keys);
+
+CREATE INDEX dead_submission_replayed_at ON dead_submission USING btree (replayed_at) WHERE (replayed_at IS NOT NULL);
+
+CREATE INDEX feedback_account ON feedback USING btree (account_id) WHERE (account_id IS NOT NULL);
+
+CREATE INDEX feedback_contact ON feedback USING btree (contact_id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX feedback_project ON feedback USING btree (project_id) WHERE (project_id IS NOT NULL);
+
+CREATE INDEX fence_group ON fence USING btree (group_id) WHERE (group_id IS NOT NULL);
+
+CREATE INDEX fence_id ON fence USING btree (id);
+
+CREATE INDEX fence_next ON fence USING btree (next_id);
+
+CREATE INDEX identity_claim_identified ON identity_claim USING btree (workspace_id, key_id, number) WHERE ((NOT link) AND decides);
+
+CREATE INDEX identity_claim_target ON identity_claim USING btree (target_id);
+
+CREATE INDEX identity_key_group ON identity_key USING btree (group_id) WHERE (group_id IS NOT NULL);
+
+CREATE INDEX identity_key_subject ON identity_key USING btree (subject_id);
+
+CREATE INDEX message_contact ON message USING btree (contact_id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX message_conversation ON message USING btree (conversation_id);
+
+CREATE INDEX submission_finished ON submission USING btree (finished_at);
+
+CREATE INDEX superseded_reference_account ON superseded_reference USING btree (account_id) WHERE (account_id IS NOT NULL);
+
+CREATE INDEX superseded_reference_contact ON superseded_reference USING btree (contact_id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX superseded_reference_project ON superseded_reference USING btree (project_id) WHERE (project_id IS NOT NULL);
+
+CREATE INDEX unresolved_reference_record ON unresolved_reference USING btree (record_id);
+
+create view reference as
+ SELECT 'feedback'::text AS record,
+    feedback.workspace_id,
+    feedback.id,
+    feedback.number,
+    feedback.source,
+    feedback.contact_id,
+    feedback.account_id,
+    feedback.project_id,
+    feedback.contact_ref,
+    feedback.account_ref,
+    feedback.project_ref,
+    feedback.contact_given,
+    feedback.account_given,
+    feedback.project_given
+   FROM feedback
+UNION ALL
+ SELECT 'superseded'::text AS record,
+    superseded_reference.workspace_id,
+    superseded_reference.id,
+    superseded_reference.number,
+    superseded_reference.source,
+    superseded_reference.contact_id,
+    superseded_reference.account_id,
+    superseded_reference.project_id,
+    superseded_reference.contact_ref,
+    superseded_reference.account_ref,
+    superseded_reference.project_ref,
+    superseded_reference.contact_given,
+    superseded_reference.account_given,
+    superseded_reference.project_given
+   FROM superseded_reference
+UNION ALL
+ SELECT 'message'::text AS record,
+    message.workspace_id,
+    message.id,
+    message.number + 1 AS number,
+    message.source,
+    message.contact_id,
+    NULL::uuid AS account_id,
+    NULL::uuid AS project_id,
+    message.contact_ref,
+    NULL::jsonb AS account_ref,
+    NULL::jsonb AS project_ref,
+    false AS contact_given,
+    false AS account_given,
+    false AS project_given
+   FROM message;
+
+CREATE OR REPLACE FUNCTION acceptance_time(number bigint)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+begin
+  return timestamptz '1970-01-01 00:00:00+00' + number * interval '1 microsecond';
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION add_to_accounts(ws uuid, said account[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into account as k (workspace_id, id, facts, first_number, last_identify_number)
+  select ws, s.id, s.facts, s.first_number, s.last_identify_number
+  from (
+    select id, all_facts(facts) as facts, min(first_number) as first_number, max(last_identify_number) as last_identify_number
+    from unnest(said) group by id
+  ) as s
+  left join lateral (select * from account where workspace_id = ws and id = s.id offset 0) as known on true
+  where known.id is null
+    or s.first_number < known.first_number
+    or s.last_identify_number > coalesce(known.last_identify_number, 0)
+    or not (
+      (known.updated_at < acceptance_time(s.first_number) and known.facts ?& array(select jsonb_object_keys(s.facts)))
+      or merge_facts(known.facts, s.facts) = known.facts
+    )
+  order by s.id
+  on conflict (workspace_id, id) do update set
+    facts = merge_facts(k.facts, excluded.facts),
+    first_number = least(k.first_number, excluded.first_number),
+    last_identify_number = greatest(k.last_identify_number, excluded.last_identify_number);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION add_to_contacts(ws uuid, said contact[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into contact as k (workspace_id, id, facts, account_id, account_number, first_number, last_identify_number)
+  select ws, s.id, s.facts, s.account_id, s.account_number, s.first_number, s.last_identify_number
+  from (
+    select id, all_facts(facts) as facts,
+      (array_agg(account_id order by account_number desc) filter (where account_id is not null))[1] as account_id,
+      max(account_number) as account_number, min(first_number) as first_number, max(last_identify_number) as last_identify_number
+    from unnest(said) group by id
+  ) as s
+  left join lateral (select * from contact where workspace_id = ws and id = s.id offset 0) as known on true
+  where known.id is null
+    or s.first_number < known.first_number
+    or s.last_identify_number > coalesce(known.last_identify_number, 0)
+    or s.account_number > coalesce(known.account_number, 0)
+    -- Mostly find-or-create gives nothing that was not given before.
+    or not (
+      (known.updated_at < acceptance_time(s.first_number) and known.facts ?& array(select jsonb_object_keys(s.facts)))
+      or merge_facts(known.facts, s.facts) = known.facts
+    )
+  order by s.id
+  on conflict (workspace_id, id) do update set
+    facts = merge_facts(k.facts, excluded.facts),
+    account_id = case when excluded.account_number > coalesce(k.account_number, 0) then excluded.account_id else k.account_id end,
+    account_number = greatest(k.account_number, excluded.account_number),
+    first_number = least(k.first_number, excluded.first_number),
+    last_identify_number = greatest(k.last_identify_number, excluded.last_identify_number);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION answer_feedback(ws uuid, incoming feedback[])
+ RETURNS answered_feedback[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return array(
+    select row(
+      f.number > coalesce(held.number, 0) and row_number() over (partition by f.id order by f.number desc) = 1,
+      held.number is not null,
+      (c.answer).id, (a.answer).id, (p.answer).id, (c.answer).given, (a.answer).given, (p.answer).given,
+      (c.answer).missed || (a.answer).missed || (p.answer).missed
+    )::answered_feedback
+    from unnest(incoming) with ordinality as f (
+      workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
+      contact_id, account_id, project_id, accepted_at, updated_at, number, first_number,
+      contact_ref, account_ref, project_ref, contact_given, account_given, project_given, place)
+    left join lateral (select k.number from feedback as k where k.workspace_id = ws and k.id = f.id offset 0) as held on true,
+      lateral (
+        select case
+          when f.contact_ref is null then row(null, false, '{}')::resolution
+          when not f.contact_ref ? 'ids' and not exists (
+            select from identity_claim as i where i.workspace_id = ws and i.key_id = (f.contact_ref ->> 'weak')::uuid offset 0
+          ) then row((f.contact_ref ->> 'weak')::uuid, true, '{}')::resolution
+          else resolve(ws, 'contact', f.contact_ref, f.number, f.source)
+        end as answer
+        offset 0
+      ) as c,
+      lateral (
+        select case
+          when f.account_ref is null then row(null, false, '{}')::resolution
+          when not f.account_ref ? 'ids' and not exists (
+            select from identity_claim as i where i.workspace_id = ws and i.key_id = (f.account_ref ->> 'weak')::uuid offset 0
+          ) then row((f.account_ref ->> 'weak')::uuid, true, '{}')::resolution
+          else resolve(ws, 'account', f.account_ref, f.number, f.source)
+        end as answer
+        offset 0
+      ) as a,
+      lateral (
+        select case
+          when f.project_ref is null then row(null, false, '{}')::resolution
+          when not f.project_ref ? 'ids' then row((f.project_ref ->> 'weak')::uuid, true, '{}')::resolution
+          else resolve(ws, 'project', f.project_ref, f.number, f.source)
+        end as answer
+        offset 0
+      ) as p
+    order by f.place
+  );
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION category_id(ws uuid, title text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (md5((((ws)::text || ':'::text) || title)))::uuid
+;
+
+CREATE OR REPLACE FUNCTION claim_at(ws uuid, weak uuid, n bigint)
+ RETURNS identity_claim
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  found_claim identity_claim;
+begin
+  select * into found_claim from identity_claim
+  where workspace_id = ws and key_id = weak and not link and decides and number <= n order by number desc limit 1;
+  if found then return found_claim; end if;
+  select * into found_claim from identity_claim
+  where workspace_id = ws and key_id = weak and decides and number <= n order by number desc limit 1;
+  if found then return found_claim; end if;
+  select * into found_claim from identity_claim
+  where workspace_id = ws and key_id = weak and decides and number > n order by number limit 1;
+  return found_claim;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION claim_ended_after(ws uuid, email uuid, n bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT c.ended FROM claims_at(claim_ended_after.ws, claim_ended_after.email, claim_ended_after.n) c(number, ended) ORDER BY (c.number <= claim_ended_after.n) DESC, CASE WHEN (c.number <= claim_ended_after.n) THEN (- c.number) ELSE c.number END LIMIT 1), false)
+;
+
+CREATE OR REPLACE FUNCTION claimed_subject(ws uuid, claim identity_claim, n bigint)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if claim.link then
+    return resolve_weak(ws, claim.target_id, case when claim.number <= n then n else claim.number end);
+  end if;
+  return (select subject_id from identity_key where workspace_id = ws and id = claim.target_id);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION claims_at(ws uuid, email uuid, n bigint)
+ RETURNS TABLE(number bigint, ended boolean)
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT c.number,
+     false
+    FROM identity_claim c
+   WHERE ((c.workspace_id = claims_at.ws) AND (c.key_id = claims_at.email) AND c.decides AND (NOT c.link))
+ UNION ALL
+  SELECT f.number,
+     true
+    FROM fence_claim f
+   WHERE ((f.workspace_id = claims_at.ws) AND (f.key_id = claims_at.email) AND (f.ended_number > claims_at.n));
+END
+;
+
+CREATE OR REPLACE FUNCTION concerned_references(ws uuid, changed uuid[], appeared uuid[])
+ RETURNS reference[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  subjects uuid[] := '{}';
+  changed_text text[] := changed::text[];
+begin
+  if cardinality(changed) > 0 then
+    subjects := coalesce(reach(ws, changed), '{}');
+  end if;
+  return array(
+    select r from (
+      select * from references_to(ws, 'contact', subjects) where mentions(contact_ref, changed_text)
+      union
+      select * from references_to(ws, 'account', subjects) where mentions(account_ref, changed_text)
+      union
+      select * from references_to(ws, 'project', subjects) where mentions(project_ref, changed_text)
+      union
+      select r.* from unnest(changed || appeared) as a (id),
+        lateral (
+          select record_id, number from unresolved_reference where workspace_id = ws and ref_id = a.id offset 0
+        ) as u,
+        lateral (
+          select * from reference where workspace_id = ws and id = u.record_id and number = u.number offset 0
+        ) as r
+    ) as r
+  );
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION count_off(ws uuid, tags text[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select count_tags(ws, jsonb_object_agg(t.title, -t.uses))
+  from (select title, count(*) as uses from unnest(tags) as g (title) group by title) as t
+  having count(*) > 0
+$function$
+;
+
+CREATE OR REPLACE FUNCTION count_settled()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    insert into ledger as l (workspace_id, state, submissions, highest_number)
+    select workspace_id, state, sum(change), max(acceptance_number) from (
+      select workspace_id, state, acceptance_number, 1 as change from after_rows
+      union all
+      select workspace_id, state, acceptance_number, -1 from before_rows
+    ) as changes
+    group by workspace_id, state having sum(change) <> 0 order by workspace_id, state
+    on conflict (workspace_id, state) do update
+    set submissions = l.submissions + excluded.submissions, highest_number = greatest(l.highest_number, excluded.highest_number);
+  else
+    insert into ledger as l (workspace_id, state, submissions, highest_number)
+    select workspace_id, state, count(*), max(acceptance_number) from after_rows
+    group by workspace_id, state order by workspace_id, state
+    on conflict (workspace_id, state) do update
+    set submissions = l.submissions + excluded.submissions, highest_number = greatest(l.highest_number, excluded.highest_number);
+  end if;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION count_tags(ws uuid, deltas jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into feedback_category as c (workspace_id, id, title, uses)
+  select ws, category_id(ws, key), key, value::bigint from jsonb_each_text(deltas) where value <> '0'
+  order by category_id(ws, key)
+  on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
+  delete from feedback_category
+  where workspace_id = ws and uses <= 0
+    and id = any (array(select category_id(ws, key) from jsonb_each_text(deltas) where starts_with(value, '-')));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION decide_purge(ws uuid, wanted wanted_purge)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  doomed uuid[];
+  remembered uuid := case when is_remembered(ws, wanted."group") then wanted."group" end;
+  gone int;
+begin
+  if exists (select from purge where workspace_id = ws and id = wanted.id)
+     or exists (select from submission where workspace_id = ws and id = wanted.id and state <> 'dead') then
+    return;
+  end if;
+  doomed := array(
+    select matching_contacts(ws, wanted."group", id_at(ws, wanted.email, wanted.number), wanted.source)
+  );
+  perform end_keys(ws, doomed, wanted.number);
+  insert into fence (workspace_id, key_id, number, id, next_id, group_id)
+  select ws, remembered, wanted.number, id_at(ws, remembered, wanted.number), id_after_purge(remembered, wanted.number), remembered
+  where remembered is not null
+  on conflict do nothing;
+  delete from contact where workspace_id = ws and id = any (doomed);
+  get diagnostics gone = row_count;
+  insert into purge (workspace_id, id, number, contact_ids, remembered, keys, contacts)
+  values (
+    ws, wanted.id, wanted.number, doomed, remembered,
+    array(
+      select key_id from fence where workspace_id = ws and number = wanted.number
+      union select group_id from fence where workspace_id = ws and number = wanted.number and group_id is not null
+      union select unnest(array_remove(array[wanted."group", wanted.email], null))
+    ),
+    gone
+  );
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION derive_conversation_contacts(ws uuid, conversations uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if cardinality(conversations) = 0 then return; end if;
+  perform remove_before(ws, '{}', conversations);
+  delete from conversation_contact where workspace_id = ws and conversation_id = any (conversations);
+  insert into conversation_contact (workspace_id, conversation_id, contact_id)
+  select distinct ws, c.id, k.subject_id
+  from unnest(conversations) as of_id (id),
+    lateral (select id, contact_keys from conversation where workspace_id = ws and id = of_id.id offset 0) as c,
+    unnest(c.contact_keys) as key (id),
+    lateral (select subject_id from identity_key where workspace_id = ws and id = key.id offset 0) as k;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION doomed_conversations(ws uuid, p purge, most integer)
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+RETURN ARRAY(SELECT DISTINCT found.conversation_id FROM (SELECT o.conversation_id FROM unnest((doomed_conversations.p).contact_ids) c(id), LATERAL (SELECT conversation_contact.conversation_id FROM conversation_contact WHERE ((NOT (conversation_contact.workspace_id IS DISTINCT FROM doomed_conversations.ws)) AND (conversation_contact.contact_id = c.id)) LIMIT doomed_conversations.most) o UNION ALL SELECT o.conversation_id FROM unnest((doomed_conversations.p).contact_ids) c(id), LATERAL (SELECT message.conversation_id FROM message WHERE ((NOT (message.workspace_id IS DISTINCT FROM doomed_conversations.ws)) AND (message.contact_id = c.id)) LIMIT doomed_conversations.most) o UNION ALL SELECT m.conversation_id FROM unresolved_reference u, LATERAL (SELECT k.conversation_id, k.number FROM message k WHERE ((k.workspace_id = doomed_conversations.ws) AND (k.id = u.record_id) AND (k.contact_id IS NULL)) OFFSET 0) m WHERE ((u.workspace_id = doomed_conversations.ws) AND (u.ref_id = (doomed_conversations.p).remembered) AND (m.number < (doomed_conversations.p).number)) LIMIT doomed_conversations.most) found)
+;
+
+CREATE OR REPLACE FUNCTION doomed_feedback(ws uuid, p purge, most integer)
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+RETURN ARRAY(SELECT f.id FROM unnest((doomed_feedback.p).contact_ids) c(id), LATERAL (SELECT feedback.id FROM feedback WHERE ((NOT (feedback.workspace_id IS DISTINCT FROM doomed_feedback.ws)) AND (feedback.contact_id = c.id)) LIMIT doomed_feedback.most) f UNION ALL SELECT f.id FROM unresolved_reference u, LATERAL (SELECT k.id FROM feedback k WHERE ((k.workspace_id = doomed_feedback.ws) AND (k.id = u.record_id) AND (k.number = u.number) AND (k.contact_id IS NULL)) OFFSET 0) f WHERE ((u.workspace_id = doomed_feedback.ws) AND (u.ref_id = (doomed_feedback.p).remembered) AND (u.number < (doomed_feedback.p).number)) LIMIT doomed_feedback.most)
+;
+
+CREATE OR REPLACE FUNCTION end_keys(ws uuid, contacts uuid[], at_number bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  keys uuid[];
+  emails uuid[];
+begin
+  keys := array(
+    select k.id from unnest(contacts) as c (id),
+      lateral (
+        select id from identity_key
+        where workspace_id is not distinct from ws and subject_id = c.id and kind in ('contact_external', 'contact_bare', 'contact_record') offset 0
+      ) as k
+  );
+  emails := array(
+    select c.key_id from unnest(keys) as k (id),
+      lateral (select key_id from identity_claim where workspace_id is not distinct from ws and target_id = k.id offset 0) as c
+    union
+    select id from identity_key where workspace_id = ws and id = any (contacts) and kind = 'contact_email'
+  );
+  update identity_key as k set orphaned = true
+  where k.workspace_id = ws and k.id = any (emails) and (
+    select c.target_id from identity_claim as c
+    where c.workspace_id = ws and c.key_id = k.id and c.decides order by c.number limit 1
+  ) = any (keys);
+  -- Keys that were taken for an external id's home until an older identify came: nobody is meant by them.
+  delete from identity_key where ctid = any (array(
+    select n.ctid from identity_key as k,
+      lateral (
+        select ctid from identity_key
+        where workspace_id is not distinct from ws and group_id = k.group_id and exists_from is null and kind = 'contact_external' offset 0
+      ) as n
+    where k.workspace_id = ws and k.id = any (keys)
+  ));
+  insert into fence_claim (workspace_id, key_id, number, ended_number)
+  select ws, c.key_id, c.number, at_number
+  from unnest(keys) as k (id),
+    lateral (
+      select key_id, number from identity_claim
+      where workspace_id is not distinct from ws and target_id = k.id and decides offset 0
+    ) as c
+  where exists (
+    select from identity_claim as o
+    where o.workspace_id = ws and o.key_id = c.key_id and o.decides and o.target_id <> all (keys) offset 0
+  )
+  on conflict do nothing;
+  delete from identity_claim where ctid = any (array(
+    select c.ctid from unnest(keys) as k (id),
+      lateral (select ctid from identity_claim where workspace_id is not distinct from ws and target_id = k.id offset 0) as c
+  ));
+  delete from contact_external_id where workspace_id = ws and key_id = any (keys);
+  with ended as (
+    delete from identity_key as k
+    where k.workspace_id = ws and k.id = any (keys || emails) and (
+      k.id = any (keys)
+      or not exists (select from identity_claim as c where c.workspace_id = ws and c.key_id = k.id and c.decides offset 0)
+    )
+    returning k.id, k.kind, k.group_id, k.source, k.exists_from, key_of(ws, k.id) as key
+  ),
+  fenced as (
+    insert into fence (workspace_id, key_id, number, id, next_id, group_id, source_hash, from_number)
+    select ws, key, at_number, id, id_after_purge(key, at_number), group_id,
+      case when kind = 'contact_external' then hash_of_source(key, source) end, exists_from
+    from ended
+    on conflict do nothing
+  )
+  -- Those whose email it is without it meaning them: they have it still.
+  update identity_claim as c set key_id = id_after_purge(e.key, at_number)
+  from ended as e,
+    lateral (select ctid as place from identity_claim where workspace_id = ws and key_id = e.id offset 0) as held
+  where c.ctid = held.place;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION ended_after(ws uuid, key uuid, n bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (EXISTS (SELECT FROM fence f WHERE ((f.workspace_id = ended_after.ws) AND (f.key_id = ended_after.key) AND (f.number > ended_after.n))))
+;
+
+CREATE OR REPLACE FUNCTION ended_messages(ws uuid, in_conversations uuid[])
+ RETURNS TABLE(place tid, id uuid, conversation_id uuid, purge_id uuid)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select m.place, m.id, m.conversation_id, p.id
+  from (select * from purge where workspace_id = ws offset 0) as p,
+    unnest(in_conversations) as c (id),
+    lateral (
+      select ctid as place, * from message as held where held.workspace_id is not distinct from ws and held.conversation_id = c.id offset 0
+    ) as m
+  where m.contact_id = any (p.contact_ids)
+    or (m.contact_id is null and m.number < p.number and exists (
+      select from unresolved_reference as u
+      where u.workspace_id = ws and u.ref_id = p.remembered and u.record_id = m.id offset 0
+    ))
+$function$
+;
+
+CREATE OR REPLACE FUNCTION external_ended_after(ws uuid, external_group uuid, n bigint, own_source text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT keys.ended FROM (SELECT (NOT (identity_key.source IS DISTINCT FROM external_ended_after.own_source)) AS is_own, identity_key.exists_from AS from_number, false AS ended, key_of(external_ended_after.ws, identity_key.id) AS key FROM identity_key WHERE ((identity_key.workspace_id = external_ended_after.ws) AND (identity_key.group_id = external_ended_after.external_group) AND (identity_key.kind = 'contact_external'::text) AND (identity_key.exists_from IS NOT NULL)) UNION ALL SELECT (NOT (fence.source_hash IS DISTINCT FROM hash_of_source(fence.key_id, external_ended_after.own_source))), COALESCE(fence.from_number, fence.number) AS "coalesce", true, fence.key_id FROM fence WHERE ((fence.workspace_id = external_ended_after.ws) AND (fence.group_id = external_ended_after.external_group) AND (fence.number > external_ended_after.n) AND ((fence.source_hash IS NOT NULL) OR (fence.from_number IS NULL)))) keys ORDER BY (keys.from_number < external_ended_after.n) DESC, ((keys.from_number < external_ended_after.n) AND (NOT keys.is_own)), keys.from_number, keys.key LIMIT 1), false)
+;
+
+CREATE OR REPLACE FUNCTION forget_dead()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from dead_submission as d using after_rows as s
+  where s.state in ('applied', 'superseded', 'purged') and d.workspace_id = s.workspace_id and d.id = s.id;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION gather(ws uuid, subjects uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from contact where workspace_id = ws and id = any (subjects);
+  insert into contact (workspace_id, id, facts, account_id, account_number, first_number, last_identify_number)
+  select ws, said.id, all_facts(said.facts),
+    (array_agg(said.account_id order by said.account_number desc) filter (where said.account_id is not null))[1],
+    max(said.account_number), min(said.first_number), max(said.last_number)
+  from (
+    select s.id, k.facts, k.account_id, k.account_number, k.said_from as first_number, k.last_number
+    from unnest(subjects) as s (id),
+      lateral (
+        select * from identity_key
+        where workspace_id is not distinct from ws and subject_id = s.id and kind in ('contact_external', 'contact_bare') and said_from is not null
+        offset 0
+      ) as k
+    union all
+    select contact_id, contact_ref -> 'given', null, null, number, null from references_to(ws, 'contact', subjects)
+    where contact_given
+  ) as said
+  group by said.id;
+  delete from account where workspace_id = ws and id = any (subjects);
+  insert into account (workspace_id, id, facts, first_number, last_identify_number)
+  select ws, said.id, all_facts(said.facts), min(said.first_number), max(said.last_number)
+  from (
+    select s.id, k.facts, k.said_from as first_number, k.last_number
+    from unnest(subjects) as s (id),
+      lateral (
+        select * from identity_key
+        where workspace_id is not distinct from ws and subject_id = s.id and kind = 'account_external' and said_from is not null offset 0
+      ) as k
+    union all
+    select account_id, account_ref -> 'given', number, null from references_to(ws, 'account', subjects)
+    where account_given
+  ) as said
+  group by said.id;
+  delete from project where workspace_id = ws and id = any (subjects);
+  insert into project (workspace_id, id, name, first_number)
+  select ws, project_id, min(project_ref -> 'given' ->> 'name'), min(number) from references_to(ws, 'project', subjects)
+  where project_given
+  group by project_id;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION give_up_replay(ws uuid, dead_id uuid, after interval)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform lock_workspaces(array[ws]);
+  update submission as s set state = 'dead', error = d.reason, finished_at = d.died_at
+  from dead_submission as d
+  where s.workspace_id = ws and s.id = dead_id and s.state = 'queued'
+    and d.workspace_id = ws and d.id = dead_id and d.replayed_at <= now() - after;
+  if not found then return false; end if;
+  update dead_submission set replayed_at = null where workspace_id = ws and id = dead_id;
+  return true;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION given_of(ref jsonb, number bigint)
+ RETURNS given_reference
+ LANGUAGE sql
+ IMMUTABLE
+RETURN ROW((ref ->> 'weakKind'::text), ((ref ->> 'weak'::text))::uuid, ((ref ->> 'nameKey'::text))::uuid, number)::given_reference
+;
+
+CREATE OR REPLACE FUNCTION hash_of_source(key uuid, source text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (md5((((key)::text || ':'::text) || source)))::uuid
+;
+
+CREATE OR REPLACE FUNCTION id_after_purge(key uuid, number bigint)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (OVERLAY(OVERLAY(md5((((key)::text || ':'::text) || number)) PLACING '8'::text FROM 13 FOR 1) PLACING '8'::text FROM 17 FOR 1))::uuid
+;
+
+CREATE OR REPLACE FUNCTION id_at(ws uuid, key uuid, n bigint)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT f.next_id FROM fence f WHERE ((f.workspace_id = id_at.ws) AND (f.key_id = id_at.key) AND (f.number < id_at.n)) ORDER BY f.number DESC LIMIT 1), key)
+;
+
+CREATE OR REPLACE FUNCTION is_conversation_ended(ws uuid, conversation jsonb, messages jsonb, n bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (SELECT COALESCE(bool_and(theirs.ended), false) AS "coalesce" FROM (SELECT ended_after(is_conversation_ended.ws, (key.value)::uuid, is_conversation_ended.n) AS ended FROM jsonb_array_elements_text((is_conversation_ended.conversation -> 'contact_keys'::text)) key(value) UNION ALL SELECT is_reference_ended(is_conversation_ended.ws, (m.value -> 'contact_ref'::text), is_conversation_ended.n, (m.value ->> 'source'::text)) AS is_reference_ended FROM jsonb_array_elements(is_conversation_ended.messages) m(value) WHERE (((m.value -> 'conversation_id'::text) = (is_conversation_ended.conversation -> 'id'::text)) AND ((m.value -> 'number'::text) = (is_conversation_ended.conversation -> 'number'::text)) AND ((m.value -> 'contact_ref'::text) <> 'null'::jsonb))) theirs)
+;
+
+CREATE OR REPLACE FUNCTION is_fenced(ws uuid, mentioned uuid[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if not exists (select from fence where workspace_id = ws) then return false; end if;
+  return exists (
+    select from unnest(mentioned) as m (id),
+      lateral (
+        select from fence where workspace_id = ws and key_id = m.id
+        union all select from fence where workspace_id is not distinct from ws and group_id = m.id
+        union all select from fence as f where f.workspace_id is not distinct from ws and f.id = m.id
+        union all select from fence_claim where workspace_id = ws and key_id = m.id
+        offset 0
+      ) as f
+  );
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION is_reference_ended(ws uuid, ref jsonb, n bigint, own_source text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN ((ref IS NOT NULL) AND (((ref ? 'weak'::text) AND ended_after(ws, ((ref ->> 'weak'::text))::uuid, n)) OR (((ref ->> 'weakKind'::text) = 'contact_email'::text) AND claim_ended_after(ws, id_at(ws, ((ref ->> 'weak'::text))::uuid, n), n)) OR ((ref ? 'preferred'::text) AND ended_after(ws, ((ref ->> 'preferred'::text))::uuid, n)) OR ((ref ? 'ids'::text) AND ((ref -> 'own'::text))::boolean AND (EXISTS (SELECT FROM jsonb_array_elements_text((is_reference_ended.ref -> 'ids'::text)) i(value) WHERE (owner_ended_after(is_reference_ended.ws, (i.value)::uuid, is_reference_ended.n) OR (EXISTS (SELECT FROM fence f WHERE ((f.workspace_id = is_reference_ended.ws) AND (f.id = (i.value)::uuid) AND (f.number > is_reference_ended.n)))))))) OR ((ref ? 'ids'::text) AND (NOT ((ref -> 'own'::text))::boolean) AND (NOT (ref ? 'preferred'::text)) AND (EXISTS (SELECT FROM jsonb_array_elements_text((is_reference_ended.ref -> 'ids'::text)) i(value) WHERE external_ended_after(is_reference_ended.ws, (i.value)::uuid, is_reference_ended.n, is_reference_ended.own_source))))))
+;
+
+CREATE OR REPLACE FUNCTION is_remembered(ws uuid, external_group uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (EXISTS (SELECT FROM unresolved_reference u, LATERAL (SELECT reference.contact_id FROM reference WHERE ((reference.workspace_id = is_remembered.ws) AND (reference.id = u.record_id) AND (reference.number = u.number)) OFFSET 0) r WHERE ((u.workspace_id = is_remembered.ws) AND (u.ref_id = is_remembered.external_group) AND (r.contact_id IS NULL) AND (NOT (EXISTS (SELECT FROM fence f WHERE ((NOT (f.workspace_id IS DISTINCT FROM is_remembered.ws)) AND (f.group_id = is_remembered.external_group) AND (f.number >= u.number))))))))
+;
+
+CREATE OR REPLACE FUNCTION keep_superseded(ws uuid, incoming feedback[], answers answered_feedback[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  replaced feedback[] := array(
+    select k from rows from (unnest(incoming), unnest(answers)) as f,
+      lateral (select k from feedback as k where k.workspace_id = ws and k.id = f.id offset 0) as held (k)
+    where f.wins and f.replaces
+  );
+begin
+  insert into superseded_reference (
+    workspace_id, id, number, source, contact_id, account_id, project_id,
+    contact_ref, account_ref, project_ref, contact_given, account_given, project_given)
+  select ws, held.id, held.number, held.source, held.contact_id, held.account_id, held.project_id,
+    held.contact_ref, held.account_ref, held.project_ref, held.contact_given, held.account_given, held.project_given
+  from unnest(replaced) as held
+  where held.contact_ref ? 'weak' or held.account_ref ? 'weak' or held.project_ref ? 'weak'
+  union all
+  select ws, f.id, f.number, f.source, f.contact, f.account, f.project,
+    f.contact_ref, f.account_ref, f.project_ref, f.by_contact, f.by_account, f.by_project
+  from rows from (unnest(incoming), unnest(answers)) as f
+  where not f.wins and (f.contact_ref ? 'weak' or f.account_ref ? 'weak' or f.project_ref ? 'weak')
+    and not exists (select from feedback as k where k.workspace_id = ws and k.id = f.id and k.number = f.number offset 0)
+  on conflict do nothing;
+  delete from unresolved_reference where ctid = any (array(
+    select u.ctid from unnest(replaced) as held,
+      lateral (
+        select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = held.id and number = held.number offset 0
+      ) as u
+    where not exists (
+      select from superseded_reference as s where s.workspace_id = ws and s.id = held.id and s.number = held.number offset 0
+    )
+  ));
+  perform count_tags(ws, jsonb_object_agg(t.title, -t.uses))
+  from (select g.title, count(*) as uses from unnest(replaced) as held, unnest(held.tags) as g (title) group by g.title) as t
+  having count(*) > 0;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION key_of(ws uuid, own uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT f.key_id FROM fence f WHERE ((NOT (f.workspace_id IS DISTINCT FROM key_of.ws)) AND (f.next_id = key_of.own))), own)
+;
+
+CREATE OR REPLACE FUNCTION last_change(last_identify bigint, facts jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+declare
+  given jsonb := jsonb_path_query_array(facts, '$.*[0] ? (@ < 0)');
+begin
+  if given = '[]' then return last_identify; end if;
+  -- Mostly one submission gave all of them.
+  if not jsonb_path_exists(given, '$[*] ? (@ != $[0])') then return greatest(last_identify, -(given ->> 0)::bigint); end if;
+  return greatest(last_identify, (select max(-value::bigint) from jsonb_array_elements_text(given)));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION link_anew(ws uuid, moved relinked[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update feedback as f
+  set contact_id = (m.contact).id, account_id = (m.account).id, project_id = (m.project).id,
+    contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
+  from unnest(moved) as m,
+    lateral (select ctid as place from feedback where workspace_id = ws and id = m.id offset 0) as held
+  where m.record = 'feedback' and f.ctid = held.place;
+  update superseded_reference as f
+  set contact_id = (m.contact).id, account_id = (m.account).id, project_id = (m.project).id,
+    contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
+  from unnest(moved) as m,
+    lateral (
+      select ctid as place from superseded_reference where workspace_id = ws and id = m.id and number = m.number offset 0
+    ) as held
+  where m.record = 'superseded' and f.ctid = held.place;
+  perform remove_before(ws, '{}', array(
+    select t.conversation_id
+    from unnest(moved) as m, lateral (select conversation_id from message where workspace_id = ws and id = m.id offset 0) as t
+    where m.record = 'message'
+  ));
+  update message as f set contact_id = (m.contact).id
+  from unnest(moved) as m, lateral (select ctid as place from message where workspace_id = ws and id = m.id offset 0) as held
+  where m.record = 'message' and f.ctid = held.place;
+  perform remember_unresolved(ws, m.id, m.number, (m.contact).missed || (m.account).missed || (m.project).missed)
+  from unnest(moved) as m;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION list_external_ids(ws uuid, groups uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  keys identity_key[] := array(
+    select k from unnest(groups) as g (id),
+      lateral (select k from identity_key as k where k.workspace_id is not distinct from ws and k.group_id = g.id offset 0) as members (k)
+  );
+begin
+  delete from contact_external_id
+  where workspace_id = ws and key_id = any (array(select id from unnest(keys) where kind = 'contact_external' and exists_from is null));
+  insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id)
+  select ws, id, source, external_id, id from unnest(keys) where kind = 'contact_external' and exists_from is not null
+  on conflict do nothing;
+  insert into account_external_id (workspace_id, key_id, source, external_id, account_id)
+  select ws, id, source, external_id, id from unnest(keys) where kind = 'account_external' and exists_from is not null
+  on conflict (workspace_id, key_id) do update set source = excluded.source;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION lock_workspaces(workspaces uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(w::text, 0))
+  from (select distinct w from unnest(workspaces) as w order by w) as ordered;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION matching_contacts(ws uuid, external_group uuid, email_key uuid, in_source text)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select subject_id from identity_key
+  where workspace_id is not distinct from ws and group_id = external_group and kind = 'contact_external' and exists_from is not null
+    and (in_source is null or source = in_source)
+  union
+  select c.id
+  from (
+    select resolve_weak(ws, email_key, 9223372036854775807) as id
+    where email_key is not null
+    union
+    select k.subject_id
+    from (select target_id from identity_claim where workspace_id = ws and key_id = email_key offset 0) as c,
+      lateral (select subject_id from identity_key where workspace_id = ws and id = c.target_id offset 0) as k,
+      lateral (select facts from contact where workspace_id = ws and id = k.subject_id offset 0) as t
+    where t.facts -> 'k:email' ->> 1 = key_of(ws, email_key)::text
+  ) as found,
+    lateral (select id from contact where workspace_id = ws and id = found.id offset 0) as c
+  where in_source is null
+    or exists (select from contact_external_id as e where e.workspace_id is not distinct from ws and e.contact_id = c.id and e.source = in_source offset 0)
+    or (in_source = 'API' and not exists (select from contact_external_id as e where e.workspace_id is not distinct from ws and e.contact_id = c.id offset 0))
+$function$
+;
+
+CREATE OR REPLACE FUNCTION mentions(ref jsonb, ids text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+RETURN COALESCE((((ref -> 'ids'::text) ?| ids) OR ((ref ->> 'weak'::text) = ANY (ids)) OR ((ref ->> 'preferred'::text) = ANY (ids))), false)
+;
+
+CREATE OR REPLACE FUNCTION merge_facts(a jsonb, b jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+declare
+  rank jsonb;
+begin
+  if a = '{}' then return b; end if;
+  if b = '{}' or a @> b then return a; end if;
+  -- What one submission says has one rank. Mostly it is above or below all that is known.
+  rank := jsonb_build_object('rank', jsonb_path_query_first(b, '$.*[0]'));
+  if not jsonb_path_exists(b, '$.*[0] ? (@ != $rank)', rank) then
+    if not jsonb_path_exists(a, '$.*[0] ? (@ >= $rank)', rank) then return a || b; end if;
+    if not jsonb_path_exists(a, '$.*[0] ? (@ <= $rank)', rank) then return b || a; end if;
+  end if;
+  return (
+    select jsonb_object_agg(key, value)
+    from (
+      select distinct on (key) key, value
+      from (select key, value from jsonb_each(a) union all select key, value from jsonb_each(b)) as f
+      order by key, (value ->> 0)::bigint desc, value::text
+    ) as winners
+  );
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION metadata(facts jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+begin
+  if not jsonb_path_exists(facts, '$.keyvalue() ? (@.key starts with "p:")') then return '{}'; end if;
+  return (select jsonb_object_agg(substr(key, 3), value -> 1) from jsonb_each(facts) where starts_with(key, 'p:'));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION offset_time(value text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+begin
+  return value::timestamptz;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION owner_ended_after(ws uuid, email uuid, n bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT c.ended FROM claims_at(owner_ended_after.ws, owner_ended_after.email, owner_ended_after.n) c(number, ended) ORDER BY c.number LIMIT 1), false)
+;
+
+CREATE OR REPLACE FUNCTION past_fences(ws uuid, part jsonb, OUT passed jsonb, OUT refused bigint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  passed := part;
+  refused := '{}';
+  if not is_fenced(ws, array(select jsonb_array_elements_text(part -> 'mentions')::uuid)) then
+    return;
+  end if;
+  refused := array(
+    select (f ->> 'number')::bigint from jsonb_array_elements(part -> 'feedback') as f
+    where is_reference_ended(ws, nullif(f -> 'contact_ref', 'null'), (f ->> 'number')::bigint, f ->> 'source')
+      or ended_after(ws, (f ->> 'id')::uuid, (f ->> 'number')::bigint)
+    union
+    select (k ->> 'said_from')::bigint from jsonb_array_elements(part -> 'keys') as k
+    where ended_after(ws, (k ->> 'id')::uuid, (k ->> 'said_from')::bigint)
+      and not exists (
+        select from jsonb_array_elements(part -> 'conversations') as c where c -> 'number' = k -> 'said_from'
+      )
+    union
+    select n from jsonb_array_elements(part -> 'conversations') as c, lateral (select (c ->> 'number')::bigint) as s (n)
+    where is_conversation_ended(ws, c, part -> 'messages', n) or ended_after(ws, (c ->> 'id')::uuid, n)
+  );
+  passed := passed
+    || case when part ? 'keys' then jsonb_build_object(
+      'keys', (
+        select coalesce(jsonb_agg(
+          k || jsonb_build_object('id', id_at(ws, (k ->> 'id')::uuid, n), 'home_id', id_at(ws, (k ->> 'home_id')::uuid, n))
+        ), '[]')
+        from jsonb_array_elements(part -> 'keys') as k, lateral (select (k ->> 'said_from')::bigint) as s (n)
+        where n <> all (refused) and not ended_after(ws, (k ->> 'id')::uuid, n)
+      ),
+      'claims', (
+        select coalesce(jsonb_agg(
+          c || jsonb_build_object('key_id', id_at(ws, (c ->> 'key_id')::uuid, n), 'target_id', id_at(ws, (c ->> 'target_id')::uuid, n))
+        ), '[]')
+        from jsonb_array_elements(part -> 'claims') as c, lateral (select (c ->> 'number')::bigint) as s (n)
+        where n <> all (refused) and not ended_after(ws, (c ->> 'target_id')::uuid, n)
+          and not ended_after(ws, (c ->> 'key_id')::uuid, n)
+      )
+    ) else '{}' end
+    || case when part ? 'feedback' then jsonb_build_object('feedback', (
+      select coalesce(jsonb_agg(
+        f || jsonb_build_object('contact_ref', reference_at(ws, nullif(f -> 'contact_ref', 'null'), n))
+      ), '[]')
+      from jsonb_array_elements(part -> 'feedback') as f, lateral (select (f ->> 'number')::bigint) as s (n)
+      where n <> all (refused)
+    )) else '{}' end
+    || case when part ? 'conversations' then jsonb_build_object(
+      'conversations', (
+        select coalesce(jsonb_agg(c || jsonb_build_object('contact_keys', (
+          select coalesce(jsonb_agg(id_at(ws, key::uuid, n)), '[]') from jsonb_array_elements_text(c -> 'contact_keys') as key
+          where not ended_after(ws, key::uuid, n)
+        ))), '[]')
+        from jsonb_array_elements(part -> 'conversations') as c, lateral (select (c ->> 'number')::bigint) as s (n)
+        where n <> all (refused)
+      ),
+      'messages', (
+        select coalesce(jsonb_agg(m || jsonb_build_object('contact_ref', reference_at(ws, nullif(m -> 'contact_ref', 'null'), n))), '[]')
+        from jsonb_array_elements(part -> 'messages') as m, lateral (select (m ->> 'number')::bigint) as s (n)
+        where n <> all (refused) and not ended_after(ws, (m ->> 'id')::uuid, n)
+          and not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
+      )
+    ) else '{}' end;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION purge_dead(ws uuid, purge_id uuid, dead_id uuid, kept jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform lock_workspaces(array[ws]);
+  if kept is not null then
+    update dead_submission set job = kept ->> 'job', keys = array(select jsonb_array_elements_text(kept -> 'keys')::uuid)
+    where workspace_id = ws and id = dead_id;
+    return;
+  end if;
+  delete from dead_submission where workspace_id = ws and id = dead_id;
+  if found then
+    update submission set state = 'purged', error = null, finished_at = now() where workspace_id = ws and id = dead_id;
+    update purge set dead_submissions = dead_submissions + 1 where workspace_id = ws and id = purge_id;
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION purge_step(ws uuid, purge_id uuid, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  p purge;
+  ids uuid[];
+  removed int;
+begin
+  perform lock_workspaces(array[ws]);
+  select * into p from purge where workspace_id = ws and id = purge_id;
+  if not found then return 0; end if;
+  ids := doomed_feedback(ws, p, most);
+  if cardinality(ids) > 0 then return remove_feedback(ws, ids); end if;
+  with doomed as (
+    select s.* from unnest(p.contact_ids) as c (id),
+      lateral (
+        select ctid as place, id, number, account_given or project_given as stays from superseded_reference
+        where workspace_id is not distinct from ws and contact_id = c.id limit most
+      ) as s
+    limit most
+  ),
+  gone as (
+    delete from superseded_reference as s using doomed as d
+    where s.ctid = d.place and not d.stays
+  ),
+  kept as (
+    update superseded_reference as s set contact_id = null, contact_ref = null, contact_given = false
+    from doomed as d
+    where s.ctid = d.place and d.stays
+  ),
+  forgotten as (
+    delete from unresolved_reference where ctid = any (array(
+      select u.ctid from doomed as d,
+        lateral (
+          select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = d.id and number = d.number offset 0
+        ) as u
+    ))
+  )
+  select count(*) into removed from doomed;
+  if removed > 0 then return removed; end if;
+  ids := doomed_conversations(ws, p, most);
+  if cardinality(ids) > 0 then return remove_from_conversations(ws, ids); end if;
+  return 0;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION raise_fences(fences jsonb)
+ RETURNS TABLE(workspace_id uuid, purge_id uuid)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  part record;
+  doomed uuid[];
+  forgotten uuid;
+  gone int;
+begin
+  perform lock_workspaces(array(select distinct (f ->> 'workspaceId')::uuid from jsonb_array_elements(fences) as f));
+  for part in
+    select (f ->> 'workspaceId')::uuid as ws, (f ->> 'number')::bigint as n,
+      array_agg((f ->> 'id')::uuid) as ids, jsonb_agg(f) as items
+    from jsonb_array_elements(fences) as f
+    where not exists (
+      select from fence as held
+      where held.workspace_id = (f ->> 'workspaceId')::uuid and held.key_id = (f ->> 'keyId')::uuid
+        and held.number = (f ->> 'number')::bigint
+    )
+    group by 1, 2 order by 2
+  loop
+    doomed := array(select distinct k.subject_id from identity_key as k where k.workspace_id = part.ws and k.id = any (part.ids));
+    forgotten := (
+      select (f ->> 'groupId')::uuid from jsonb_array_elements(part.items) as f
+      where f ->> 'fromNumber' is null and is_remembered(part.ws, (f ->> 'groupId')::uuid) limit 1
+    );
+    insert into fence (workspace_id, key_id, number, id, next_id, group_id, source_hash, from_number)
+    select part.ws, (f ->> 'keyId')::uuid, part.n, (f ->> 'id')::uuid, (f ->> 'nextId')::uuid, (f ->> 'groupId')::uuid,
+      (f ->> 'sourceHash')::uuid, (f ->> 'fromNumber')::bigint
+    from jsonb_array_elements(part.items) as f
+    on conflict do nothing;
+    continue when cardinality(doomed) = 0 and forgotten is null;
+    perform end_keys(part.ws, doomed, part.n);
+    delete from contact as c where c.workspace_id = part.ws and c.id = any (doomed);
+    get diagnostics gone = row_count;
+    workspace_id := part.ws;
+    purge_id := gen_random_uuid();
+    insert into purge (workspace_id, id, number, contact_ids, remembered, keys, contacts)
+    values (
+      part.ws, purge_id, part.n, doomed, forgotten,
+      array(select f ->> 'keyId' from jsonb_array_elements(part.items) as f)::uuid[], gone
+    );
+    return next;
+  end loop;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION reach(ws uuid, ids uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return (
+    with recursive step (id) as (
+      select unnest(ids)
+      union
+      select further.id
+      from step
+      cross join lateral (
+        select k.id from identity_key as k where k.workspace_id is not distinct from ws and k.group_id = step.id
+        union all
+        select k.group_id from identity_key as k where k.workspace_id = ws and k.id = step.id and k.kind = 'contact_bare'
+        union all
+        select c.target_id from identity_claim as c where c.workspace_id = ws and c.key_id = step.id
+        offset 0
+      ) as further
+    )
+    select array_agg(id) from step
+  );
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION reference_at(ws uuid, ref jsonb, n bigint)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+RETURN ((ref || CASE WHEN (ref ? 'weak'::text) THEN jsonb_build_object('weak', id_at(ws, ((ref ->> 'weak'::text))::uuid, n)) ELSE '{}'::jsonb END) || CASE WHEN (ref ? 'preferred'::text) THEN jsonb_build_object('preferred', id_at(ws, ((ref ->> 'preferred'::text))::uuid, n)) ELSE '{}'::jsonb END)
+;
+
+CREATE OR REPLACE FUNCTION references_to(ws uuid, slot text, subjects uuid[])
+ RETURNS SETOF reference
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if slot = 'contact' then
+    return query select r.* from unnest(subjects) as s (id),
+      lateral (select * from reference where workspace_id is not distinct from ws and contact_id = s.id offset 0) as r;
+  elsif slot = 'account' then
+    return query select r.* from unnest(subjects) as s (id),
+      lateral (select * from reference where workspace_id is not distinct from ws and account_id = s.id offset 0) as r;
+  else
+    return query select r.* from unnest(subjects) as s (id),
+      lateral (select * from reference where workspace_id is not distinct from ws and project_id = s.id offset 0) as r;
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION regroup(ws uuid, groups uuid[], OUT changed uuid[], OUT appeared uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into identity_key (workspace_id, id, kind, group_id, source, external_id, subject_id)
+  select ws, b.home_id, 'contact_external', b.group_id, b.source, b.external_id, b.home_id
+  from unnest(groups) as g (id),
+    lateral (
+      select * from identity_key where workspace_id is not distinct from ws and group_id = g.id and kind = 'contact_bare' offset 0
+    ) as b
+  where not exists (
+    select from identity_key as n
+    where n.workspace_id is not distinct from ws and n.group_id = b.group_id and n.kind = 'contact_external' and n.said_from <= b.said_from offset 0
+  )
+  on conflict do nothing;
+  with members as (
+    select k.place, k.id, k.group_id, k.kind, k.source, k.said_from, k.exists_from as former_from, k.subject_id as former_subject,
+      min(k.said_from) filter (where k.kind <> 'contact_bare') over same_id as named_from,
+      min(k.said_from) filter (where k.kind = 'contact_bare') over same_id as bare_from,
+      (array_agg(k.home_id) filter (where k.kind = 'contact_bare') over same_id)[1] as home_id,
+      bool_or(k.exists_from is not null) over same_id as known
+    from unnest(groups) as g (id),
+      lateral (select *, ctid as place from identity_key where workspace_id is not distinct from ws and group_id = g.id offset 0) as k
+    window same_id as (partition by k.group_id)
+  ),
+  dated as (
+    select *, case
+      when kind = 'contact_bare' then said_from
+      when id = home_id and (named_from is null or bare_from < named_from) then least(said_from, bare_from)
+      else said_from
+    end as exists_from
+    from members
+  ),
+  derived as (
+    select place, exists_from, former_from, former_subject, known, case
+      when kind <> 'contact_bare' then id
+      else first_value(id) over (
+        partition by group_id order by kind = 'contact_bare', exists_from nulls last, source collate "C"
+      )
+    end as subject_id
+    from dated
+  ),
+  moved as (
+    update identity_key as k set exists_from = d.exists_from, subject_id = d.subject_id
+    from derived as d
+    where k.ctid = d.place and (d.former_from, d.former_subject) is distinct from (d.exists_from, d.subject_id)
+    returning k.id, k.group_id, d.known
+  )
+  select coalesce(array_agg(distinct u.id) filter (where m.known), '{}'),
+    coalesce(array_agg(distinct u.id) filter (where not m.known), '{}')
+  into changed, appeared
+  from moved as m, lateral (values (m.id), (m.group_id)) as u (id);
+  perform list_external_ids(ws, array(select unnest(groups) intersect select unnest(changed || appeared)));
+  -- A weak key that was claimed through a bare id follows it.
+  if cardinality(changed) > 0 then
+    changed := changed || array(
+      select c.key_id from unnest(changed) as t (id),
+        lateral (select key_id from identity_claim where workspace_id is not distinct from ws and target_id = t.id and not link offset 0) as c
+    );
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION relink(ws uuid, changed uuid[], appeared uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  touched uuid[] := '{}';
+  concerned reference[];
+  moved relinked[];
+  said record;
+  -- Contacts whose purge is under way: what is theirs stays marked as theirs until it is gone.
+  ended uuid[] := array(select unnest(contact_ids) from purge where workspace_id = ws);
+begin
+  while cardinality(changed) > 0 or cardinality(appeared) > 0 loop
+    concerned := concerned_references(ws, changed, appeared);
+    exit when cardinality(concerned) = 0;
+    moved := array(
+      select row(
+        r.record, r.id, r.number, c, a, p,
+        array_remove(array[r.contact_id, r.account_id, r.project_id], null),
+        array_remove(array[
+          case when c.given and not r.contact_given then given_of(r.contact_ref, r.number) end,
+          case when a.given and not r.account_given then given_of(r.account_ref, r.number) end,
+          case when p.given and not r.project_given then given_of(r.project_ref, r.number) end], null),
+        array_remove(array[
+          case when r.contact_given and not c.given then given_of(r.contact_ref, r.number) end,
+          case when r.account_given and not a.given then given_of(r.account_ref, r.number) end,
+          case when r.project_given and not p.given then given_of(r.project_ref, r.number) end], null)
+      )::relinked
+      from unnest(concerned) as r,
+      resolve_unless_ended(ws, r, ended) as c,
+      resolve(ws, 'account', r.account_ref, r.number, r.source) as a,
+      resolve(ws, 'project', r.project_ref, r.number, r.source) as p
+      where (c.id, c.given, a.id, a.given, p.id, p.given)
+        is distinct from (r.contact_id, r.contact_given, r.account_id, r.account_given, r.project_id, r.project_given)
+    );
+    perform link_anew(ws, moved);
+    touched := touched || array(
+      select unnest(m.before_ids || array_remove(array[(m.contact).id, (m.account).id, (m.project).id], null))
+      from unnest(moved) as m
+    );
+    said := store_given(ws, array(select g from unnest(moved) as m, unnest(m.now_given) as g));
+    changed := said.changed || withdraw_given(ws, array(select g from unnest(moved) as m, unnest(m.no_longer_given) as g));
+    appeared := said.appeared;
+  end loop;
+  return array(select distinct unnest(touched));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION remember_unresolved(ws uuid, record uuid, of_number bigint, missed uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from unresolved_reference
+  where workspace_id = ws and record_id = record and number = of_number and ref_id <> all (missed);
+  insert into unresolved_reference (workspace_id, ref_id, record_id, number)
+  select ws, m, record, of_number from unnest(missed) as m
+  on conflict do nothing;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION remove_before(ws uuid, feedback_ids uuid[], conversation_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  doomed uuid[];
+begin
+  if not exists (select from purge where workspace_id = ws) then return; end if;
+  doomed := array(
+    select f.id from (select * from feedback where workspace_id = ws and id = any (feedback_ids) offset 0) as f, purge as p
+    where p.workspace_id = ws and (
+      f.contact_id = any (p.contact_ids)
+      or (f.contact_id is null and f.number < p.number and exists (
+        select from unresolved_reference as u
+        where u.workspace_id = ws and u.ref_id = p.remembered and u.record_id = f.id and u.number = f.number offset 0
+      ))
+    )
+  );
+  if cardinality(doomed) > 0 then perform remove_feedback(ws, doomed); end if;
+  doomed := array(
+    select conversation_id from ended_messages(ws, conversation_ids)
+    union
+    select c.conversation_id from conversation_contact as c, purge as p
+    where c.workspace_id = ws and c.conversation_id = any (conversation_ids)
+      and p.workspace_id is not distinct from ws and c.contact_id = any (p.contact_ids)
+  );
+  if cardinality(doomed) > 0 then perform remove_from_conversations(ws, doomed); end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION remove_feedback(ws uuid, doomed uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform count_off(ws, array(select unnest(tags) from feedback where workspace_id = ws and id = any (doomed)));
+  insert into superseded_reference (
+    workspace_id, id, number, source, account_id, project_id, account_ref, project_ref, contact_given, account_given, project_given)
+  select ws, id, number, source, account_id, project_id, account_ref, project_ref, false, account_given, project_given
+  from feedback where workspace_id = ws and id = any (doomed) and (account_given or project_given)
+  on conflict do nothing;
+  delete from unresolved_reference where ctid = any (array(
+    select u.ctid from feedback as f,
+      lateral (
+        select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = f.id and number = f.number offset 0
+      ) as u
+    where f.workspace_id = ws and f.id = any (doomed)
+  ));
+  with gone as (
+    delete from feedback where workspace_id = ws and id = any (doomed) returning id, contact_id, number, source_id
+  ),
+  by_purge as (
+    select g.id, g.source_id is not null as can_have_former, k.id as purge_id, k.number from gone as g
+    join purge as k on k.workspace_id = ws and (
+      g.contact_id = any (k.contact_ids) or (g.contact_id is null and k.remembered is not null and g.number < k.number)
+    )
+  ),
+  -- A former version of the record may have been nobody's, and be dead until it is replayed: it must not come again all the same.
+  fenced as (
+    insert into fence (workspace_id, key_id, number, id, next_id)
+    select ws, id, number, id, id from by_purge where can_have_former
+    on conflict do nothing
+  )
+  update purge as p set feedback = p.feedback + of_it.records
+  from (select purge_id, count(*) as records from by_purge group by purge_id) as of_it
+  where p.workspace_id = ws and p.id = of_it.purge_id;
+  return cardinality(doomed);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION remove_from_conversations(ws uuid, touched uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  empty uuid[];
+  shortened uuid[];
+begin
+  with gone as (
+    delete from message as k using ended_messages(ws, touched) as m
+    where k.ctid = m.place
+    returning m.id, m.conversation_id, m.purge_id
+  ),
+  -- As with feedback: a former version may have been nobody's, or somebody else's.
+  fenced as (
+    insert into fence (workspace_id, key_id, number, id, next_id)
+    select ws, g.id, p.number, g.id, g.id from gone as g join purge as p on p.workspace_id = ws and p.id = g.purge_id
+    on conflict do nothing
+  ),
+  forgotten as (
+    delete from unresolved_reference where ctid = any (array(
+      select u.ctid from gone as g,
+        lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = g.id offset 0) as u
+    ))
+  ),
+  counted as (
+    update purge as p set messages = p.messages + of_it.records
+    from (select purge_id, count(*) as records from gone group by purge_id) as of_it
+    where p.workspace_id = ws and p.id = of_it.purge_id
+  )
+  select coalesce(array_agg(distinct conversation_id), '{}') into shortened from gone;
+  -- Tags that were made from what is gone go as well; the conversation gets others from what is left.
+  perform count_off(ws, array(select unnest(tags) from conversation where workspace_id = ws and id = any (shortened)));
+  update conversation set tags = null, purged_number = (select max(number) from purge where workspace_id = ws)
+  where workspace_id = ws and id = any (shortened);
+  delete from conversation_contact
+  where workspace_id = ws and conversation_id = any (touched)
+    and contact_id in (select unnest(contact_ids) from purge where workspace_id = ws);
+  update conversation as c set contact_keys = array(
+    select key_id from unnest(c.contact_keys) as key_id
+    where exists (select from identity_key as k where k.workspace_id = ws and k.id = key_id offset 0)
+  )
+  where c.workspace_id = ws and c.id = any (touched);
+  empty := array(
+    select c.id from unnest(touched) as c (id)
+    where not exists (select from conversation_contact where workspace_id = ws and conversation_id = c.id offset 0)
+      and not exists (select from message where workspace_id is not distinct from ws and conversation_id = c.id and contact_id is not null offset 0)
+  );
+  perform count_off(ws, array(select unnest(tags) from conversation where workspace_id = ws and id = any (empty)));
+  delete from unresolved_reference where ctid = any (array(
+    select u.ctid from unnest(empty) as c (id),
+      lateral (select id from message where workspace_id is not distinct from ws and conversation_id = c.id offset 0) as m,
+      lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
+  ));
+  delete from message where ctid = any (array(
+    select m.ctid from unnest(empty) as c (id),
+      lateral (select ctid from message where workspace_id is not distinct from ws and conversation_id = c.id offset 0) as m
+  ));
+  insert into fence (workspace_id, key_id, number, id, next_id)
+  select ws, c.id, max(p.number), c.id, c.id from unnest(empty) as c (id), purge as p where p.workspace_id = ws group by c.id
+  on conflict do nothing;
+  delete from conversation where workspace_id = ws and id = any (empty);
+  return cardinality(touched);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION replay_dead(ws uuid, dead_id uuid, OUT outcome text, OUT dead_job text)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  d record;
+begin
+  perform lock_workspaces(array[ws]);
+  select dead.job, dead.keys, s.acceptance_number, s.operation into d
+  from dead_submission as dead join submission as s on s.workspace_id = ws and s.id = dead.id
+  where dead.workspace_id = ws and dead.id = dead_id;
+  if not found then
+    outcome := 'unknown';
+  elsif exists (
+    select from purge as p
+    where p.workspace_id = ws and p.id <> dead_id and p.number > d.acceptance_number and (p.keys || p.contact_ids) && d.keys
+  ) then
+    outcome := 'being-purged';
+  elsif d.operation = 'purge_contact' and not exists (select from purge as p where p.workspace_id = ws and p.id = dead_id) then
+    outcome := 'undecided-purge';
+  else
+    update dead_submission set replayed_at = now() where workspace_id = ws and id = dead_id;
+    update submission set state = 'queued', error = null, finished_at = null
+    where workspace_id = ws and id = dead_id and state = 'dead';
+    outcome := 'queued';
+    dead_job := d.job;
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION resolve(ws uuid, slot text, ref jsonb, n bigint, own_source text)
+ RETURNS resolution
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  result resolution := row(null, false, '{}');
+  ref_id uuid;
+begin
+  if ref is null then return result; end if;
+  if ref ? 'preferred' then
+    result.id := (select subject_id from identity_key where workspace_id = ws and id = (ref ->> 'preferred')::uuid);
+    return result;
+  end if;
+  if ref ? 'ids' then
+    for ref_id in select value::uuid from jsonb_array_elements_text(ref -> 'ids') loop
+      if (ref -> 'own')::boolean then
+        result.id := resolve_own(ws, slot, ref_id, n);
+      else
+        result.id := resolve_external(ws, ref_id, n, own_source);
+      end if;
+      if result.id is not null then return result; end if;
+      result.missed := result.missed || ref_id;
+    end loop;
+  end if;
+  if ref ? 'weak' then
+    result.id := resolve_weak(ws, (ref ->> 'weak')::uuid, n);
+    result.given := true;
+  elsif not (ref -> 'own')::boolean then
+    result.id := resolve_late(ws, ref_id, n);
+  end if;
+  return result;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION resolve_external(ws uuid, external_group uuid, n bigint, own_source text)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+RETURN (SELECT identity_key.subject_id FROM identity_key WHERE ((NOT (identity_key.workspace_id IS DISTINCT FROM resolve_external.ws)) AND (identity_key.group_id = resolve_external.external_group) AND (identity_key.kind <> 'contact_bare'::text) AND (identity_key.exists_from < resolve_external.n)) ORDER BY (identity_key.source IS DISTINCT FROM resolve_external.own_source), identity_key.exists_from, (identity_key.source COLLATE "C") LIMIT 1)
+;
+
+CREATE OR REPLACE FUNCTION resolve_late(ws uuid, external_group uuid, n bigint)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+RETURN (SELECT k.subject_id FROM identity_key k WHERE ((NOT (k.workspace_id IS DISTINCT FROM resolve_late.ws)) AND (k.group_id = resolve_late.external_group) AND (k.kind <> 'contact_bare'::text) AND (k.exists_from >= resolve_late.n) AND (NOT (EXISTS (SELECT FROM fence f WHERE ((NOT (f.workspace_id IS DISTINCT FROM resolve_late.ws)) AND (f.group_id = resolve_late.external_group) AND (f.number >= resolve_late.n) AND (f.number < k.exists_from)) OFFSET 0)))) ORDER BY k.exists_from, (k.source COLLATE "C") LIMIT 1)
+;
+
+CREATE OR REPLACE FUNCTION resolve_own(ws uuid, slot text, own uuid, n bigint)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  key identity_key;
+  first_claim identity_claim;
+begin
+  select * into key from identity_key where workspace_id = ws and id = own;
+  if not found or key.exists_from is null or key.exists_from >= n
+     or key.orphaned or key.kind = 'contact_bare' or not starts_with(key.kind, slot) then
+    return null;
+  end if;
+  select * into first_claim from identity_claim where workspace_id = ws and key_id = own and decides order by number limit 1;
+  if not found then return own; end if;
+  return claimed_subject(ws, first_claim, first_claim.number);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION resolve_unless_ended(ws uuid, r reference, ended uuid[])
+ RETURNS resolution
+ LANGUAGE sql
+ STABLE
+RETURN CASE WHEN ((r).contact_id = ANY (ended)) THEN ROW((r).contact_id, (r).contact_given, '{}'::uuid[])::resolution ELSE resolve(ws, 'contact'::text, (r).contact_ref, (r).number, (r).source) END
+;
+
+CREATE OR REPLACE FUNCTION resolve_weak(ws uuid, weak uuid, n bigint)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  decisive identity_claim := claim_at(ws, weak, n);
+begin
+  if decisive.key_id is null then return weak; end if;
+  return claimed_subject(ws, decisive, n);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION set_aside(ws uuid, dead_submission jsonb, dead_job text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  d record;
+begin
+  select * into d from jsonb_to_record(dead_submission)
+    as r (id uuid, number bigint, operation text, attempts int, reason text, keys uuid[]);
+  insert into submission as s (workspace_id, id, acceptance_number, operation, state, attempts, finished_at, error)
+  values (ws, d.id, d.number, d.operation, 'dead', d.attempts, now(), d.reason)
+  on conflict (workspace_id, id) do update
+  set state = excluded.state, attempts = excluded.attempts, finished_at = excluded.finished_at, error = excluded.error
+  where s.state = 'queued';
+  -- A submission that was stored after all, by another delivery, is not dead.
+  if exists (select from submission where workspace_id = ws and id = d.id and state = 'dead') then
+    insert into dead_submission (workspace_id, id, reason, job, keys) values (ws, d.id, d.reason, dead_job, d.keys)
+    on conflict (workspace_id, id) do update set reason = excluded.reason, died_at = excluded.died_at, replayed_at = null;
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION settle_purge(ws uuid, purge_id uuid, with_attempts integer, hashes jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  removed jsonb;
+begin
+  perform lock_workspaces(array[ws]);
+  with done as (
+    delete from purge where workspace_id = ws and id = purge_id returning *
+  )
+  insert into submission as s (
+    workspace_id, id, acceptance_number, operation, state, attempts, finished_at, counts, identifiers)
+  select ws, purge_id, number, 'purge_contact', 'applied', with_attempts, now(),
+    jsonb_build_object(
+      'contacts', contacts, 'feedback', feedback, 'messages', messages, 'conversations', conversations,
+      'deadSubmissions', dead_submissions),
+    hashes
+  from done
+  on conflict (workspace_id, id) do update
+  set state = 'applied', attempts = excluded.attempts, finished_at = excluded.finished_at, error = null,
+    counts = excluded.counts, identifiers = excluded.identifiers;
+  select counts into removed from submission where workspace_id = ws and id = purge_id;
+  return removed;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store(batch jsonb)
+ RETURNS SETOF submission
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  ws uuid;
+  part jsonb;
+begin
+  perform lock_workspaces(array(select key::uuid from jsonb_each(batch)));
+  for ws, part in
+    select b.key::uuid, p.value from jsonb_each(batch) as b, jsonb_array_elements(b.value) with ordinality as p (value, place)
+    order by b.key, p.place
+  loop
+    if part ? 'purge' then
+      perform decide_purge(ws, jsonb_populate_record(null::wanted_purge, part -> 'purge'));
+    else
+      return query select * from store_part(ws, part);
+    end if;
+  end loop;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_claims(ws uuid, claims said_claim[], OUT changed uuid[], OUT appeared uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+begin
+  changed := '{}';
+  appeared := '{}';
+  if cardinality(claims) = 0 then return; end if;
+  changed := array(
+    select distinct c.key_id
+    from unnest(claims) as c
+    cross join lateral (select from identity_key where workspace_id = ws and id = c.key_id offset 0) as known
+    cross join lateral (select claim_at(ws, c.key_id, c.number) as claim offset 0) as before
+    where c.decides
+      and ((before.claim).key_id is null or (before.claim).target_id <> c.target_id or (before.claim).link <> c.link
+        or ((before.claim).number > c.number and c.link))
+  );
+  insert into identity_claim (workspace_id, key_id, number, target_id, link, decides)
+  select ws, c.key_id, c.number, c.target_id, c.link, c.decides from unnest(claims) as c
+  on conflict do nothing;
+  -- A name that was linked to a domain follows it.
+  if cardinality(changed) > 0 then
+    changed := changed || array(
+      select c.key_id from unnest(changed) as t (id),
+        lateral (select key_id from identity_claim where workspace_id is not distinct from ws and target_id = t.id and link offset 0) as c
+    );
+  end if;
+  with earliest as (
+    insert into identity_key as k (workspace_id, id, kind, exists_from, subject_id)
+    select ws, c.key_id, c.kind, min(c.number), c.key_id from unnest(claims) as c
+    where not exists (
+      select from identity_key as known where known.workspace_id = ws and known.id = c.key_id and known.exists_from <= c.number offset 0
+    )
+    group by c.key_id, c.kind order by c.key_id
+    on conflict (workspace_id, id) do update set exists_from = least(k.exists_from, excluded.exists_from)
+    returning id
+  )
+  select coalesce(array_agg(id), '{}') into appeared from earliest;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_conversations(ws uuid, incoming conversation[], incoming_messages message[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  touched uuid[] := array(select distinct id from unnest(incoming));
+begin
+  insert into conversation as k (
+    workspace_id, id, external_id, source, title, rating, properties, created_at, updated_at, number, contact_keys)
+  select distinct on (c.id)
+    ws, c.id, c.external_id, c.source, c.title, c.rating, c.properties, c.created_at, c.updated_at, c.number,
+    array(select distinct key from unnest(c.contact_keys) as key order by key)
+  from unnest(incoming) as c order by c.id, c.number desc
+  on conflict (workspace_id, id) do update set
+    title = excluded.title, rating = excluded.rating, properties = excluded.properties,
+    created_at = excluded.created_at, updated_at = excluded.updated_at, number = excluded.number
+  where excluded.number > k.number;
+
+  update conversation as k set contact_keys = more.keys
+  from (
+    select held.place, held.contact_keys as former, array(
+      select key from unnest(held.contact_keys) as key
+      union
+      select key from unnest(incoming) as i, unnest(i.contact_keys) as key where i.id = c.id
+      order by 1
+    ) as keys
+    from unnest(touched) as c (id),
+      lateral (select ctid as place, contact_keys from conversation where workspace_id = ws and id = c.id offset 0) as held
+  ) as more
+  where k.ctid = more.place and more.former <> more.keys;
+  perform derive_conversation_contacts(ws, touched);
+  perform store_messages(ws, array(
+    select distinct on (m.id) m from unnest(incoming_messages) as m
+    where not exists (
+      select from message as held where held.workspace_id = ws and held.id = m.id and held.number >= m.number offset 0
+    )
+    order by m.id, m.number desc
+  ));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_feedback(ws uuid, incoming feedback[], OUT changed uuid[], OUT appeared uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  said record;
+  answers answered_feedback[];
+  has_doubles boolean;
+begin
+  said := store_given(ws, array(
+    select given_of(s.ref, f.number)
+    from unnest(incoming) as f,
+      lateral (values ('contact', f.contact_ref), ('account', f.account_ref), ('project', f.project_ref)) as s (slot, ref)
+    where s.ref ? 'weak' and (not s.ref ? 'ids' or (resolve(ws, s.slot, s.ref, f.number, f.source)).given)
+  ));
+  changed := said.changed;
+  appeared := said.appeared;
+  answers := answer_feedback(ws, incoming);
+  has_doubles := exists (select from unnest(answers) as a where a.replaces or not a.wins);
+  if has_doubles then
+    perform keep_superseded(ws, incoming, answers);
+  end if;
+
+  perform count_tags(ws, jsonb_object_agg(t.title, t.uses))
+  from (
+    select g.title, count(*) as uses
+    from rows from (unnest(incoming), unnest(answers)) as f, unnest(f.tags) as g (title) where f.wins group by g.title
+  ) as t
+  having count(*) > 0;
+  insert into feedback as k (
+    workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
+    number, first_number, contact_id, account_id, project_id,
+    contact_ref, account_ref, project_ref, contact_given, account_given, project_given)
+  select ws, f.id, f.description, f.title, f.is_transcript, f.tags, f.tags is null, f.rating, f.source, f.source_id, f.source_data,
+    f.number, f.number, f.contact, f.account, f.project,
+    f.contact_ref, f.account_ref, f.project_ref, f.by_contact, f.by_account, f.by_project
+  from rows from (unnest(incoming), unnest(answers)) as f where f.wins
+  on conflict (workspace_id, id) do update set
+    description = excluded.description, title = excluded.title, is_transcript = excluded.is_transcript,
+    tags = excluded.tags, tags_generated = excluded.tags_generated, rating = excluded.rating,
+    source = excluded.source, source_id = excluded.source_id, source_data = excluded.source_data,
+    number = excluded.number, first_number = least(k.first_number, excluded.first_number),
+    contact_id = excluded.contact_id, account_id = excluded.account_id, project_id = excluded.project_id,
+    contact_ref = excluded.contact_ref, account_ref = excluded.account_ref, project_ref = excluded.project_ref,
+    contact_given = excluded.contact_given, account_given = excluded.account_given, project_given = excluded.project_given;
+  if has_doubles then
+    update feedback as k set first_number = r.number
+    from (select id, min(number) as number from unnest(incoming) group by id) as r,
+      lateral (select ctid as place from feedback where workspace_id = ws and id = r.id and first_number > r.number offset 0) as held
+    where k.ctid = held.place;
+  end if;
+
+  -- Only added here: what a redelivered record remembers is for relink to clear, when it has linked it.
+  insert into unresolved_reference (workspace_id, ref_id, record_id, number)
+  select ws, u.ref_id, f.id, f.number
+  from rows from (unnest(incoming), unnest(answers)) as f, unnest(f.missed) as u (ref_id)
+  where cardinality(f.missed) > 0
+    and exists (select from reference as k where k.workspace_id = ws and k.id = f.id and k.number = f.number offset 0)
+  on conflict do nothing;
+
+  perform add_to_contacts(ws, array(
+    select row(ws, f.contact, null, null, null, null, null, null, null, null, null,
+      f.contact_ref -> 'given', null, f.number, null)::contact
+    from rows from (unnest(incoming), unnest(answers)) as f where f.by_contact
+  ));
+  perform add_to_accounts(ws, array(
+    select row(ws, f.account, null, null, null, null, null, null, null, null, f.account_ref -> 'given', f.number, null)::account
+    from rows from (unnest(incoming), unnest(answers)) as f where f.by_account
+  ));
+  insert into project as k (workspace_id, id, name, first_number)
+  select ws, f.project, min(f.project_ref -> 'given' ->> 'name'), min(f.number)
+  from rows from (unnest(incoming), unnest(answers)) as f
+  where f.by_project and not exists (
+    select from project as known where known.workspace_id = ws and known.id = f.project and known.first_number <= f.number offset 0
+  )
+  group by f.project order by f.project
+  on conflict (workspace_id, id) do update set first_number = excluded.first_number
+  where k.first_number > excluded.first_number;
+
+  -- Above, what was given counted wherever no id meant anybody. Meanwhile one may: of something given in this very batch.
+  changed := changed || withdraw_given(ws, array(
+    select given_of(s.ref, f.number)
+    from rows from (unnest(incoming), unnest(answers)) as f,
+      lateral (values
+        (f.contact_ref, f.by_contact), (f.account_ref, f.by_account), (f.project_ref, f.by_project)
+      ) as s (ref, given)
+    where s.ref ? 'ids' and s.ref ? 'weak' and not s.given
+  ));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_given(ws uuid, given given_reference[], OUT changed uuid[], OUT appeared uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  links said_claim[];
+  linked record;
+begin
+  changed := '{}';
+  appeared := '{}';
+  if cardinality(given) = 0 then return; end if;
+  with earliest as (
+    insert into identity_key as k (workspace_id, id, kind, said_from, exists_from, subject_id)
+    select ws, g.weak, g.kind, min(g.number), min(g.number), g.weak from unnest(given) as g
+    where not exists (
+      select from identity_key as known where known.workspace_id = ws and known.id = g.weak and known.said_from <= g.number offset 0
+    )
+    group by g.weak, g.kind order by g.weak
+    on conflict (workspace_id, id) do update
+    set said_from = least(k.said_from, excluded.said_from), exists_from = least(k.exists_from, excluded.exists_from)
+    returning id
+  )
+  select coalesce(array_agg(id), '{}') into appeared from earliest;
+  links := array(
+    select row(g.name_key, 'account_name', g.number, g.weak, true, true)::said_claim
+    from unnest(given) as g where g.name_key is not null
+  );
+  linked := store_claims(ws, links);
+  changed := linked.changed;
+  appeared := appeared || linked.appeared;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_identities(ws uuid, keys identity_key[], claims said_claim[])
+ RETURNS TABLE(changed uuid[], appeared uuid[], touched uuid[])
+ LANGUAGE plpgsql
+AS $function$
+declare
+  regrouped record;
+  claimed record;
+begin
+  insert into identity_key as k (
+    workspace_id, id, kind, group_id, home_id, source, external_id, said_from, last_number, facts,
+    account_id, account_number, subject_id)
+  select ws, n.id, min(n.kind), (array_agg(n.group_id))[1], (array_agg(n.home_id order by n.said_from))[1],
+    (array_agg(n.source order by n.said_from))[1], min(n.external_id), min(n.said_from), max(n.last_number), all_facts(n.facts),
+    (array_agg(n.account_id order by n.account_number desc) filter (where n.account_id is not null))[1],
+    max(n.account_number), n.id
+  from unnest(keys) as n group by n.id order by n.id
+  on conflict (workspace_id, id) do update set
+    facts = merge_facts(k.facts, excluded.facts),
+    home_id = case when excluded.said_from < k.said_from then excluded.home_id else k.home_id end,
+    source = case when excluded.said_from < k.said_from then excluded.source else k.source end,
+    said_from = least(k.said_from, excluded.said_from),
+    last_number = greatest(k.last_number, excluded.last_number),
+    account_id = case when excluded.account_number > coalesce(k.account_number, 0) then excluded.account_id else k.account_id end,
+    account_number = greatest(k.account_number, excluded.account_number);
+  regrouped := regroup(ws, array(select distinct group_id from unnest(keys)));
+  claimed := store_claims(ws, claims);
+  changed := regrouped.changed || claimed.changed;
+  appeared := regrouped.appeared || claimed.appeared;
+  touched := '{}';
+  if cardinality(changed) > 0 then
+    -- A bare id that moved takes along what was said about it, so both contacts are gathered anew.
+    touched := array(
+      select k.id from unnest(changed) as c (id),
+        lateral (
+          select group_id from identity_key where workspace_id = ws and id = c.id and kind = 'contact_bare' offset 0
+        ) as b,
+        lateral (
+          select id from identity_key where workspace_id is not distinct from ws and group_id = b.group_id and kind = 'contact_external' offset 0
+        ) as k
+    );
+    perform derive_conversation_contacts(ws, array(
+      select distinct c.conversation_id from unnest(touched) as t (id),
+        lateral (select conversation_id from conversation_contact where workspace_id is not distinct from ws and contact_id = t.id offset 0) as c
+    ));
+  end if;
+  perform add_to_contacts(ws, array(
+    select row(ws, k.subject_id, null, null, null, n.account_id, null, null, null, null, null,
+      n.facts, n.account_number, n.said_from, n.last_number)::contact
+    from unnest(keys) as n,
+      lateral (select subject_id from identity_key where workspace_id = ws and id = n.id offset 0) as k
+    where n.kind in ('contact_external', 'contact_bare')
+  ));
+  perform add_to_accounts(ws, array(
+    select row(ws, n.id, null, null, null, null, null, null, null, null, n.facts, n.said_from, n.last_number)::account
+    from unnest(keys) as n where n.kind = 'account_external'
+  ));
+  return next;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_messages(ws uuid, said message[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  -- Mostly the sender is known by the key that the conversation itself identified.
+  senders resolution[] := array(
+    select case
+      when m.contact_ref is null then row(null, false, '{}')::resolution
+      when m.contact_ref ? 'preferred' then row(
+        (select subject_id from identity_key where workspace_id = ws and id = (m.contact_ref ->> 'preferred')::uuid), false, '{}'
+      )::resolution
+      else resolve(ws, 'contact', m.contact_ref, m.number + 1, m.source)
+    end
+    from unnest(said) as m
+  );
+begin
+  delete from unresolved_reference where ctid = any (array(
+    select u.ctid from unnest(said) as m,
+      lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
+  ));
+  insert into message as k (
+    workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at,
+    number, source, contact_ref)
+  select ws, m.id, m.conversation_id, m.external_id, m.incoming, m.sender, m.content, m.source_url, m.raw_data, m.created_at,
+    m.number, m.source, m.contact_ref
+  from rows from (unnest(said), unnest(senders)) as m (
+    workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at,
+    number, source, contact_ref, sender, given, missed)
+  on conflict (workspace_id, id) do update set
+    incoming = excluded.incoming, contact_id = excluded.contact_id, content = excluded.content,
+    source_url = excluded.source_url, raw_data = excluded.raw_data, created_at = excluded.created_at,
+    number = excluded.number, contact_ref = excluded.contact_ref;
+  insert into unresolved_reference (workspace_id, ref_id, record_id, number)
+  select ws, u.ref_id, m.id, m.number + 1
+  from rows from (unnest(said), unnest(senders)) as m (
+    workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at,
+    number, source, contact_ref, sender, given, missed),
+    unnest(m.missed) as u (ref_id)
+  on conflict do nothing;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_part(ws uuid, part jsonb)
+ RETURNS SETOF submission
+ LANGUAGE plpgsql
+AS $function$
+declare
+  identities record;
+  said record;
+  changed uuid[] := '{}';
+  appeared uuid[] := '{}';
+  touched uuid[] := '{}';
+  fenced record := past_fences(ws, part);
+  -- Delivered again although it was settled before: a purge may have removed it meanwhile, so nothing of it is looked at.
+  settled bigint[] := array(
+    select s.acceptance_number
+    from jsonb_to_recordset(part -> 'submissions') as d (id uuid),
+      lateral (
+        select acceptance_number from submission
+        where workspace_id = ws and id = d.id and state in ('applied', 'superseded', 'purged') offset 0
+      ) as s
+  );
+begin
+  if exists (select from purge where workspace_id = ws) then
+    perform remove_before(
+      ws,
+      array(select (f ->> 'id')::uuid from jsonb_array_elements(part -> 'feedback') as f),
+      array(select (c ->> 'id')::uuid from jsonb_array_elements(part -> 'conversations') as c)
+    );
+  end if;
+  if fenced.passed ? 'keys' then
+    select * into identities from store_identities(
+      ws,
+      array(select k from jsonb_populate_recordset(null::identity_key, fenced.passed -> 'keys') as k where k.said_from <> all (settled)),
+      array(select c from jsonb_populate_recordset(null::said_claim, fenced.passed -> 'claims') as c where c.number <> all (settled))
+    );
+    changed := identities.changed;
+    appeared := identities.appeared;
+    touched := identities.touched;
+  end if;
+  if fenced.passed ? 'conversations' then
+    perform store_conversations(
+      ws,
+      array(select c from jsonb_populate_recordset(null::conversation, fenced.passed -> 'conversations') as c where c.number <> all (settled)),
+      array(select m from jsonb_populate_recordset(null::message, fenced.passed -> 'messages') as m where m.number <> all (settled))
+    );
+  end if;
+  if fenced.passed ? 'feedback' then
+    said := store_feedback(ws, array(
+      select f from jsonb_populate_recordset(null::feedback, fenced.passed -> 'feedback') as f where f.number <> all (settled)
+    ));
+    changed := changed || said.changed;
+    appeared := appeared || said.appeared;
+  end if;
+  touched := touched || relink(ws, changed, appeared);
+  if cardinality(touched) > 0 then
+    perform gather(
+      ws, array(select t from unnest(touched) as t except select unnest(contact_ids) from purge where workspace_id = ws)
+    );
+  end if;
+  return query
+  insert into submission as k (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
+  select ws, s.id, s.number, s.operation,
+    case
+      when s.number = any (fenced.refused) then 'purged'
+      when s.operation = 'create_feedback' and exists (
+        select from feedback as f where f.workspace_id = ws and f.id = s.record and f.number > s.number offset 0
+      ) then 'superseded'
+      when s.operation = 'submit_conversation' and exists (
+        select from conversation as c where c.workspace_id = ws and c.id = s.record and c.number > s.number offset 0
+      ) then 'superseded'
+      else 'applied'
+    end,
+    s.attempts, now()
+  from jsonb_to_recordset(part -> 'submissions') as s (id uuid, number bigint, operation text, attempts int, record uuid)
+  on conflict (workspace_id, id) do update
+  set state = excluded.state, attempts = excluded.attempts, finished_at = excluded.finished_at, error = null
+  where k.state in ('queued', 'dead')
+  returning k.*;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_tags(ws uuid, tagged jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  deltas jsonb;
+begin
+  perform lock_workspaces(array[ws]);
+  with given as (
+    select g.record, g.id, g.number, array(select jsonb_array_elements_text(g.tags)) as tags
+    from jsonb_to_recordset(tagged) as g (record text, id uuid, number bigint, tags jsonb)
+  ),
+  conversations as (
+    select held.place, g.tags, held.tags as former
+    from given as g,
+      lateral (
+        select ctid as place, tags from conversation as c where c.workspace_id = ws and c.id = g.id and text_number(c) = g.number offset 0
+      ) as held
+    where g.record = 'conversation'
+  ),
+  kept_feedback as (
+    update feedback as f set tags = g.tags
+    from given as g,
+      lateral (
+        select ctid as place from feedback as k
+        where k.workspace_id = ws and k.id = g.id and k.number = g.number and k.tags is null offset 0
+      ) as held
+    where g.record = 'feedback' and f.ctid = held.place
+    returning f.tags
+  ),
+  kept_conversations as (
+    update conversation as c set tags = k.tags from conversations as k where c.ctid = k.place
+    returning c.tags, k.former
+  )
+  select jsonb_object_agg(title, delta) into deltas
+  from (
+    select title, sum(uses) as delta
+    from (
+      select unnest(tags) as title, 1 as uses from kept_feedback
+      union all
+      select unnest(tags), 1 from kept_conversations
+      union all
+      select unnest(former), -1 from kept_conversations
+    ) as changes
+    group by title
+  ) as summed;
+  if deltas is not null then
+    perform count_tags(ws, deltas);
+  end if;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION text_number(c conversation)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+RETURN GREATEST((c).number, (c).purged_number)
+;
+
+CREATE OR REPLACE FUNCTION untagged(ws uuid, feedback_ids uuid[], conversation_ids uuid[])
+ RETURNS TABLE(record text, id uuid, number bigint, text text)
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+  select 'feedback', f.id, f.number, concat_ws(E'\n', f.title, f.description)
+  from feedback as f
+  where f.workspace_id = ws and f.id = any (feedback_ids) and f.tags is null
+  union all
+  select 'conversation', c.id, text_number(c), coalesce(
+    (
+      select string_agg(m.content, E'\n' order by m.created_at, m.id) from message as m
+      where m.workspace_id is not distinct from ws and m.conversation_id = c.id and m.incoming
+    ),
+    ''
+  )
+  from conversation as c
+  where c.workspace_id = ws and c.id = any (conversation_ids)
+$function$
+;
+
+CREATE OR REPLACE FUNCTION withdraw_given(ws uuid, given given_reference[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+AS $function$
+declare
+  weak_keys uuid[];
+  names uuid[];
+  reached uuid[];
+begin
+  if cardinality(given) = 0 then return '{}'; end if;
+  weak_keys := array(select distinct g.weak from unnest(given) as g);
+  names := array(select distinct g.name_key from unnest(given) as g where g.name_key is not null);
+  -- As long as the links stand: records that they led elsewhere are linked anew only afterwards.
+  reached := coalesce(reach(ws, weak_keys || names), '{}');
+  delete from identity_claim where ctid = any (array(
+    select c.ctid from unnest(given) as g,
+      lateral (
+        select ctid from identity_claim where workspace_id = ws and key_id = g.name_key and number = g.number and link offset 0
+      ) as c
+  ));
+  update identity_key as k
+  set said_from = kept.said_from, exists_from = least(kept.said_from, kept.claimed_from)
+  from (
+    select held.place, said.said_from,
+      (select min(c.number) from identity_claim as c where c.workspace_id = ws and c.key_id = w.id) as claimed_from
+    from unnest(weak_keys || names) as w (id)
+    cross join lateral (select ctid as place from identity_key where workspace_id = ws and id = w.id offset 0) as held
+    left join (
+      select weak, min(number) as said_from
+      from (
+        select contact_ref ->> 'weak' as weak, number from references_to(ws, 'contact', reached) where contact_given
+        union all
+        select account_ref ->> 'weak', number from references_to(ws, 'account', reached) where account_given
+        union all
+        select project_ref ->> 'weak', number from references_to(ws, 'project', weak_keys || names) where project_given
+      ) as kept_by
+      group by weak
+    ) as said on said.weak = w.id::text
+  ) as kept
+  where k.ctid = kept.place;
+  return weak_keys || names;
+end $function$
+;
+
+CREATE TRIGGER submission_inserted AFTER INSERT ON submission REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION count_settled();
+
+CREATE TRIGGER submission_settled AFTER UPDATE ON submission REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION forget_dead();
+
+CREATE TRIGGER submission_updated AFTER UPDATE ON submission REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION count_settled();

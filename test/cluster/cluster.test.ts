@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import type { Redis } from 'ioredis'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { readLedgers } from '../../db/ledger.ts'
+import { runCommand } from '../support/command.ts'
+import { assertStoredAsByOneClerk, submitHistory } from '../support/one-clerk.ts'
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
+import { type Service, startService } from '../support/service.ts'
+import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { findTraces } from '../support/traces.ts'
+import { until } from '../support/until.ts'
+
+const SUBMISSIONS = process.env['TEST_SIZE'] === 'long' ? 2_000 : 200
+const KILL_EVERY = Math.ceil(SUBMISSIONS / 2)
+const AT = '2026-01-01T00:00:00Z'
+
+describe('on a Redis Cluster of three nodes', () => {
+  let cluster: RedisCluster
+  let service: Service
+  let queues: JobQueues
+  const workers: ServiceProcess[] = []
+  const outputs: (() => string)[] = []
+  const startWorker = async (): Promise<void> => {
+    const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
+    outputs.push(worker.output)
+    workers.push(worker)
+  }
+  before(async () => {
+    cluster = await startRedisCluster()
+    const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
+    service = await startService({ apis: 2, workers: 0, redisUrl: cluster.url, environment })
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+    // Generated tags depend on the order; here nothing may.
+    await queues.tagging.pause()
+    await startWorker()
+    await startWorker()
+  })
+  after(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()))
+    await closeQueues(queues)
+    await service.stop()
+    await cluster.stop()
+  })
+
+  const accepted = async (path: string, body: object, headers: Record<string, string> = {}): Promise<void> => {
+    const answer = await service.post(path, body, { headers, token: service.adminToken })
+    assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
+  }
+
+  it(`two APIs and two workers, one of them killed, store ${SUBMISSIONS} submissions as one clerk would have`, async () => {
+    let replaced = Promise.resolve()
+    const history = await submitHistory(service, SUBMISSIONS, (count) => {
+      if (count % KILL_EVERY !== 0) return
+      replaced = replaced.then(async () => {
+        await workers.shift()!.kill()
+        await startWorker()
+      })
+    })
+    await replaced
+    await assertStoredAsByOneClerk(service, history)
+    const used = await Promise.all(cluster.nodes.map(async ({ redis }) => (await redis.dbsize()) > 0))
+    assert.ok(used.filter(Boolean).length > 1, 'the queues and the books are spread')
+  })
+
+  it('the rate limit and idempotency hold across API processes', async () => {
+    const key = { 'Idempotency-Key': randomBytes(8).toString('hex') }
+    const first = await service.post('/feedbacks', { description: 'once' }, { headers: key, api: 0 })
+    const again = await service.post('/feedbacks', { description: 'once' }, { headers: key, api: 1 })
+    const other = await service.post('/feedbacks', { description: 'another' }, { headers: key, api: 1 })
+    assert.deepEqual([first.status, again.status, other.status], [201, 201, 422])
+    assert.equal(first.headers.get('Submission-Id'), again.headers.get('Submission-Id'))
+  })
+
+  it('a purge leaves no byte on any node', async () => {
+    const mark = `canary${randomBytes(4).toString('hex')}`
+    const texts = { description: `${mark} dark mode`, title: mark, sourceData: { [mark]: mark } }
+    const contact = { id: mark, properties: { $email: `${mark}@example.com`, $name: mark, [mark]: mark } }
+    const worked = Object.values(queues).filter((queue) => queue !== queues.tagging)
+    await Promise.all(worked.map((queue) => queue.pause()))
+    await accepted('/contacts/identify', contact)
+    await accepted('/feedbacks', { ...texts, contact: { email: `${mark}@example.com` } }, { 'Idempotency-Key': mark })
+    const messages = [{ id: mark, incoming: true, contactId: mark, content: mark, createdAt: AT }]
+    await accepted('/conversations', { id: mark, source: 'chat', createdAt: AT, contacts: [contact], messages })
+    assert.ok((await findMark(cluster, mark)).length >= 3, 'the canary is found while it is queued')
+    assert.ok((await findTraces(service, [mark])).length > 0, 'and by what operators search with')
+    await accepted('/contacts/purge', { id: mark })
+    await Promise.all(worked.map((queue) => queue.resume()))
+    await until('all is settled', async () => (await ledger(service)).queued === 0)
+    assert.deepEqual(await findMark(cluster, mark), [])
+    const output = (): string => service.output() + outputs.map((of) => of()).join('')
+    assert.deepEqual(await findTraces({ ...service, output }, [mark]), [])
+    const verified = await runCommand(service, 'db/purge-verify-command.ts', '--text', mark)
+    assert.deepEqual([verified.code, verified.stderr], [0, ''])
+  })
+
+  it('doctor looks at each node, and the operators’ pages answer', async () => {
+    const { stdout } = await runCommand(service, 'db/doctor-command.ts')
+    for (const { port } of cluster.nodes)
+      assert.match(stdout, new RegExp(`^well +127.0.0.1:${port}: Redis evicts`, 'm'))
+    for (const path of ['/readyz', '/metrics', '/admin/queues']) {
+      const { status } = await service.request(path, undefined, { method: 'GET', token: service.adminToken })
+      assert.equal(status, 200, path)
+    }
+  })
+})
+
+const ledger = async ({ sql, redis, redisPrefix }: Service) => (await readLedgers(sql, redis, redisPrefix))[0]!
+
+/** Keys of each node with a string in their name or their value, found by asking the nodes themselves. */
+const findMark = async (cluster: RedisCluster, mark: string): Promise<string[]> =>
+  (await Promise.all(cluster.nodes.map(({ redis }) => keysWith(redis, mark)))).flat()
+
+const keysWith = async (redis: Redis, mark: string): Promise<string[]> => {
+  const keys = await redis.keys('*')
+  const held = await Promise.all(
+    keys.map(async (key) => key.includes(mark) || JSON.stringify(await valueOf(redis, key)).includes(mark)),
+  )
+  return keys.filter((_, index) => held[index])
+}
+
+const valueOf = async (redis: Redis, key: string): Promise<unknown> => {
+  switch (await redis.type(key)) {
+    case 'hash':
+      return redis.hgetall(key)
+    case 'list':
+      return redis.lrange(key, 0, -1)
+    case 'set':
+      return redis.smembers(key)
+    case 'zset':
+      return redis.zrange(key, '0', '-1')
+    case 'stream':
+      return redis.xrange(key, '-', '+')
+    default:
+      return redis.get(key)
+  }
+}

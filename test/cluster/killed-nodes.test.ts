@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { startLoad } from '../support/load.ts'
+import { ANSWERED_WITHIN_MS, assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+/** Shorter and longer than the time after which the others take a node for failed and refuse everything. */
+const AWAY_MS = [1_000, 3_000, 1_000]
+
+describe('a Redis Cluster', () => {
+  let cluster: RedisCluster
+  let service: Service
+  let queues: JobQueues
+  before(async () => {
+    cluster = await startRedisCluster()
+    const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
+    service = await startService({ redisUrl: cluster.url, environment })
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+  })
+  after(async () => {
+    await closeQueues(queues)
+    await service.stop()
+    await cluster.stop()
+  })
+
+  it('whose nodes are killed under load, one after the other, and come back: all that was accepted is applied', async () => {
+    const stack = { ...service, url: service.urls[0]!, prefix: service.redisPrefix, queues }
+    const load = startLoad(stack)
+    for (const [index, { kill, start }] of cluster.nodes.entries()) {
+      const acceptedBefore = load.seen.accepted.size
+      await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > acceptedBefore + 20), 30_000)
+      await kill()
+      await pause(AWAY_MS[index])
+      await start()
+      await cluster.isWhole()
+    }
+    const acceptedBefore = load.seen.accepted.size
+    await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > acceptedBefore + 20), 30_000)
+    await load.stop()
+    const ms = await recovery(stack, load.seen)
+    const { accepted: all, refused, unknown, slowestMs } = load.seen
+    console.log(
+      `${all.size} accepted, ${refused} refused, ${unknown} without an answer, slowest ${Math.round(slowestMs)} ms, ` +
+        `all applied after ${(ms / 1_000).toFixed(1)} s`,
+    )
+    assertWellAnswered(load.seen)
+    assert.ok(slowestMs < ANSWERED_WITHIN_MS, `${Math.round(slowestMs)} ms`)
+    await assertNothingLost(stack, load.seen)
+  })
+})

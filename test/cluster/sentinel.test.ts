@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { readLedgers } from '../../db/ledger.ts'
+import { type Load, startLoad } from '../support/load.ts'
+import { ANSWERED_WITHIN_MS, assertWellAnswered, recovery } from '../support/recovery.ts'
+import { type RedisSentinel, startRedisSentinel } from '../support/redis-sentinel.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const SETTLED_WITHIN_MS = 60_000
+/** What can be accepted between two looks of the replica at its master, here on one machine. */
+const LOST_AT_MOST = 10
+
+describe('a Redis with a replica and a sentinel', () => {
+  let redis: RedisSentinel
+  let service: Service
+  let queues: JobQueues
+  before(async () => {
+    redis = await startRedisSentinel()
+    service = await startService({ redisUrl: redis.url, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+  })
+  after(async () => {
+    await closeQueues(queues)
+    await service.stop()
+    await redis.stop()
+  })
+  const stack = () => ({ ...service, url: service.urls[0]!, prefix: service.redisPrefix, queues })
+  const isAccepting = ({ seen }: Load): Promise<unknown> => {
+    const acceptedBefore = seen.accepted.size
+    return until('submissions are accepted', () => Promise.resolve(seen.accepted.size > acceptedBefore + 20), 30_000)
+  }
+
+  it('loses nothing in a failover that the replica had, goes on by itself, and ends no process', async () => {
+    // What waits exists in Redis alone.
+    await Promise.all(Object.values(queues).map((queue) => queue.pause()))
+    const waiting = startLoad(stack())
+    await isAccepting(waiting)
+    await waiting.stop()
+    await redis.isInStep()
+    const load = startLoad(stack())
+    await isAccepting(load)
+    await redis.failOver()
+    await isAccepting(load)
+    await load.stop()
+    await Promise.all(Object.values(queues).map((queue) => queue.resume()))
+    await until(
+      'the queues are empty',
+      async () => {
+        const counts = await Promise.all(
+          Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'active', 'delayed')),
+        )
+        return counts.every((count) => count === 0)
+      },
+      SETTLED_WITHIN_MS,
+    )
+    await recovery(stack(), waiting.seen)
+    assertWellAnswered(load.seen)
+    assert.ok(load.seen.slowestMs < ANSWERED_WITHIN_MS, `${Math.round(load.seen.slowestMs)} ms`)
+    const ids = [...load.seen.accepted.keys()]
+    const [{ lost }] = await service.sql<[{ lost: number }]>`
+      select count(*)::int as lost from unnest(${ids}::uuid[]) as a (id)
+      where not exists (select from submission as s where s.id = a.id and s.state in ('applied', 'superseded'))`
+    console.log(`${ids.length} accepted around the failover, ${lost} of them lost, ${load.seen.refused} refused`)
+    assert.ok(lost <= LOST_AT_MOST, `${lost} lost`)
+    const [ledger] = await readLedgers(service.sql, service.redis, service.redisPrefix)
+    assert.ok(
+      Math.abs(ledger!.difference + ledger!.queued) <= lost + load.seen.unknown + load.seen.refused,
+      JSON.stringify(ledger),
+    )
+  })
+
+  it('loses nothing when the former master comes back as a replica', async () => {
+    const load = startLoad(stack())
+    await isAccepting(load)
+    await redis.bringBack()
+    await isAccepting(load)
+    await load.stop()
+    await recovery(stack(), load.seen)
+    assertWellAnswered(load.seen)
+    assert.equal(load.seen.refused + load.seen.unknown, 0)
+  })
+})

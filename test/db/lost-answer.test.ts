@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { admissionKeys } from '../../db/admission-keys.ts'
+import { admissionTo, type Admit } from '../../db/admission.ts'
+import { connectToAnswer, type RedisClient } from '../../db/redis.ts'
+import { testServers } from '../support/servers.ts'
+
+const workspaceId = randomUUID()
+
+describe('an admission whose answer is lost with the connection', () => {
+  const prefix = `t_${randomBytes(6).toString('hex')}`
+  const name = admissionKeys(prefix, workspaceId)
+  let redis: Redis
+  let between: { server: Server; loseNextAnswer: () => void; stop: () => void }
+  let ingress: RedisClient
+  let admit: Admit
+  before(async () => {
+    redis = new Redis(testServers().redisUrl)
+    between = await standBetween(new URL(testServers().redisUrl))
+    const url = new URL(testServers().redisUrl)
+    url.port = String((between.server.address() as AddressInfo).port)
+    url.hostname = '127.0.0.1'
+    ingress = connectToAnswer(url.href)
+    ingress.on('error', () => {})
+    await once(ingress, 'ready')
+    admit = admissionTo(ingress, prefix)
+  })
+  after(async () => {
+    ingress.disconnect()
+    between.stop()
+    const idempotency = ['first', 'second'].map((key) => name.idempotency('create_feedback', key))
+    await redis.unlink(name.number, name.outstanding, name.ledger, name.bucket('create_feedback'), ...idempotency)
+    await redis.quit()
+  })
+
+  const submit = (key: string) =>
+    admit({
+      workspaceId,
+      operation: 'create_feedback',
+      submissionId: randomUUID(),
+      limit: { tokens: 10, windowMs: 60_000 },
+      idempotency: { key, body: 'x' },
+      pending: { exists: [], said: [] },
+      lookUp: [],
+    })
+
+  it('is told once more, and counted once', async () => {
+    assert.equal((await submit('first')).outcome, 'admitted')
+    between.loseNextAnswer()
+    const again = await submit('second')
+    assert.ok(again.outcome === 'admitted', again.outcome)
+    assert.equal(again.bucket?.remaining, 8)
+    const [, score] = await redis.zrange(name.outstanding, '-1', '-1', 'WITHSCORES')
+    assert.equal(again.number, Number(score))
+    assert.equal(await redis.zcard(name.outstanding), 2)
+    assert.equal(await redis.hget(name.ledger, 'accepted'), '2')
+    assert.equal(await redis.llen(name.bucket('create_feedback')), 2)
+  })
+})
+
+/** Passes on what it gets, until it is told to lose an answer: then it closes the connection in its place. */
+const standBetween = async ({ hostname, port }: URL) => {
+  const open = new Set<Socket>()
+  let loses = false
+  const server = createServer((client) => {
+    const redis = connect(Number(port), hostname)
+    for (const socket of [client, redis]) {
+      open.add(socket)
+      socket.on('error', () => {}).on('close', () => open.delete(socket))
+    }
+    client.on('data', (request) => redis.write(request)).on('close', () => redis.destroy())
+    redis.on('close', () => client.destroy())
+    redis.on('data', (answer) => {
+      if (!loses) return void client.write(answer)
+      loses = false
+      client.destroy()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    server,
+    loseNextAnswer: () => {
+      loses = true
+    },
+    stop: () => {
+      server.close()
+      for (const socket of open) socket.destroy()
+    },
+  }
+}

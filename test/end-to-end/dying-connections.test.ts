@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { startLoad } from '../support/load.ts'
+import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
+import { testServers } from '../support/servers.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const KILLED = Number(process.env['KILLED_CONNECTIONS'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 300))
+const KILLED_WITHIN_MS = 10 * 60_000
+
+describe('processes whose connections to Postgres are ended again and again', () => {
+  let service: Service
+  let queues: JobQueues
+  const name = `dying-${process.pid}`
+  before(async () => {
+    // By this name they are told from everybody else's.
+    const url = new URL(testServers().databaseUrl)
+    url.searchParams.set('application_name', name)
+    service = await startService({ environment: { DATABASE_URL: url.href, CONVERSATIONS_PER_MINUTE: '1000000' } })
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+  })
+  after(async () => {
+    await closeQueues(queues)
+    await service.stop()
+  })
+
+  it(`go on, and lose nothing, ${KILLED} times under load`, async () => {
+    const { sql, redis, redisPrefix: prefix, accessToken, urls, workerUrls } = service
+    const stack = { sql, redis, prefix, accessToken, queues, url: urls[0]! }
+    const load = startLoad(stack)
+    let killed = 0
+    await until(
+      'enough have been ended',
+      async () => {
+        // Those that have just been opened as well: what the driver asks of a new connection must not end the process either.
+        const ended = await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`
+        killed += ended.count
+        for (const one of [...urls, ...workerUrls]) assert.ok(await isAlive(one), service.output())
+        return killed >= KILLED
+      },
+      KILLED_WITHIN_MS,
+    )
+    await load.stop()
+    await recovery(stack, load.seen)
+    await assertNothingLost(stack, load.seen)
+    assertWellAnswered(load.seen)
+    assert.equal(load.seen.unknown, 0, 'every request had an answer')
+    assert.ok(load.seen.accepted.size > 20, String(load.seen.accepted.size))
+    console.log(`${killed} connections ended, ${load.seen.accepted.size} submissions accepted and applied`)
+  })
+})
+
+const isAlive = (url: string): Promise<boolean> =>
+  fetch(`${url}/healthz`).then(
+    async (answer) => (await answer.arrayBuffer(), answer.ok),
+    () => false,
+  )

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import { type FaultStack, startFaultStack } from '../support/fault-stack.ts'
+import { spawnProgram } from '../support/service-process.ts'
+
+const PROGRAMS = ['api/main.ts', 'worker/main.ts']
+
+describe('a process that cannot do its work', () => {
+  let stack: FaultStack
+  before(async () => {
+    stack = await startFaultStack()
+  })
+  after(() => stack?.stop())
+
+  /** Ends with another code than 0, so that whoever keeps it starts it again, and says why. */
+  const assertEnds = async (program: string, given: Record<string, string>, why: RegExp): Promise<void> => {
+    const child = spawnProgram(program, [], { ...stack.environment, PORT: '0', ...given })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
+    const [code] = (await once(child, 'close', { signal: AbortSignal.timeout(20_000) }).finally(() =>
+      child.kill('SIGKILL'),
+    )) as [number | null]
+    assert.equal(code, 1, said)
+    assert.match(said, why)
+  }
+
+  for (const program of PROGRAMS) {
+    it(`as ${program} on a Redis that would evict what is queued`, async () => {
+      await stack.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      try {
+        await assertEnds(program, {}, /maxmemory-policy allkeys-lru/)
+      } finally {
+        await stack.redis.config('SET', 'maxmemory-policy', 'noeviction')
+      }
+    })
+
+    it(`as ${program} on a database that is not migrated`, async () => {
+      await stack.sql`create schema if not exists empty`
+      await assertEnds(program, { DATABASE_SCHEMA: 'empty' }, /has not been migrated/)
+    })
+
+    it(`as ${program} with another HASH_KEY`, async () => {
+      await assertEnds(program, { HASH_KEY: randomBytes(32).toString('hex') }, /HASH_KEY is not the one/)
+    })
+
+    it(`as ${program} on a setting that has not the expected form`, async () => {
+      await assertEnds(program, { DATABASE_CONNECTIONS: 'many' }, /DATABASE_CONNECTIONS/)
+    })
+  }
+})

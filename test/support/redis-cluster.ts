@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { Redis } from 'ioredis'
+import { findFreePort } from '../../db/embedded/free-port.ts'
+import { startRedis } from '../../db/embedded/redis-server.ts'
+import { until } from './until.ts'
+
+export type ClusterNode = {
+  readonly port: number
+  /** To this node alone. */
+  readonly redis: Redis
+  /** Ends it as a power cut would, without its disk. */
+  readonly kill: () => Promise<void>
+  /** Starts it again with its data. */
+  readonly start: () => Promise<void>
+}
+
+export type RedisCluster = {
+  /** As REDIS_URL names it, by the first of its nodes alone: a client finds the others. */
+  readonly url: string
+  readonly nodes: readonly ClusterNode[]
+  /** Waits until every node says that all slots are served. */
+  readonly isWhole: () => Promise<unknown>
+  readonly stop: () => Promise<void>
+}
+
+const NODES = 3
+const SLOTS = 16_384
+const NODE_TIMEOUT_MS = 2_000
+const WHOLE_WITHIN_MS = 30_000
+
+/** A real cluster of three masters with a third of the slots each, durable as those of `npm start`. */
+export const startRedisCluster = async (): Promise<RedisCluster> => {
+  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-cluster-'))
+  const running = new AsyncDisposableStack()
+  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  try {
+    const password = randomBytes(16).toString('hex')
+    const nodes: (ClusterNode & { busPort: number })[] = []
+    for (let index = 0; index < NODES; index++) {
+      const node = await startNode(join(directory, String(index)), password)
+      running.defer(node.stop)
+      nodes.push(node)
+    }
+    for (const [index, { redis, port, busPort }] of nodes.entries()) {
+      const [from, to] = [Math.ceil((index * SLOTS) / NODES), Math.ceil(((index + 1) * SLOTS) / NODES) - 1]
+      await redis.cluster('ADDSLOTSRANGE', from, to)
+      await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
+      await nodes[0]!.redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
+    }
+    const isWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
+    await isWhole()
+    const url = `redis+cluster://default:${password}@127.0.0.1:${nodes[0]!.port}`
+    return { url, nodes, isWhole, stop: () => running.disposeAsync() }
+  } catch (error) {
+    await running.disposeAsync()
+    throw error
+  }
+}
+
+const startNode = async (dataDir: string, password: string) => {
+  mkdirSync(dataDir)
+  writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
+  const busPort = await findFreePort()
+  const settings = [
+    'cluster-enabled yes',
+    'cluster-config-file nodes.conf',
+    `cluster-node-timeout ${NODE_TIMEOUT_MS}`,
+    `cluster-port ${busPort}`,
+  ]
+  let server = await startRedis({ dataDir, settings })
+  const { port, url } = server
+  const redis = new Redis(url, { maxRetriesPerRequest: null })
+  redis.on('error', () => {})
+  return {
+    port,
+    busPort,
+    redis,
+    kill: async () => {
+      process.kill(server.pid, 'SIGKILL')
+      await server.exited
+    },
+    start: async () => {
+      server = await startRedis({ dataDir, settings, port })
+    },
+    stop: async () => {
+      redis.disconnect()
+      await server.stop()
+    },
+  }
+}
+
+const servesAll = async (nodes: readonly ClusterNode[]): Promise<boolean> => {
+  const infos = await Promise.all(nodes.map(({ redis }) => redis.cluster('INFO')))
+  return infos.every(
+    (info) => info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`),
+  )
+}

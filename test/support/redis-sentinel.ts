@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { Redis } from 'ioredis'
+import { findFreePort } from '../../db/embedded/free-port.ts'
+import { redisBinary } from '../../db/embedded/redis-binary.ts'
+import { startRedis } from '../../db/embedded/redis-server.ts'
+import { until } from './until.ts'
+
+export type RedisSentinel = {
+  /** As REDIS_URL names it. */
+  readonly url: string
+  /** Waits until the replica has all that the master has. Nobody may be writing. */
+  readonly isInStep: () => Promise<unknown>
+  /** Ends the master as a power cut would; the sentinel puts the replica in its place. Resolves when the sentinel says so. */
+  readonly failOver: () => Promise<void>
+  /** Starts the former master again, which becomes the replica. Resolves when it is one. */
+  readonly bringBack: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const MASTER = 'main'
+const DOWN_AFTER_MS = 1_000
+const FAILOVER_TIMEOUT_MS = 5_000
+const WITHIN_MS = 30_000
+
+/** One master, one replica and one sentinel, with passwords. */
+export const startRedisSentinel = async (): Promise<RedisSentinel> => {
+  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-sentinel-'))
+  const running = new AsyncDisposableStack()
+  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  try {
+    const [password, sentinelPassword] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
+    const server = async (name: string, settings: readonly string[] = []) => {
+      const dataDir = join(directory, name)
+      mkdirSync(dataDir, { recursive: true })
+      writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
+      const started = await startRedis({ dataDir, settings: [`masterauth ${password}`, ...settings] })
+      running.defer(started.stop)
+      return started
+    }
+    const master = await server('master')
+    const replica = await server('replica', [`replicaof 127.0.0.1 ${master.port}`])
+    const clientOf = (url: string): Redis => {
+      const redis = new Redis(url, { maxRetriesPerRequest: null })
+      redis.on('error', () => {})
+      running.defer(() => redis.disconnect())
+      return redis
+    }
+    const [atMaster, atReplica] = [clientOf(master.url), clientOf(replica.url)]
+    const isInStep = () => until('the replica is in step', () => areInStep(atMaster, atReplica), WITHIN_MS)
+    await isInStep()
+    const port = await findFreePort()
+    const sentinel = await startSentinel(directory, port, [
+      `port ${port}`,
+      `requirepass ${sentinelPassword}`,
+      `sentinel monitor ${MASTER} 127.0.0.1 ${master.port} 1`,
+      `sentinel auth-pass ${MASTER} ${password}`,
+      `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
+      `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
+    ])
+    running.defer(sentinel.stop)
+    const asked = clientOf(`redis://:${sentinelPassword}@127.0.0.1:${port}`)
+    await until('the sentinel knows the replica', async () => {
+      const known = (await asked.call('SENTINEL', 'REPLICAS', MASTER)) as unknown[]
+      return known.length === 1
+    })
+    return {
+      url: `redis+sentinel://default:${password}@127.0.0.1:${port}/${MASTER}?sentinelPassword=${sentinelPassword}`,
+      isInStep,
+      failOver: async () => {
+        process.kill(master.pid, 'SIGKILL')
+        await master.exited
+        const promoted = async () => {
+          const address = (await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)) as [string, string]
+          return Number(address[1]) === replica.port
+        }
+        await until('the replica is the master', promoted, WITHIN_MS)
+      },
+      bringBack: async () => {
+        await server('master')
+        await until('the former master is a replica', async () => (await roleOf(atMaster)) === 'slave', WITHIN_MS)
+      },
+      stop: () => running.disposeAsync(),
+    }
+  } catch (error) {
+    await running.disposeAsync()
+    throw error
+  }
+}
+
+const roleOf = async (redis: Redis): Promise<string> => ((await redis.call('ROLE')) as [string])[0]
+
+const areInStep = async (master: Redis, replica: Redis): Promise<boolean> => {
+  const [at, [role, , , state, offset]] = await Promise.all([
+    master.call('ROLE') as Promise<[role: string, offset: number]>,
+    replica.call('ROLE') as Promise<[role: string, host: string, port: number, state: string, offset: number]>,
+  ])
+  return role === 'slave' && state === 'connected' && offset >= at[1]
+}
+
+const startSentinel = async (directory: string, port: number, lines: readonly string[]) => {
+  const { program, env } = await redisBinary(console.log)
+  const file = join(directory, 'sentinel.conf')
+  // It writes what it learns into this file.
+  writeFileSync(file, [...lines, `dir ${directory}`, `logfile ${join(directory, 'sentinel.log')}`, ''].join('\n'))
+  const child = spawn(program, [file, '--sentinel'], { env: { ...process.env, ...env }, stdio: 'ignore' })
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  return {
+    port,
+    stop: async () => {
+      process.removeListener('exit', kill)
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
