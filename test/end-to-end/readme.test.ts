@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
@@ -11,6 +11,7 @@ import { readApiConfig } from '../../api/config.ts'
 import { SETTINGS } from '../../db/contract/settings.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { readWorkerConfig } from '../../worker/config.ts'
+import { readSourceFiles } from '../check/source-files.ts'
 import {
   assertDocumented,
   blockLanguages,
@@ -193,6 +194,31 @@ describe('the tables of the README', () => {
     )
     assert.deepEqual(
       paths.filter((path) => !existsSync(join(root, path))),
+      [],
+    )
+  })
+
+  it('name no command that no test runs', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const named = new Set(
+      [...readme.matchAll(/\bnpm (?:run )?(?:--silent )?([a-z][a-z:]*)/g)].map(([, name = '']) => name),
+    )
+    const tests = readSourceFiles(root).filter(
+      ({ path }) => path.endsWith('.test.ts') && !path.endsWith('/help.test.ts'),
+    )
+    const isRun = (name: string): boolean => {
+      const [program = ''] = /\S+\.ts\b/.exec(scripts[name] ?? '') ?? []
+      const isShown = commands.some(({ command }) => new RegExp(`^npm (?:run )?${name}\\b`, 'm').test(command))
+      return (
+        isShown || tests.some(({ text }) => text.includes(`'${program}'`) || text.includes(`/${basename(program)}'`))
+      )
+    }
+    // These run the tests and the checks themselves.
+    const others = [...named].filter((name) => !['test', 'test:long', 'check', 'fix'].includes(name))
+    assert.deepEqual(
+      others.filter((name) => name in scripts && !isRun(name)),
       [],
     )
   })

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { runCommand } from '../support/command.ts'
+import { type Service, startService } from '../support/service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const IMPORT = 'db/import/import-command.ts'
+/** Whatever is written there finds the disk full. */
+const FULL = '/dev/full'
+
+describe('a command that cannot do its work says why in one line, and ends with another code than 0:', () => {
+  const folder = temporaryDirectory()
+  let service: Service
+  let occupied: Server
+  let taken: string
+  before(async () => {
+    service = await startService({ workers: 0 })
+    occupied = createServer().listen(0, '127.0.0.1')
+    await once(occupied, 'listening')
+    taken = String((occupied.address() as AddressInfo).port)
+  })
+  after(async () => {
+    occupied?.close()
+    await service?.stop()
+  })
+
+  const fails = async (
+    says: RegExp,
+    {
+      environment = {},
+      program,
+      words = [],
+    }: { environment?: Record<string, string>; program: string; words?: string[] },
+  ): Promise<void> => {
+    const { code, stderr } = await runCommand(
+      { environment: { ...service.environment, ...environment } },
+      program,
+      ...words,
+    )
+    assert.match(stderr.trimEnd(), says)
+    assert.equal(code, 1)
+  }
+  const fileOf = (name: string, text: string): string => {
+    const path = join(folder, name)
+    writeFileSync(path, text)
+    return path
+  }
+  const reaching = (token: string): string[] => ['--url', service.urls[0]!, '--token', token]
+
+  it('the API at a taken port', () =>
+    fails(/^Port \d+ on 127\.0\.0\.1 is taken\. Set PORT to a free one\.$/, {
+      environment: { PORT: taken },
+      program: 'api/main.ts',
+    }))
+
+  it('a worker at a taken port', () =>
+    fails(/^Port \d+ on 127\.0\.0\.1 is taken\. Set WORKER_PORT to a free one\.$/, {
+      environment: { WORKER_PORT: taken },
+      program: 'worker/main.ts',
+    }))
+
+  it('npm start at a taken port', () =>
+    fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop what listens there, or set another$/, {
+      environment: { PORT: taken, DATA_DIR: join(folder, 'data') },
+      program: 'start.ts',
+    }))
+
+  it('the migration of a database of a newer version', async () => {
+    await service.sql`insert into schema_migration (number, name) values (9999, 'later')`
+    try {
+      await fails(/^The database is at migration 9999, this version knows \d+\. Start a newer version\.$/, {
+        program: 'db/migrate-command.ts',
+      })
+    } finally {
+      await service.sql`delete from schema_migration where number = 9999`
+    }
+  })
+
+  it('the import of a malformed file', () =>
+    fails(/malformed/, {
+      program: IMPORT,
+      words: [fileOf('open.csv', 'description\n"never closed\n'), ...reaching(service.accessToken)],
+    }))
+
+  it('the import with a wrong token', () =>
+    fails(/does not know this token \(401\)/, {
+      program: IMPORT,
+      words: [fileOf('one.csv', 'description\nGood\n'), ...reaching('nobody-has-this-token')],
+    }))
+
+  describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
+    it('the tagger, which cannot write its tags', () =>
+      fails(/ENOSPC/, {
+        program: 'worker/tags-command.ts',
+        words: ['--in', fileOf('texts.ndjson', '{"id":1,"text":"Exports are slow"}\n'), '--out', FULL],
+      }))
+
+    it('a command whose output goes to a file', async () => {
+      const [code, stderr] = await ends(`exec "$@" >${FULL}`, 'db/migrate-command.ts')
+      assert.match(stderr, /^What this prints cannot be written \(Error ENOSPC\)\.$/m)
+      assert.equal(code, 1)
+    })
+  })
+
+  it('the import, which cannot keep its journal', async () => {
+    // No file may grow, which to a program is what a full disk is. A journal on the device above would be read for ever.
+    const words = [fileOf('two.csv', 'description\nGood\n'), '--state', join(folder, 'journal')]
+    const [code, stderr] = await ends(
+      `trap '' XFSZ; ulimit -f 0; exec "$@"`,
+      IMPORT,
+      ...words,
+      ...reaching(service.accessToken),
+    )
+    assert.match(stderr, /^The import failed: .*file too large/im)
+    assert.equal(code, 1)
+  })
+
+  /** Code and error output of a program that a shell runs as `$@`. */
+  const ends = async (script: string, program: string, ...words: string[]): Promise<[number | null, string]> => {
+    const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
+    const child = spawn('sh', ['-c', script, 'sh', process.execPath, ...runtime, program, ...words], {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      env: { ...process.env, ...service.environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let stderr = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    await once(child, 'close')
+    return [child.exitCode, stderr]
+  }
+})

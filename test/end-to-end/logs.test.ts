@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { admissionKeys } from '../../db/admission-keys.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+type Line = Readonly<Record<string, unknown>>
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+describe('a line of the log says whom it is about:', () => {
+  let service: Service
+  let queues: JobQueues
+  before(async () => {
+    service = await startService()
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+  })
+  after(async () => {
+    await closeQueues(queues)
+    await service?.stop()
+  })
+
+  const lineOf = (event: string, fits: (line: Line) => boolean = () => true): Promise<Line> =>
+    until(`a line about ${event}`, async () =>
+      service
+        .output()
+        .split('\n')
+        .filter((line) => line.endsWith('}'))
+        .map((line) => JSON.parse(line) as Line)
+        .find((line) => line['event'] === event && fits(line)),
+    )
+  /** While a table or a key is not what it has to be. */
+  const without = async (table: string, ask: () => Promise<Answer>): Promise<Answer> => {
+    await service.sql`alter table ${service.sql(table)} rename to taken_away`
+    try {
+      return await ask()
+    } finally {
+      await service.sql`alter table taken_away rename to ${service.sql(table)}`
+    }
+  }
+  const withText = async (key: string, ask: () => Promise<Answer>): Promise<Answer> => {
+    await service.redis.rename(key, `${key}:kept`).catch(() => {})
+    await service.redis.set(key, 'a text')
+    try {
+      return await ask()
+    } finally {
+      await service.redis.rename(`${key}:kept`, key).catch(() => service.redis.del(key))
+    }
+  }
+  const assertFound = async (event: string, answer: Answer): Promise<void> => {
+    assert.equal(answer.status, 503, answer.text)
+    const { requestId, workspaceId, submissionId } = await lineOf(event)
+    assert.equal(requestId, answer.headers.get('X-Request-Id'))
+    assert.equal(workspaceId, service.workspaceId)
+    assert.match(String(submissionId), UUID)
+  }
+  const post = (headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
+    service.post('/feedbacks', { description: 'x', tags: [] }, { headers })
+
+  it('a submission that was not admitted', async () => {
+    const { ledger } = admissionKeys(service.redisPrefix, service.workspaceId)
+    await assertFound('admission_failed', await withText(ledger, () => post({ 'X-Request-Id': 'mine-1' })))
+  })
+
+  it('a submission that was not queued', async () => {
+    await queues.feedback.pause()
+    const answer = await withText(queues.feedback.toKey('wait'), () => post())
+    await queues.feedback.resume()
+    await assertFound('enqueue_failed', answer)
+  })
+
+  it('a purge whose contact could not be looked up', async () => {
+    const purge = () => service.post('/contacts/purge', { id: 'x' }, { token: service.adminToken })
+    await assertFound('purge_look_up_failed', await without('identity_key', purge))
+  })
+
+  it('a receipt that could not be read', async () => {
+    const path = '/api/v1/submissions/01890000-0000-7000-8000-000000000000'
+    const read = () => service.request(path, undefined, { method: 'GET' })
+    await assertFound('receipt_look_up_failed', await without('submission', read))
+  })
+
+  it('a submission that could not be stored', async () => {
+    const { submissionId } = await inject(service, queues, { body: feedbackBody('\u0000') })
+    const line = await lineOf('job_failed', (one) => one['submissionId'] === submissionId)
+    const { workspaceId, queue, attempts, fault } = line
+    assert.deepEqual([workspaceId, queue, attempts, fault], [service.workspaceId, 'feedback', 1, 'PostgresError 22P05'])
+  })
+
+  it('texts that could not be tagged', async () => {
+    await queues.tagging.pause()
+    await service.submit('/feedbacks', { description: 'Invoices cannot be printed' })
+    await service.sql`alter function untagged(uuid, uuid[], uuid[]) rename to taken_away`
+    try {
+      await queues.tagging.resume()
+      const { workspaceId, jobId } = await lineOf('job_failed', (one) => one['queue'] === 'tagging')
+      assert.equal(workspaceId, service.workspaceId)
+      assert.notEqual(jobId, undefined)
+    } finally {
+      await service.sql`alter function taken_away(uuid, uuid[], uuid[]) rename to untagged`
+    }
+  })
+})
