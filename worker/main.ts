@@ -13,6 +13,7 @@ import { connectToWork } from '../db/redis.ts'
 import { settlementIn } from '../db/settlement.ts'
 import { clearBooks } from '../db/sweep.ts'
 import { openTracing } from '../db/open-tracing.ts'
+import { jobsInHand } from './close-workers.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
@@ -69,8 +70,9 @@ const CONCURRENCY: Readonly<Record<QueueName, number>> = {
 
 const loopDelay = watchLoopDelay()
 const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
+const inHand = jobsInHand()
 const workers = QUEUE_NAMES.map((name) => {
-  const worker = new Worker(name, processors[name], {
+  const worker = new Worker(name, inHand.counting(processors[name]), {
     connection: redis,
     prefix: queuePrefix(config.REDIS_PREFIX, name),
     concurrency: CONCURRENCY[name],
@@ -123,7 +125,7 @@ const drain = async (): Promise<void> => {
     () => endWith('Active jobs did not finish within SHUTDOWN_SECONDS.'),
     config.SHUTDOWN_SECONDS * 1_000,
   )
-  await Promise.all(workers.map((worker) => worker.close()))
+  await inHand.close(workers)
   health.close()
   loopDelay.stop()
   await reporting.stop()
