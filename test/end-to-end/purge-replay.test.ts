@@ -19,7 +19,7 @@ describe('after a backup was restored', () => {
     await service.stop()
   })
 
-  const command = (name: string, ...words: string[]) => runCommand(service, `db/${name}-command.ts`, ...words)
+  const command = (program: string, ...words: string[]) => runCommand(service, program, ...words)
 
   /** Every table that a backup has, as it was. */
   const backUp = async () => {
@@ -63,28 +63,28 @@ describe('after a backup was restored', () => {
     const token = service.adminToken
     await service.submit('/contacts/purge', { id: 'restored-person' }, { token })
     await service.submit('/contacts/purge', { id: 'restored-person-2' }, { token })
-    const exported = await command('purge-export')
+    const exported = await command('db/purge-export-command.ts')
     assert.equal(exported.code, 0, exported.stderr)
     assert.ok(!exported.stdout.includes('restored-person'))
     writeFileSync(file, exported.stdout)
     await restore()
     assert.notDeepEqual(await tablesWith(service, 'restored-person'), [])
 
-    const replayed = await command('purge-replay', file)
+    const replayed = await command('db/purge-replay-command.ts', file)
     assert.equal(replayed.code, 0, replayed.stderr)
     assert.match(replayed.stdout, /^\d+ fences read, 1 contacts purged again\.\n$/)
     assert.deepEqual(await tablesWith(service, 'restored-person'), [])
     assert.deepEqual(await tablesWith(service, 'another'), ['contact', 'contact_external_id', 'identity_key'])
-    assert.match((await command('purge-replay', file)).stdout, /, 0 contacts purged again\.\n$/)
+    assert.match((await command('db/purge-replay-command.ts', file)).stdout, /, 0 contacts purged again\.\n$/)
   })
 
   it('purge:replay says what is wrong with its file', async () => {
-    const missing = await command('purge-replay', join(directory, 'missing'))
+    const missing = await command('db/purge-replay-command.ts', join(directory, 'missing'))
     assert.deepEqual([missing.code, missing.stdout], [1, ''])
     assert.match(missing.stderr, /missing cannot be read/)
     writeFileSync(file, '\n{"a":1}\n')
-    const bad = await command('purge-replay', file)
+    const bad = await command('db/purge-replay-command.ts', file)
     assert.match(bad.stderr, /Line 2 of .* is no fence of purge:export/)
-    assert.equal((await command('purge-replay')).code, 1)
+    assert.equal((await command('db/purge-replay-command.ts')).code, 1)
   })
 })
