@@ -5,6 +5,7 @@ import { answerSeconds } from '../db/answer-time.ts'
 import { barrierIn } from '../db/barrier.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
+import type { TaggingJob } from '../db/contract/job.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { describeFault } from '../db/fault.ts'
 import { bringForward, closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
@@ -38,21 +39,20 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
 const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
+const enqueue = async (jobs: readonly TaggingJob[]): Promise<void> => {
+  await enqueueTagging(queues, jobs)
+}
 const processors = createProcessors({
   sql,
   hashKey,
   settlement: settlementIn(redis, config.REDIS_PREFIX),
   readBarrier: barrierIn(redis, config.REDIS_PREFIX),
   bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
-  enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
+  enqueueTagging: enqueue,
   forgetBodies: (settled) => forgetBodies(redis, queues, settled),
   clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
   finishPurge: (purge, at) =>
-    finishPurge(
-      { sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: (jobs) => enqueueTagging(queues, jobs) },
-      purge,
-      at,
-    ),
+    finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: enqueue }, purge, at),
   tracing,
   log,
   stop: stopping.signal,
