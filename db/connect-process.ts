@@ -10,7 +10,13 @@ import { printHelp } from './print-help.ts'
 import { type RedisClient, redisCondition, unfitness } from './redis.ts'
 
 type Needed = Settings<
-  'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_CONNECTIONS' | 'REDIS_URL' | 'HASH_KEY' | 'LOG_LEVEL'
+  | 'DATABASE_URL'
+  | 'DATABASE_SCHEMA'
+  | 'DATABASE_POOLER'
+  | 'DATABASE_CONNECTIONS'
+  | 'REDIS_URL'
+  | 'HASH_KEY'
+  | 'LOG_LEVEL'
 >
 
 export type ConnectedProcess<Config> = { config: Config; log: Log; hashKey: HashKey; sql: Sql; redis: RedisClient }
@@ -21,6 +27,9 @@ Serves the HTTP interface until SIGTERM. The environment that it reads is in par
   worker: `usage: npm run worker
 Stores what is queued until SIGTERM. The environment that it reads is in part 7 of the README.`,
 } as const
+
+const NO_SCHEMA_BEHIND_POOLER =
+  'DATABASE_SCHEMA is nothing behind a pooler in transaction mode: set search_path for the role of DATABASE_URL instead.'
 
 /** Ends this process, which cannot go on, with the reason as its last line. */
 export const endWith = (reason: string): never => {
@@ -40,11 +49,13 @@ export const connectProcess = async <Config extends Needed>(kind: {
 }): Promise<ConnectedProcess<Config>> => {
   printHelp(USAGES[kind.name])
   const config = readOrEnd(kind.readConfig)
+  if (config.DATABASE_POOLER === 'transaction' && config.DATABASE_SCHEMA !== undefined) endWith(NO_SCHEMA_BEHIND_POOLER)
   const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
   const hashKey = hashKeyFrom(config.HASH_KEY)
   const sql = connectPostgres(config.DATABASE_URL, {
     connections: config.DATABASE_CONNECTIONS,
     statementTimeoutMs: kind.statementTimeoutMs,
+    pooler: config.DATABASE_POOLER,
     applicationName: `feedback-insights-${kind.name}`,
     ...(config.DATABASE_SCHEMA !== undefined && { schema: config.DATABASE_SCHEMA }),
   })

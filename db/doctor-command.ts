@@ -59,7 +59,7 @@ async function examine(): Promise<Finding[]> {
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
   findings.push(...(await checkDisk(dataDir)), ...(await checkPorts(environment, dataDir)))
   const read = reader(environment, findings)
-  const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA'])
+  const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
   const redis = read(['REDIS_URL', 'REDIS_PREFIX'])
   const hashKey = read(['HASH_KEY'])
   const sql = postgres && connect(postgres)
@@ -109,11 +109,16 @@ async function checkPorts(environment: Environment, dataDir: string): Promise<Fi
   return findings
 }
 
-function connect({ DATABASE_URL, DATABASE_SCHEMA }: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA'>): Sql {
+function connect({
+  DATABASE_URL,
+  DATABASE_SCHEMA,
+  DATABASE_POOLER,
+}: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>): Sql {
   return connectPostgres(DATABASE_URL, {
     connections: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     applicationName: 'feedback-insights-doctor',
+    pooler: DATABASE_POOLER,
     ...(DATABASE_SCHEMA !== undefined && { schema: DATABASE_SCHEMA }),
   })
 }

@@ -1,4 +1,4 @@
-import { Queue } from 'bullmq'
+import { type Job, Queue } from 'bullmq'
 import type { RedisClient } from './redis.ts'
 import { QUEUE_OF, type SettledJob, type SubmissionJob, type TaggingJob } from './contract/job.ts'
 import { JOB_OPTIONS, QUEUE_NAMES, type QueueName, queuePrefix } from './contract/queues.ts'
@@ -100,9 +100,27 @@ export const bringForward = async (
 
 type Settleable = Pick<SubmissionJob, 'version' | 'operation' | 'workspaceId' | 'submissionId' | 'number'>
 
-export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<void> => {
-  if (jobs.length === 0) return
-  await queues.tagging.addBulk(jobs.map((job) => ({ name: 'generate_tags', data: job, opts: JOB_OPTIONS })))
+/** Returns the ids of the jobs. */
+export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
+  if (jobs.length === 0) return []
+  const added = await queues.tagging.addBulk(
+    jobs.map((job) => ({ name: 'generate_tags', data: job, opts: JOB_OPTIONS })),
+  )
+  return added.flatMap(({ id }) => id ?? [])
+}
+
+/** How a tagging job ended, with how many records it kept; undefined while it has not. One that is gone had ended well. */
+export const taggingOutcome = async (
+  queues: JobQueues,
+  id: string,
+): Promise<{ failed: boolean; kept: number | undefined } | undefined> => {
+  const job: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
+  if (job === undefined) return { failed: false, kept: undefined }
+  if (await job.isFailed()) return { failed: true, kept: 0 }
+  if (!(await job.isCompleted())) return undefined
+  // Read again: it may have ended between the two.
+  const ended: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
+  return { failed: false, kept: ended?.returnvalue }
 }
 
 /** Submissions that wait in all queues together. */

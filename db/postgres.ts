@@ -12,6 +12,11 @@ export type PostgresOptions = {
   applicationName: string
   /** The schema to work in; tests have their own. */
   schema?: string
+  /**
+   * A pooler in this mode gives each transaction another connection of the server: no prepared statements, and what is set for
+   * a session has to be set for the role.
+   */
+  pooler?: 'session' | 'transaction'
 }
 
 const CONNECT_TIMEOUT_SECONDS = 5
@@ -41,15 +46,21 @@ export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
     types: ARRAY_TYPES,
     ...ONE_AT_A_TIME,
     ...addressToVerify(url),
+    prepare: options.pooler !== 'transaction',
     connection: {
       application_name: options.applicationName,
       TimeZone: 'UTC',
-      statement_timeout: options.statementTimeoutMs,
-      lock_timeout: LOCK_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: options.statementTimeoutMs,
-      ...(options.schema !== undefined && { search_path: options.schema }),
+      ...(options.pooler !== 'transaction' && settingsOfSession(options)),
     },
   })
+
+/** PgBouncer refuses a client that asks for these. */
+const settingsOfSession = ({ statementTimeoutMs, schema }: PostgresOptions) => ({
+  statement_timeout: statementTimeoutMs,
+  lock_timeout: LOCK_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: statementTimeoutMs,
+  ...(schema !== undefined && { search_path: schema }),
+})
 
 /**
  * The driver names no server to TLS where the URL has an address. On Deno the certificate would then have to be one for

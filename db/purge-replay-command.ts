@@ -2,18 +2,22 @@ import { createReadStream } from 'node:fs'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { type Fence, parseFence, raiseFences } from './fences.ts'
+import { closeQueues, enqueueTagging, openQueues } from './job-queues.ts'
 import { CommandError, runCommand } from './run-command.ts'
+import { tagShortened } from './tag-shortened.ts'
+import { listWorkspaces } from './workspaces.ts'
 
 const USAGE = `usage: npm run purge:replay -- fences.ndjson
 
 After a backup was restored: repeats the purges that it does not know, from what purge:export has written since. Run it
-after \`npm run migrate\` and before API and workers start. Running it twice changes nothing.`
+after \`npm run migrate\` and before API and workers start. Conversations that lose messages are queued to be tagged anew by
+the workers. Running it twice changes nothing.`
 const FENCES_AT_ONCE = 10_000
 
 await runCommand({
   usage: USAGE,
   options: {},
-  run: async ({ sql, words: [file] }) => {
+  run: async ({ sql, words: [file], openRedis }) => {
     if (file === undefined) throw new CommandError(USAGE)
     let read = 0
     let contacts = 0
@@ -29,6 +33,15 @@ await runCommand({
     }
     contacts += await raiseFences(sql, together)
     process.stdout.write(`${read} fences read, ${contacts} contacts purged again.\n`)
+    const { redis, prefix } = await openRedis()
+    const queues = openQueues(redis, prefix, () => {})
+    let shortened = 0
+    for (const { id: workspaceId } of await listWorkspaces(sql)) {
+      shortened += await tagShortened(sql, { workspaceId, number: 0 }, (jobs) => enqueueTagging(queues, jobs))
+    }
+    await closeQueues(queues)
+    redis.disconnect()
+    process.stdout.write(`${shortened} conversations wait to be tagged anew.\n`)
   },
 })
 

@@ -99,17 +99,25 @@ const connect = (url: string, { maxRedirections, ...options }: ConnectOptions): 
   }
 }
 
+const HANDLED_WITHIN_MS = 1_000
+
+/** Not in the types of ioredis: what follows when a connection to the cluster has ended. */
+type HandlesClose = { handleCloseEvent: () => void }
+
 /**
  * BullMQ disconnects a client whose blocking command did not return and connects it again at once. In ioredis 6.0.0 the event of the
- * old connection can then use up the listener of the new one, which afterwards neither ends nor comes back: found by killing
- * nodes under workers, one in three of which then did not stop. Whatever nobody has handled is handled here.
+ * old connection can then use up the listener of the new one, and one that waits for its next attempt does not end when it is
+ * told to; both stay as they are for ever. Found by killing nodes under workers: one in three did not stop.
  */
 const steady = (cluster: Cluster): Cluster => {
-  cluster.on('close', () =>
-    setImmediate(() => {
-      if (cluster.status === 'close') (cluster as unknown as { handleCloseEvent: () => void }).handleCloseEvent()
-    }),
-  )
+  for (const status of ['close', 'disconnecting'] as const) {
+    cluster.on(status, () =>
+      setTimeout(() => {
+        if (cluster.status === status && cluster.nodes().length === 0)
+          (cluster as unknown as HandlesClose).handleCloseEvent()
+      }, HANDLED_WITHIN_MS),
+    )
+  }
   const duplicate = cluster.duplicate.bind(cluster)
   cluster.duplicate = (...of) => steady(duplicate(...of))
   return cluster

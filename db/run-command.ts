@@ -58,11 +58,12 @@ export const runCommand = async ({
     if (!environment['DATABASE_URL']) {
       throw new CommandError('No service runs here: start it with `npm start`, or set DATABASE_URL to its database.')
     }
-    const settings = readSettings(['DATABASE_URL', 'DATABASE_SCHEMA'], environment)
+    const settings = readSettings(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'], environment)
     const sql = connectPostgres(settings.DATABASE_URL, {
       connections: 1,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       applicationName: 'feedback-insights-command',
+      pooler: settings.DATABASE_POOLER,
       ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
     })
     await run({

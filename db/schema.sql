@@ -55,6 +55,20 @@ create type said_claim as (
   decides boolean
 );
 
+create type tagged_record as (
+  record text,
+  id uuid,
+  number bigint,
+  text_version text,
+  tags text[],
+  judged boolean,
+  given integer,
+  hashes bigint[],
+  traits integer[],
+  tag_hashes bigint[],
+  titles text[]
+);
+
 create type wanted_purge as (
   id uuid,
   number bigint,
@@ -131,6 +145,7 @@ create table conversation (
   number bigint not null,
   contact_keys uuid[] not null,
   purged_number bigint,
+  tagger_version integer,
   constraint conversation_pkey PRIMARY KEY (workspace_id, id)
 ) with ();
 
@@ -177,6 +192,7 @@ create table feedback (
   contact_given boolean not null,
   account_given boolean not null,
   project_given boolean not null,
+  tagger_version integer,
   constraint feedback_pkey PRIMARY KEY (workspace_id, id)
 ) with ();
 
@@ -332,6 +348,54 @@ create table superseded_reference (
   constraint superseded_reference_pkey PRIMARY KEY (workspace_id, id, number)
 ) with ();
 
+create table tag_in_use (
+  workspace_id uuid not null,
+  hash bigint not null,
+  title_id uuid not null,
+  title text not null /* statistics 0 */,
+  people integer not null,
+  generated integer not null,
+  constraint tag_in_use_pkey PRIMARY KEY (workspace_id, hash, title_id)
+) with ();
+
+create table tag_memory (
+  workspace_id uuid not null,
+  texts bigint not null,
+  judged bigint not null,
+  given bigint not null,
+  judged_terms bigint not null,
+  terms bigint not null,
+  constraint tag_memory_pkey PRIMARY KEY (workspace_id)
+) with ();
+
+create table tag_share (
+  workspace_id uuid not null,
+  record_id uuid not null,
+  number bigint not null,
+  text_version text not null,
+  tagger_version integer not null,
+  judged boolean not null,
+  given integer not null,
+  terms integer not null,
+  hashes bigint[] not null /* statistics 0 */,
+  traits integer[] not null,
+  tag_hashes bigint[] not null /* statistics 0 */,
+  titles text[] not null /* statistics 0 */,
+  constraint tag_share_pkey PRIMARY KEY (workspace_id, record_id)
+) with ();
+
+create table tag_term (
+  workspace_id uuid not null,
+  hash bigint not null,
+  texts integer not null,
+  determined integer not null,
+  free integer not null,
+  valued integer not null,
+  judged integer not null,
+  given integer not null,
+  constraint tag_term_pkey PRIMARY KEY (workspace_id, hash)
+) with ();
+
 create table token (
   id uuid not null,
   workspace_id uuid,
@@ -411,6 +475,8 @@ CREATE INDEX superseded_reference_account ON superseded_reference USING btree (a
 CREATE INDEX superseded_reference_contact ON superseded_reference USING btree (contact_id) WHERE (contact_id IS NOT NULL);
 
 CREATE INDEX superseded_reference_project ON superseded_reference USING btree (project_id) WHERE (project_id IS NOT NULL);
+
+CREATE INDEX tag_share_oldest ON tag_share USING btree (judged, workspace_id, number, record_id) INCLUDE (terms);
 
 CREATE INDEX unresolved_reference_record ON unresolved_reference USING btree (record_id);
 
@@ -546,10 +612,7 @@ begin
       (c.answer).id, (a.answer).id, (p.answer).id, (c.answer).given, (a.answer).given, (p.answer).given,
       (c.answer).missed || (a.answer).missed || (p.answer).missed
     )::answered_feedback
-    from unnest(incoming) with ordinality as f (
-      workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
-      contact_id, account_id, project_id, accepted_at, updated_at, number, first_number,
-      contact_ref, account_ref, project_ref, contact_given, account_given, project_given, place)
+    from unnest(incoming) with ordinality as f
     left join lateral (select k.number from feedback as k where k.workspace_id = ws and k.id = f.id offset 0) as held on true,
       lateral (
         select case
@@ -579,7 +642,7 @@ begin
         end as answer
         offset 0
       ) as p
-    order by f.place
+    order by f.ordinality
   );
 end $function$
 ;
@@ -680,6 +743,18 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION conversation_text(ws uuid, conversation uuid, OUT version text, OUT content text)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), '')),
+    coalesce(string_agg(m.content, E'\n' order by m.created_at, m.id), '')
+  from message as m
+  where m.workspace_id is not distinct from ws and m.conversation_id = conversation and m.incoming
+$function$
+;
+
 CREATE OR REPLACE FUNCTION count_off(ws uuid, tags text[])
  RETURNS void
  LANGUAGE sql
@@ -712,6 +787,57 @@ begin
     on conflict (workspace_id, state) do update
     set submissions = l.submissions + excluded.submissions, highest_number = greatest(l.highest_number, excluded.highest_number);
   end if;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION count_shares()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  change int := case tg_op when 'INSERT' then 1 else -1 end;
+  ws uuid;
+  emptied bigint[];
+begin
+  for ws in select distinct workspace_id from shares order by workspace_id loop
+    insert into tag_memory as k (workspace_id, texts, judged, given, judged_terms, terms)
+    select ws, change * count(*), change * count(*) filter (where judged), change * sum(given),
+      change * coalesce(sum(terms) filter (where judged), 0), change * sum(terms)
+    from shares where workspace_id = ws
+    on conflict (workspace_id) do update set
+      texts = k.texts + excluded.texts, judged = k.judged + excluded.judged, given = k.given + excluded.given,
+      judged_terms = k.judged_terms + excluded.judged_terms, terms = k.terms + excluded.terms;
+    delete from tag_memory where workspace_id = ws and texts <= 0;
+    with changed as (
+      insert into tag_term as k (workspace_id, hash, texts, determined, free, valued, judged, given)
+      select ws, t.hash, change * count(*), change * count(*) filter (where t.traits & 1 <> 0),
+        change * count(*) filter (where t.traits & 2 <> 0), change * count(*) filter (where t.traits & 4 <> 0),
+        change * count(*) filter (where s.judged), change * count(*) filter (where t.traits & 8 <> 0)
+      from shares as s, unnest(s.hashes, s.traits) as t (hash, traits)
+      where s.workspace_id = ws
+      group by t.hash order by t.hash
+      on conflict (workspace_id, hash) do update set
+        texts = k.texts + excluded.texts, determined = k.determined + excluded.determined, free = k.free + excluded.free,
+        valued = k.valued + excluded.valued, judged = k.judged + excluded.judged, given = k.given + excluded.given
+      returning hash, texts
+    )
+    select array_agg(hash) filter (where texts <= 0) into emptied from changed;
+    delete from tag_term where workspace_id = ws and hash = any (emptied);
+    with changed as (
+      insert into tag_in_use as k (workspace_id, hash, title_id, title, people, generated)
+      select ws, t.hash, md5(t.title)::uuid, t.title,
+        change * count(*) filter (where s.judged), change * count(*) filter (where not s.judged)
+      from shares as s, unnest(s.tag_hashes, s.titles) as t (hash, title)
+      where s.workspace_id = ws
+      group by t.hash, t.title order by t.hash, md5(t.title)
+      on conflict (workspace_id, hash, title_id) do update set
+        people = k.people + excluded.people, generated = k.generated + excluded.generated
+      returning hash, people + generated as uses
+    )
+    select array_agg(distinct hash) filter (where uses <= 0) into emptied from changed;
+    delete from tag_in_use where workspace_id = ws and hash = any (emptied) and people <= 0 and generated <= 0;
+  end loop;
   return null;
 end $function$
 ;
@@ -917,6 +1043,36 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION forget_oldest(ws uuid, of_people boolean, excess bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if coalesce(excess, 0) <= 0 then return; end if;
+  perform take_out(ws, array(
+    select record_id from (
+      select record_id, sum(terms) over (order by number, record_id) - terms as before
+      from (
+        -- A share has a term or more, but for texts that say nothing: a bound to what one call looks at.
+        select record_id, number, terms from tag_share
+        where workspace_id = ws and judged = of_people order by number, record_id limit least(excess, 10000)
+      ) as oldest
+    ) as summed
+    where before < excess
+  ));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION forget_tagger()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.tagger_version := null;
+  return new;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION gather(ws uuid, subjects uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1093,6 +1249,61 @@ CREATE OR REPLACE FUNCTION key_of(ws uuid, own uuid)
  LANGUAGE sql
  STABLE
 RETURN COALESCE((SELECT f.key_id FROM fence f WHERE ((NOT (f.workspace_id IS DISTINCT FROM key_of.ws)) AND (f.next_id = key_of.own))), own)
+;
+
+CREATE OR REPLACE FUNCTION known_tags(ws uuid, wanted bigint[], except_records uuid[])
+ RETURNS TABLE(hash bigint, title text, people integer, generated integer)
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+  with own as (
+    select t.hash, t.title, (count(*) filter (where s.judged))::int as people,
+      (count(*) filter (where not s.judged))::int as generated
+    from shares_of(ws, except_records) as s, unnest(s.tag_hashes, s.titles) as t (hash, title)
+    group by t.hash, t.title
+  )
+  select k.hash, k.title, k.people - coalesce(o.people, 0), k.generated - coalesce(o.generated, 0)
+  from tag_in_use as k left join own as o on o.hash = k.hash and o.title = k.title
+  where k.workspace_id = ws and k.hash = any (wanted)
+    and (k.people > coalesce(o.people, 0) or k.generated > coalesce(o.generated, 0))
+$function$
+;
+
+CREATE OR REPLACE FUNCTION known_terms(ws uuid, wanted bigint[], except_records uuid[])
+ RETURNS TABLE(hash bigint, texts integer, determined integer, free integer, valued integer, judged integer, given integer)
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+  with own as (
+    select t.hash, count(*)::int as texts, (count(*) filter (where t.traits & 1 <> 0))::int as determined,
+      (count(*) filter (where t.traits & 2 <> 0))::int as free, (count(*) filter (where t.traits & 4 <> 0))::int as valued,
+      (count(*) filter (where s.judged))::int as judged, (count(*) filter (where t.traits & 8 <> 0))::int as given
+    from shares_of(ws, except_records) as s, unnest(s.hashes, s.traits) as t (hash, traits)
+    group by t.hash
+  )
+  select k.hash, k.texts - coalesce(o.texts, 0), k.determined - coalesce(o.determined, 0), k.free - coalesce(o.free, 0),
+    k.valued - coalesce(o.valued, 0), k.judged - coalesce(o.judged, 0), k.given - coalesce(o.given, 0)
+  from tag_term as k left join own as o on o.hash = k.hash
+  where k.workspace_id = ws and k.hash = any (wanted) and k.texts > coalesce(o.texts, 0)
+$function$
+;
+
+CREATE OR REPLACE FUNCTION known_texts(ws uuid, except_records uuid[])
+ RETURNS TABLE(texts bigint, judged bigint, given bigint)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select k.texts - o.texts, k.judged - o.judged, k.given - o.given
+  from tag_memory as k, (
+    select count(*) as texts, count(*) filter (where s.judged) as judged, coalesce(sum(s.given), 0) as given
+    from shares_of(ws, except_records) as s
+  ) as o
+  where k.workspace_id = ws
+$function$
 ;
 
 CREATE OR REPLACE FUNCTION last_change(last_identify bigint, facts jsonb)
@@ -1930,6 +2141,16 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION shares_of(ws uuid, records uuid[])
+ RETURNS SETOF tag_share
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select s.* from unnest(records) as r (id),
+    lateral (select * from tag_share where workspace_id = ws and record_id = r.id offset 0) as s
+$function$
+;
+
 CREATE OR REPLACE FUNCTION store(batch jsonb)
  RETURNS SETOF submission
  LANGUAGE plpgsql
@@ -2397,6 +2618,131 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  standing tagged_record[];
+  ids uuid[];
+  deltas jsonb;
+  memory tag_memory;
+begin
+  perform lock_workspaces(array[ws]);
+  standing := array(
+    select t from jsonb_populate_recordset(null::tagged_record, tagged) as t
+    where case t.record
+      when 'feedback' then exists (
+        select from feedback as f
+        where f.workspace_id = ws and f.id = t.id and f.number::text = t.text_version and f.tags_generated <> t.judged
+        offset 0
+      )
+      else (
+        exists (select from conversation as c where c.workspace_id = ws and c.id = t.id offset 0)
+        and (conversation_text(ws, t.id)).version = t.text_version
+      )
+    end
+    order by t.id
+  );
+  ids := array(select id from unnest(standing));
+  select jsonb_object_agg(title, delta) into deltas
+  from (
+    select title, sum(uses) as delta
+    from (
+      select g.title, 1 as uses from unnest(standing) as t, unnest(t.tags) as g (title) where not t.judged
+      union all
+      select unnest(tags), -1 from feedback where workspace_id = ws and id = any (ids) and tags_generated
+      union all
+      select unnest(tags), -1 from conversation where workspace_id = ws and id = any (ids)
+    ) as changes
+    group by title having sum(uses) <> 0
+  ) as summed;
+  update feedback as f set tags = t.tags, tagger_version = tagger
+  from unnest(standing) as t, lateral (select ctid as place from feedback where workspace_id = ws and id = t.id offset 0) as held
+  where not t.judged and t.record = 'feedback' and f.ctid = held.place;
+  update conversation as c set tags = t.tags, tagger_version = tagger
+  from unnest(standing) as t, lateral (select ctid as place from conversation where workspace_id = ws and id = t.id offset 0) as held
+  where t.record = 'conversation' and c.ctid = held.place;
+  if deltas is not null then
+    perform count_tags(ws, deltas);
+  end if;
+  perform take_out(ws, ids);
+  insert into tag_share (
+    workspace_id, record_id, number, text_version, tagger_version, judged, given, terms, hashes, traits, tag_hashes, titles)
+  select ws, id, number, text_version, tagger, judged, given, cardinality(hashes), hashes, traits, tag_hashes, titles
+  from unnest(standing);
+  select * into memory from tag_memory where workspace_id = ws;
+  perform forget_oldest(ws, true, memory.judged_terms - most_terms);
+  perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);
+  return cardinality(ids);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION take_out(ws uuid, records uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from tag_share where ctid = any (array(
+    select s.place from unnest(records) as r (id),
+      lateral (select ctid as place from tag_share where workspace_id = ws and record_id = r.id offset 0) as s
+  ));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION take_out_replaced()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  ws uuid;
+  ids uuid[];
+begin
+  for ws, ids in
+    select b.workspace_id, array_agg(b.id)
+    from before_rows as b join after_rows as a on a.workspace_id = b.workspace_id and a.id = b.id and a.number <> b.number
+    group by b.workspace_id order by b.workspace_id
+  loop
+    perform take_out(ws, ids);
+  end loop;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION take_out_shares()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  ws uuid;
+  ids uuid[];
+begin
+  for ws, ids in select workspace_id, array_agg(id) from gone group by workspace_id order by workspace_id loop
+    perform take_out(ws, ids);
+  end loop;
+  return null;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION take_out_shortened()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  ws uuid;
+  ids uuid[];
+begin
+  for ws, ids in
+    select workspace_id, array_agg(distinct conversation_id) from gone group by workspace_id order by workspace_id
+  loop
+    perform take_out(ws, ids);
+  end loop;
+  return null;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION text_number(c conversation)
  RETURNS bigint
  LANGUAGE sql
@@ -2404,26 +2750,28 @@ CREATE OR REPLACE FUNCTION text_number(c conversation)
 RETURN GREATEST((c).number, (c).purged_number)
 ;
 
-CREATE OR REPLACE FUNCTION untagged(ws uuid, feedback_ids uuid[], conversation_ids uuid[])
- RETURNS TABLE(record text, id uuid, number bigint, text text)
+CREATE OR REPLACE FUNCTION texts_to_read(ws uuid, feedback_ids uuid[], conversation_ids uuid[], tagger integer, again boolean)
+ RETURNS TABLE(record text, id uuid, number bigint, text_version text, tags text[], text text)
  LANGUAGE sql
  STABLE
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
 AS $function$
-  select 'feedback', f.id, f.number, concat_ws(E'\n', f.title, f.description)
-  from feedback as f
-  where f.workspace_id = ws and f.id = any (feedback_ids) and f.tags is null
-  union all
-  select 'conversation', c.id, text_number(c), coalesce(
-    (
-      select string_agg(m.content, E'\n' order by m.created_at, m.id) from message as m
-      where m.workspace_id is not distinct from ws and m.conversation_id = c.id and m.incoming
-    ),
-    ''
+  select w.* from (
+    select 'feedback', f.id, f.number, f.number::text as version, case when f.tags_generated then null else f.tags end,
+      concat_ws(E'\n', f.title, f.description)
+    from feedback as f
+    where f.workspace_id = ws and f.id = any (feedback_ids) and (f.tags_generated or (not again and f.tags <> '{}'))
+    union all
+    select 'conversation', c.id, c.number, t.version, null, t.content
+    from conversation as c, conversation_text(ws, c.id) as t
+    where c.workspace_id = ws and c.id = any (conversation_ids)
+  ) as w
+  where again or not exists (
+    select from tag_share as s
+    where s.workspace_id = ws and s.record_id = w.id and s.text_version = w.version and s.tagger_version = tagger
+    offset 0
   )
-  from conversation as c
-  where c.workspace_id = ws and c.id = any (conversation_ids)
 $function$
 ;
 
@@ -2471,8 +2819,24 @@ begin
 end $function$
 ;
 
+CREATE TRIGGER forget_tagger BEFORE UPDATE OF tags ON conversation FOR EACH ROW WHEN (new.tags IS NULL AND old.tagger_version IS NOT NULL) EXECUTE FUNCTION forget_tagger();
+
+CREATE TRIGGER take_out_shares AFTER DELETE ON conversation REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION take_out_shares();
+
+CREATE TRIGGER forget_tagger BEFORE UPDATE OF number ON feedback FOR EACH ROW WHEN (old.number <> new.number AND old.tagger_version IS NOT NULL) EXECUTE FUNCTION forget_tagger();
+
+CREATE TRIGGER take_out_replaced AFTER UPDATE ON feedback REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION take_out_replaced();
+
+CREATE TRIGGER take_out_shares AFTER DELETE ON feedback REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION take_out_shares();
+
+CREATE TRIGGER take_out_shortened AFTER DELETE ON message REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION take_out_shortened();
+
 CREATE TRIGGER submission_inserted AFTER INSERT ON submission REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION count_settled();
 
 CREATE TRIGGER submission_settled AFTER UPDATE ON submission REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION forget_dead();
 
 CREATE TRIGGER submission_updated AFTER UPDATE ON submission REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION count_settled();
+
+CREATE TRIGGER count_gone_shares AFTER DELETE ON tag_share REFERENCING OLD TABLE AS shares FOR EACH STATEMENT EXECUTE FUNCTION count_shares();
+
+CREATE TRIGGER count_new_shares AFTER INSERT ON tag_share REFERENCING NEW TABLE AS shares FOR EACH STATEMENT EXECUTE FUNCTION count_shares();

@@ -3,6 +3,7 @@ import { readSettings, type Settings } from '../db/contract/settings.ts'
 const NAMES = [
   'DATABASE_URL',
   'DATABASE_SCHEMA',
+  'DATABASE_POOLER',
   'DATABASE_CONNECTIONS',
   'REDIS_URL',
   'REDIS_PREFIX',

@@ -5,6 +5,7 @@ import { answerSeconds } from '../db/answer-time.ts'
 import { barrierIn } from '../db/barrier.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
+import type { TaggingJob } from '../db/contract/job.ts'
 import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { describeFault } from '../db/fault.ts'
 import { bringForward, closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
@@ -13,6 +14,7 @@ import { connectToWork } from '../db/redis.ts'
 import { settlementIn } from '../db/settlement.ts'
 import { clearBooks } from '../db/sweep.ts'
 import { openTracing } from '../db/open-tracing.ts'
+import { jobsInHand } from './close-workers.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
@@ -37,21 +39,20 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
 const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
+const enqueue = async (jobs: readonly TaggingJob[]): Promise<void> => {
+  await enqueueTagging(queues, jobs)
+}
 const processors = createProcessors({
   sql,
   hashKey,
   settlement: settlementIn(redis, config.REDIS_PREFIX),
   readBarrier: barrierIn(redis, config.REDIS_PREFIX),
   bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
-  enqueueTagging: (jobs) => enqueueTagging(queues, jobs),
+  enqueueTagging: enqueue,
   forgetBodies: (settled) => forgetBodies(redis, queues, settled),
   clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
   finishPurge: (purge, at) =>
-    finishPurge(
-      { sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: (jobs) => enqueueTagging(queues, jobs) },
-      purge,
-      at,
-    ),
+    finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: enqueue }, purge, at),
   tracing,
   log,
   stop: stopping.signal,
@@ -69,8 +70,9 @@ const CONCURRENCY: Readonly<Record<QueueName, number>> = {
 
 const loopDelay = watchLoopDelay()
 const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
+const inHand = jobsInHand()
 const workers = QUEUE_NAMES.map((name) => {
-  const worker = new Worker(name, processors[name], {
+  const worker = new Worker(name, inHand.counting(processors[name]), {
     connection: redis,
     prefix: queuePrefix(config.REDIS_PREFIX, name),
     concurrency: CONCURRENCY[name],
@@ -123,7 +125,7 @@ const drain = async (): Promise<void> => {
     () => endWith('Active jobs did not finish within SHUTDOWN_SECONDS.'),
     config.SHUTDOWN_SECONDS * 1_000,
   )
-  await Promise.all(workers.map((worker) => worker.close()))
+  await inHand.close(workers)
   health.close()
   loopDelay.stop()
   await reporting.stop()

@@ -36,7 +36,10 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
     'Time from acceptance until a submission was stored, superseded, purged or set aside, or its purge had ended.',
     STORAGE_BOUNDS_SECONDS,
   )
-  const tagged = createCounter('feedback_insights_tagged_texts_total', 'Texts that this worker generated tags for.')
+  const tagged = createCounter(
+    'feedback_insights_tagged_texts_total',
+    'Texts that this worker generated tags for or learned from.',
+  )
   let failures = 0
   // There from the start, so that a rate over it knows its first zero.
   tagged.add({}, 0)

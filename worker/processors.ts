@@ -210,7 +210,7 @@ const settledOrDead = async (
 }
 
 const tagging =
-  ({ sql, tracing, log, stop }: WorkerDependencies): Processor =>
+  ({ sql, hashKey, tracing, log, stop }: WorkerDependencies): Processor =>
   async (job) => {
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(taggingJob, job.data)
@@ -218,7 +218,7 @@ const tagging =
     const texts = parsed.output
     const spans = tracing && beginTagging(tracing, texts, attempts)
     try {
-      return await whenAvailable(() => tag(sql, texts), stop)
+      return await whenAvailable(() => tag({ sql, hashKey }, texts), stop)
     } catch (error) {
       const fault = describeFault(error)
       const { workspaceId } = texts

@@ -1,10 +1,11 @@
 import { freeIdempotencyKeys } from '../db/idempotency.ts'
-import { JOB_VERSION, type JobOf, type TaggingJob } from '../db/contract/job.ts'
+import type { JobOf, TaggingJob } from '../db/contract/job.ts'
 import type { HashKey } from '../db/contract/own-id.ts'
 import { purgeDead } from '../db/purge-dead.ts'
-import { findPurge, findShortened, type PurgeCounts, purgeKeys, removePurged, settlePurge } from '../db/purge.ts'
+import { findPurge, type PurgeCounts, purgeKeys, removePurged, settlePurge } from '../db/purge.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type RedisClient, serversOf } from '../db/redis.ts'
+import { tagShortened } from '../db/tag-shortened.ts'
 
 export type PurgeDependencies = {
   sql: Sql
@@ -14,11 +15,10 @@ export type PurgeDependencies = {
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
 }
 
-const TAGGED_AT_ONCE = 500
-
 /**
  * What is left to do for a purge that has been decided: removes the records in bounded steps, then dead submissions and
- * idempotency keys, and writes the receipt. Each step can be repeated after a crash.
+ * idempotency keys, has others' conversations that lost messages tagged anew, and writes the receipt. Each step can be repeated
+ * after a crash.
  */
 export const finishPurge = async (
   { sql, redis, redisPrefix, hashKey, enqueueTagging }: PurgeDependencies,
@@ -33,11 +33,7 @@ export const finishPurge = async (
     const keyIds = [...purge.keys, ...purge.contactIds]
     await freeIdempotencyKeys(redis, redisPrefix, { workspaceId, keyIds, number: job.number })
     await forgetSlowCommands(redis)
-    const shortened = await findShortened(sql, job)
-    for (let at = 0; at < shortened.length; at += TAGGED_AT_ONCE) {
-      const conversationIds = shortened.slice(at, at + TAGGED_AT_ONCE)
-      await enqueueTagging([{ version: JOB_VERSION, workspaceId, feedbackIds: [], conversationIds }])
-    }
+    await tagShortened(sql, job, enqueueTagging)
   }
   const { group: id, email } = purgeKeys(hashKey, job)
   return settlePurge(sql, { workspaceId, submissionId, attempts, identifiers: { id, email } })

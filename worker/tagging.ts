@@ -1,24 +1,60 @@
 import type { TaggingJob } from '../db/contract/job.ts'
 import { JOB_VERSION } from '../db/contract/job.ts'
+import type { HashKey, Realm } from '../db/contract/own-id.ts'
 import type { Sql } from '../db/postgres.ts'
 import type { Rows } from '../db/store.ts'
-import { readUntagged, storeTags } from '../db/tagging.ts'
-import { generateTags } from './tags/generate-tags.ts'
+import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../db/tagging.ts'
+import { recallInto, toShare } from './recalled-memory.ts'
+import { TAGGER_VERSION } from './tags/generate-tags.ts'
+import { newMemory } from './tags/memory.ts'
+import { freeOwnWords, learnBatch, readBatch, tagRead } from './tags/tag-batch.ts'
 
-/** Reads the texts of a job, generates their tags and keeps them. Doing it twice changes nothing. */
-export const tag = async (sql: Sql, job: TaggingJob): Promise<number> => {
-  const untagged = await readUntagged(sql, job)
-  if (untagged.length === 0) return 0
-  await storeTags(
-    sql,
-    job.workspaceId,
-    untagged.map(({ record, id, number, text }) => ({ record, id, number, tags: generateTags(text) })),
-  )
-  return untagged.length
+/** Texts that are tagged together: keeping what they have taught holds the workspace's lock. */
+const TEXTS_AT_ONCE = 100
+
+/**
+ * Reads the texts of a job, generates the tags of those that people did not tag, and keeps them with what all have taught.
+ * Doing it twice changes nothing. Returns how many records it kept.
+ */
+export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
+  const { workspaceId } = job
+  let kept = 0
+  for (const ids of inParts(job)) {
+    const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, again: job.again === true }
+    kept += await tagTogether(sql, { hashKey, workspaceId }, await readTexts(sql, wanted))
+  }
+  return kept
 }
 
-/** Whether what was stored by a submission is to be tagged. */
-export const wantsTags = ({ feedback, conversation }: Rows): boolean => feedback?.tags === null || conversation != null
+const inParts = ({
+  feedbackIds,
+  conversationIds,
+}: TaggingJob): Pick<WantedRecords, 'feedbackIds' | 'conversationIds'>[] =>
+  Array.from({ length: Math.ceil(Math.max(feedbackIds.length, conversationIds.length) / TEXTS_AT_ONCE) }, (_, part) => {
+    const [start, end] = [part * TEXTS_AT_ONCE, (part + 1) * TEXTS_AT_ONCE]
+    return { feedbackIds: feedbackIds.slice(start, end), conversationIds: conversationIds.slice(start, end) }
+  })
+
+const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]): Promise<number> => {
+  if (stored.length === 0) return 0
+  const read = readBatch(stored.map(({ text, tags }) => ({ text, tags: tags ?? undefined })))
+  const memory = newMemory()
+  const recall = recallInto(memory, sql, { realm, except: stored.map(({ id }) => id) })
+  await recall(read)
+  learnBatch(memory, read)
+  const freed = freeOwnWords(memory, read)
+  // Words that turned out to be the workspace's own make phrases that have not been asked for.
+  await recall(freed)
+  const { tags, shares } = tagRead(memory, freed)
+  const tagged = stored.flatMap(({ record, id, number, textVersion }, at) => {
+    const share = shares[at]
+    return share === undefined ? [] : [{ record, id, number, textVersion, tags: tags[at] ?? [], share: toShare(share) }]
+  })
+  return storeTags(sql, realm, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
+}
+
+/** Whether what was stored by a submission goes to the tagger: what people tagged is learned from. */
+export const wantsTags = ({ feedback, conversation }: Rows): boolean => feedback != null || conversation != null
 
 /** The tagging that stored submissions leave to be done: one job for each workspace. */
 export const taggingFor = (stored: readonly Rows[]): TaggingJob[] =>
@@ -26,7 +62,7 @@ export const taggingFor = (stored: readonly Rows[]): TaggingJob[] =>
     .map(([workspaceId, rows]): TaggingJob => ({
       version: JOB_VERSION,
       workspaceId,
-      feedbackIds: rows.flatMap(({ feedback }) => (feedback && feedback.tags === null ? [feedback.id] : [])),
+      feedbackIds: rows.flatMap(({ feedback }) => (feedback ? [feedback.id] : [])),
       conversationIds: rows.flatMap(({ conversation }) => (conversation ? [conversation.id] : [])),
     }))
     .filter(({ feedbackIds, conversationIds }) => feedbackIds.length + conversationIds.length > 0)

@@ -48,12 +48,14 @@ export const settledJob = v.object({
 })
 export type SettledJob = v.InferOutput<typeof settledJob>
 
-/** Stored records of one workspace that want tags; their texts are read from Postgres. */
+/** Stored records of one workspace that want tags, or have them from people and are to be learned from; their texts are read from Postgres. */
 export const taggingJob = v.object({
   version: v.literal(JOB_VERSION),
   workspaceId: v.pipe(v.string(), v.uuid()),
   feedbackIds: v.array(v.pipe(v.string(), v.uuid())),
   conversationIds: v.array(v.pipe(v.string(), v.uuid())),
+  /** Also what the tagger of this version has read already; people's tags are left alone then. */
+  again: v.optional(v.boolean()),
   /** Of the submissions that the texts came with, as far as they were traced. */
   traceparents: v.exactOptional(v.array(traceparent)),
 })

@@ -61,6 +61,10 @@ export const SETTINGS = {
     v.optional(v.pipe(v.string(), v.regex(/^[a-z_][a-z0-9_]{0,62}$/))),
     'the name of a schema in lower case',
   ),
+  DATABASE_POOLER: setting(
+    v.optional(v.picklist(['session', 'transaction']), 'session'),
+    'session or transaction, the mode of a pooler between the processes and Postgres',
+  ),
   DATABASE_CONNECTIONS: setting(v.optional(wholeNumber(1, 1000), '8'), 'a whole number from 1 to 1000'),
   HASH_KEY: setting(v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{64}$/)), '64 hexadecimal digits'),
   BOOTSTRAP_ACCESS_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),

@@ -17,11 +17,20 @@ const PEOPLE_PENALTY = 1
 
 export function fitModel({ none, untagged, tagged }: Cases): Model {
   const weights = fitWeights({ none, untagged, tagged })
-  const plainly = { many: 0, one: 0, manyPeople: 0, onePeople: 0 }
-  const many = bestThreshold([...none, ...untagged], weights)
-  const manyPeople = bestThreshold(tagged, weights)
-  return { weights, thresholds: { ...plainly, many, one: many - 1.2, manyPeople, onePeople: manyPeople - 0.3 } }
+  const untaught = { many: 0, one: 0, manyPeople: 0, onePeople: 0 }
+  const many = bestThreshold([...none, ...untagged], weights, (threshold) => {
+    return { ...untaught, many: threshold, one: threshold }
+  })
+  const ofWords = { ...untaught, many, one: many - ONE_BELOW }
+  const manyPeople = bestThreshold(tagged, weights, (threshold) => {
+    return { ...ofWords, manyPeople: threshold, onePeople: threshold }
+  })
+  return { weights, thresholds: { ...ofWords, manyPeople, onePeople: manyPeople - ONE_OF_PEOPLE_BELOW } }
 }
+
+/** A text without a tag is worth less than one with a tag that is somewhat doubtful, less so where people left texts without. */
+const ONE_BELOW = 1.2
+const ONE_OF_PEOPLE_BELOW = 0.3
 
 function fitWeights({ none, untagged, tagged }: Cases): Weights {
   const seen = [...none, ...untagged]
@@ -43,7 +52,7 @@ function fitWeights({ none, untagged, tagged }: Cases): Weights {
     tagged.flatMap(({ analysis: { reading, candidates }, memory, gold }) => {
       const untaught = { ...memory, judged: 0 }
       const scores = new Map(
-        scoreCandidates({ reading, candidates, memory: untaught }, { words, plain, people: [] }).map(
+        scoreCandidates({ reading, candidates, memory: untaught }, { words, plain, people: [] }).scored.map(
           ({ candidate, score }) => [candidate, score],
         ),
       )
@@ -98,12 +107,15 @@ function withoutWords(candidate: Candidate): Candidate {
 /** Where F1 is nearly the same, the middle is the least fitted to these texts. */
 const NEARLY = 0.003
 
-function bestThreshold(cases: readonly Case[], weights: Weights): number {
+function bestThreshold(
+  cases: readonly Case[],
+  weights: Weights,
+  thresholdsOf: (threshold: number) => Thresholds,
+): number {
   const found: { threshold: number; f1: number }[] = []
   const scored = cases.map((one) => score(one, weights))
   for (let threshold = -3; threshold <= 1.5; threshold += 0.1) {
-    const thresholds = { many: threshold, one: threshold, manyPeople: threshold, onePeople: threshold }
-    const { f1 } = toFigures(count(scored, thresholds))
+    const { f1 } = toFigures(count(scored, thresholdsOf(threshold)))
     found.push({ threshold, f1 })
   }
   const best = Math.max(...found.map(({ f1 }) => f1))
@@ -113,7 +125,7 @@ function bestThreshold(cases: readonly Case[], weights: Weights): number {
 
 const score = (one: Case, weights: Weights) => ({
   one,
-  scored: scoreCandidates({ ...one.analysis, memory: one.memory }, weights),
+  scores: scoreCandidates({ ...one.analysis, memory: one.memory }, weights),
 })
 
 export function evaluate(cases: readonly Case[], { weights, thresholds }: Model): Counts {
@@ -128,9 +140,9 @@ export type Counts = { right: number; given: number; wanted: number; texts: numb
 
 function count(scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts {
   const counts = { right: 0, given: 0, wanted: 0, texts: scored.length, without: 0 }
-  for (const { one, scored: candidates } of scored) {
+  for (const { one, scores } of scored) {
     const { reading } = one.analysis
-    const tags = choose(candidates, reading, { memory: one.memory, thresholds })
+    const tags = choose(scores, reading, { memory: one.memory, thresholds })
     const keys = new Set(tags.map((tag) => keyOfTag(tag, reading.lexicon)))
     counts.wanted += one.gold.size
     counts.given += keys.size

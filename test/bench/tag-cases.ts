@@ -16,8 +16,8 @@ export type Case = {
   readonly gold: ReadonlySet<string>
 }
 
-/** How much of a workspace's other texts was seen before, and whether people had tagged it. */
-export type History = { readonly texts: number; readonly areTagged: boolean }
+/** How many of a workspace's other texts were seen before, and how many of these people had tagged. */
+export type History = { readonly texts: number; readonly tagged: number }
 
 /**
  * Cases in which every text meets the memory of other groups of its workspace: groups are dealt into `folds` parts, and
@@ -34,8 +34,8 @@ export function toCases(texts: readonly Labelled[], history: History, folds = 5)
       const earlier = read.filter((one) => one.fold !== fold).toSorted((one, other) => one.order - other.order)
       const now = read.filter((one) => one.fold === fold)
       const memory = newMemory()
-      for (const { text, analysis } of earlier.slice(0, history.texts)) {
-        apply(memory, learn(analysis, history.areTagged ? text.gold : undefined))
+      for (const [at, { text, analysis }] of earlier.slice(0, history.texts).entries()) {
+        apply(memory, learn(analysis, at < history.tagged ? text.gold : undefined))
       }
       for (const { analysis } of history.texts > 0 ? now : []) apply(memory, learn(analysis))
       for (const { text, analysis } of now) {
@@ -63,9 +63,9 @@ const TAGGED_LENGTHS = [15, 50, Number.POSITIVE_INFINITY]
 
 export function toAllCases(texts: readonly Labelled[]): Cases {
   return {
-    none: toCases(texts, { texts: 0, areTagged: false }),
-    untagged: UNTAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, areTagged: false })),
-    tagged: TAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, areTagged: true })),
+    none: toCases(texts, { texts: 0, tagged: 0 }),
+    untagged: UNTAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, tagged: 0 })),
+    tagged: TAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, tagged: length })),
   }
 }
 

@@ -50,5 +50,14 @@ describe('a Redis Cluster', () => {
     assertWellAnswered(load.seen)
     assert.ok(slowestMs < ANSWERED_WITHIN_MS, `${Math.round(slowestMs)} ms`)
     await assertNothingLost(stack, load.seen)
+    // Queues in which nothing was meanwhile: their workers have waited all the time.
+    for (const [path, body] of [
+      ['/accounts/identify', { id: 'acme' }],
+      ['/contacts/purge', { email: 'c1@example.com' }],
+    ] as const) {
+      const options = { headers: { Prefer: 'wait=30' }, token: service.adminToken }
+      const answer = await service.post(path, body, options)
+      assert.equal(answer.headers.get('Submission-State'), 'applied', path)
+    }
   })
 })

@@ -38,6 +38,8 @@ const WITHOUT_WORKSPACE: Readonly<Record<string, string>> = {
   superseded_reference_account: OWN_ID,
   superseded_reference_contact: OWN_ID,
   superseded_reference_project: OWN_ID,
+  tag_share_oldest:
+    'asked with the workspace as its second column: one that began with it would be taken for other look-ups',
   unresolved_reference_record: OWN_ID,
 }
 

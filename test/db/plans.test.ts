@@ -4,7 +4,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
 import { feedbackRecord } from '../../db/contract/feedback-record.ts'
-import { JOB_VERSION, type JobOf, type Operation, submissionJob } from '../../db/contract/job.ts'
+import { JOB_VERSION, type JobOf, type Operation, submissionJob, type TaggingJob } from '../../db/contract/job.ts'
 import { ownId } from '../../db/contract/own-id.ts'
 import { feedbackReferences } from '../../db/contract/reference.ts'
 import { referenceResolver } from '../../db/identity.ts'
@@ -13,7 +13,8 @@ import { purgeRow, removePurged, settlePurge } from '../../db/purge.ts'
 import type { Identity } from '../../db/queued-identity.ts'
 import { findReceipt, findSettled } from '../../db/receipts.ts'
 import { type Rows, store } from '../../db/store.ts'
-import { readUntagged, storeTags } from '../../db/tagging.ts'
+import { readTexts } from '../../db/tagging.ts'
+import { tag } from '../../worker/tagging.ts'
 import { hashKey, toRows } from '../support/deliveries.ts'
 import { GROWING_TABLES, multiplyRows } from '../support/multiply-rows.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
@@ -100,21 +101,15 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
       return 10 * BATCH
     },
     'tags of a feedback and a conversation': async (sql, round) => {
-      const [feedback, conversation] = [feedbackId(`by-id-${round}-0`), conversationId(round, 0)]
       const job = {
         version: JOB_VERSION,
         workspaceId,
-        feedbackIds: [feedback],
-        conversationIds: [conversation],
-      } as const
-      const untagged = await readUntagged(sql, { ...job, feedbackIds: [feedback], conversationIds: [conversation] })
-      assert.equal(untagged.length, 2)
-      await storeTags(
-        sql,
-        workspaceId,
-        untagged.map(({ text: _, ...record }) => ({ ...record, tags: ['slow'] })),
-      )
-      return 10
+        feedbackIds: [`by-id-${round}-0`, `by-id-${round}-2`, `ticket-${round}-3`].map(feedbackId),
+        conversationIds: [conversationId(round, 0)],
+      } satisfies TaggingJob
+      assert.equal((await readTexts(sql, { ...job, taggerVersion: 1, again: false })).length, 4)
+      assert.equal(await tag({ sql, hashKey }, job), 4)
+      return 30
     },
     'whom a feedback means, for its answer': async (sql, round) => {
       const meanings = referenceResolver({ sql } as Identity, TIMEOUT_MS)

@@ -6,6 +6,9 @@ import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
 import { tablesWith } from '../support/traces.ts'
+import { until } from '../support/until.ts'
+
+const CREATED_AT = '2026-01-01T00:00:00Z'
 
 describe('after a backup was restored', () => {
   let service: Service
@@ -31,17 +34,27 @@ describe('after a backup was restored', () => {
     for (const name of names)
       await service.sql`create table ${service.sql(`backup_${name}`)} as table ${service.sql(name)}`
     return async () => {
-      for (const name of names) {
-        const columns = await service.sql<{ name: string }[]>`
-          select column_name as name from information_schema.columns
-          where table_schema = ${service.redisPrefix} and table_name = ${name} and is_generated = 'NEVER'`
-        const list = service.sql(columns.map((column) => column.name))
-        await service.sql`truncate ${service.sql(name)}`
-        await service.sql`insert into ${service.sql(name)} (${list}) select ${list} from ${service.sql(`backup_${name}`)}`
-        await service.sql`drop table ${service.sql(`backup_${name}`)}`
-      }
+      const statements = await Promise.all(
+        names.map(async (name) => {
+          const columns = await service.sql<{ name: string }[]>`
+            select quote_ident(column_name) as name from information_schema.columns
+            where table_schema = ${service.redisPrefix} and table_name = ${name} and is_generated = 'NEVER'`
+          const list = columns.map((column) => column.name).join(', ')
+          return `truncate ${name}; insert into ${name} (${list}) select ${list} from backup_${name}; drop table backup_${name}`
+        }),
+      )
+      // As pg_restore does it: what triggers keep is in the backup already. The statements are one transaction.
+      await service.sql.unsafe(
+        `select set_config('session_replication_role', 'replica', true); ${statements.join('; ')}`,
+      )
     }
   }
+
+  const untilTagged = (tag: string): Promise<unknown> =>
+    until(`the conversation is tagged ${tag}`, async () => {
+      const [row] = await service.sql<{ tags: string[] | null }[]>`select tags from conversation`
+      return row?.tags?.includes(tag)
+    })
 
   it('purge:replay repeats the purges that the backup does not know, and twice is once', async () => {
     const contact = {
@@ -59,6 +72,23 @@ describe('after a backup was restored', () => {
       isExternalContactId: true,
       contactId: 'restored-person-2',
     })
+    await service.submit('/conversations', {
+      id: 'shared',
+      source: 'chat',
+      createdAt: CREATED_AT,
+      contacts: [{ id: 'restored-person' }, { id: 'another' }],
+      messages: [
+        {
+          id: '1',
+          contactId: 'restored-person',
+          incoming: true,
+          content: 'The gazebo is broken.',
+          createdAt: CREATED_AT,
+        },
+        { id: '2', contactId: 'another', incoming: true, content: 'The invoice is wrong.', createdAt: CREATED_AT },
+      ],
+    })
+    await untilTagged('gazebo')
     const restore = await backUp()
     const token = service.adminToken
     await service.submit('/contacts/purge', { id: 'restored-person' }, { token })
@@ -72,10 +102,18 @@ describe('after a backup was restored', () => {
 
     const replayed = await command('db/purge-replay-command.ts', file)
     assert.equal(replayed.code, 0, replayed.stderr)
-    assert.match(replayed.stdout, /^\d+ fences read, 1 contacts purged again\.\n$/)
+    assert.match(
+      replayed.stdout,
+      /^\d+ fences read, 1 contacts purged again\.\n1 conversations wait to be tagged anew\.\n$/,
+    )
+    await untilTagged('invoice')
+    assert.deepEqual(await tablesWith(service, 'gazebo'), [])
     assert.deepEqual(await tablesWith(service, 'restored-person'), [])
     assert.deepEqual(await tablesWith(service, 'another'), ['contact', 'contact_external_id', 'identity_key'])
-    assert.match((await command('db/purge-replay-command.ts', file)).stdout, /, 0 contacts purged again\.\n$/)
+    assert.match(
+      (await command('db/purge-replay-command.ts', file)).stdout,
+      /, 0 contacts purged again\.\n0 conversations wait/,
+    )
   })
 
   it('purge:replay says what is wrong with its file', async () => {

@@ -18,11 +18,16 @@ const OTHER_TABLES = [
   'identity_claim',
   'unresolved_reference',
   'fence',
+  'tag_share',
+  'tag_term',
+  'tag_in_use',
 ]
 /** Tables that grow with what is submitted. */
 export const GROWING_TABLES: readonly string[] = [...FEEDBACK_TABLES, ...OTHER_TABLES]
 
 const COPIES_PER_STATEMENT = 2_000
+
+type Column = { name: string; isId: boolean; isHash: boolean }
 
 /**
  * Multiplies what a schema holds, with other ids. Copies belong together as their originals do: copies of feedback are shared
@@ -30,13 +35,15 @@ const COPIES_PER_STATEMENT = 2_000
  */
 export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
   for (const table of GROWING_TABLES) {
-    const columns = await sql<{ name: string; isId: boolean }[]>`
-      select quote_ident(column_name) as name, data_type = 'uuid' and column_name <> 'workspace_id' as "isId"
+    const columns = await sql<Column[]>`
+      select quote_ident(column_name) as name, data_type = 'uuid' and column_name <> 'workspace_id' as "isId",
+        column_name = 'hash' as "isHash"
       from information_schema.columns
       where table_schema = current_schema() and table_name = ${table} and is_generated = 'NEVER'
       order by ordinal_position`
     const isFeedback = FEEDBACK_TABLES.includes(table)
-    const value = ({ name, isId }: { name: string; isId: boolean }): string => {
+    const value = ({ name, isId, isHash }: Column): string => {
+      if (isHash) return `${name} + copy`
       if (!isId) return name
       return `md5(${name} || '/' || ${isFeedback && name !== 'id' ? `1 + copy % ${copies.others}` : 'copy'})::uuid`
     }

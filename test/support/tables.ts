@@ -36,6 +36,10 @@ const INTERNAL_TABLES = [
   'fence',
   'fence_claim',
   'purge',
+  'tag_share',
+  'tag_memory',
+  'tag_term',
+  'tag_in_use',
 ]
 
 /** Rows of each table as canonical JSON, sorted: what can be compared between databases and with the model. */

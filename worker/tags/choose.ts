@@ -5,8 +5,7 @@ import { traitsOf } from './lexicon.ts'
 import type { Memory } from './memory.ts'
 import { titleInUse } from './memory.ts'
 import { isPresentable } from './presentable.ts'
-import { MIN_JUDGED_TEXTS } from './score.ts'
-import type { Scored } from './score.ts'
+import type { Scored, Scores } from './score.ts'
 import type { Reading } from './reading.ts'
 
 export const MAX_TAGS = 5
@@ -21,22 +20,27 @@ export type Thresholds = {
 
 /** The tags of a text: those that score well, none of them inside another; at least one unless even the best is bad. */
 export function choose(
-  scored: readonly Scored[],
+  { scored, trust }: Scores,
   reading: Reading,
   { memory, thresholds = weights.thresholds }: { memory: Memory | undefined; thresholds?: Thresholds },
 ): string[] {
-  const hasPeople = memory !== undefined && memory.judged >= MIN_JUDGED_TEXTS
-  const many = hasPeople ? thresholds.manyPeople : thresholds.many
-  const one = hasPeople ? thresholds.onePeople : thresholds.one
+  const many = mix(trust.workspace, thresholds.manyPeople, thresholds.many)
+  const one = mix(trust.text, thresholds.onePeople, thresholds.one)
   const chosen: { candidate: Candidate; tag: string }[] = []
-  for (const { candidate, score } of rank(scored)) {
-    if (chosen.length === MAX_TAGS || score < (chosen.length === 0 ? one : many)) break
-    if (chosen.some((other) => isInside(candidate, other.candidate))) continue
+  const add = (candidate: Candidate): void => {
+    if (chosen.some((other) => isInside(candidate, other.candidate))) return
     const tag = titleOf(candidate, reading, memory)
     if (tag !== undefined && isPresentable(tag) && !chosen.some((other) => other.tag === tag))
       chosen.push({ candidate, tag })
   }
+  for (const { candidate } of rank(scored, (of) => of.score, many)) if (chosen.length < MAX_TAGS) add(candidate)
+  if (chosen.length > 0) return chosen.map(({ tag }) => tag)
+  for (const { candidate } of rank(scored, (of) => of.alone, one)) if (chosen.length === 0) add(candidate)
   return chosen.map(({ tag }) => tag)
+}
+
+function mix(share: number, one: number, other: number): number {
+  return share * one + (1 - share) * other
 }
 
 /** As the workspace writes it, else as a label; the singular of a word may say nothing although the word does not. */
@@ -48,10 +52,11 @@ function titleOf(candidate: Candidate, { lexicon }: Reading, memory: Memory | un
   return isStop || (isFiller && !isListed) ? undefined : label
 }
 
-function rank(scored: readonly Scored[]): Scored[] {
-  return [...scored].sort(
-    (one, other) => other.score - one.score || one.candidate.at - other.candidate.at || compare(one, other),
-  )
+/** Those that score so much at least, the best first. */
+function rank(scored: readonly Scored[], scoreOf: (one: Scored) => number, least: number): Scored[] {
+  return scored
+    .filter((one) => scoreOf(one) >= least)
+    .sort((one, other) => scoreOf(other) - scoreOf(one) || one.candidate.at - other.candidate.at || compare(one, other))
 }
 
 function compare(one: Scored, other: Scored): number {

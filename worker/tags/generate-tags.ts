@@ -14,7 +14,7 @@ import { read } from './reading.ts'
 import type { Reading } from './reading.ts'
 
 /** Goes up with every change that may give a text other tags. */
-export const TAGGER_VERSION = 2
+export const TAGGER_VERSION = 3
 
 /** A text's phrases, from nothing but the text: what a memory learns from, and what tags are chosen from. */
 export type Analysis = {
@@ -45,7 +45,11 @@ export function analyse(text: string, language?: string): Analysis {
 }
 
 export function tagAnalysis(analysis: Analysis, memory?: Memory): string[] {
-  const { reading, candidates } = memory === undefined ? analysis : withOwnWords(analysis, memory)
+  return chooseTags(memory === undefined ? analysis : withOwnWords(analysis, memory), memory)
+}
+
+/** Tags for an analysis that has the workspace's own words in it already (`withOwnWords`). */
+export function chooseTags({ reading, candidates }: Analysis, memory?: Memory): string[] {
   return choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
 }
 

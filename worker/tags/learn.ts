@@ -9,11 +9,14 @@ import { keyOfTag } from './tag-key.ts'
  * What a text adds to a memory: its terms, hashed, and the tags that people gave it (`undefined`: nobody was asked). It
  * depends on nothing but these, so that the same delta can be taken out again.
  */
-export function learn({ candidates, reading, tokens, strange }: Analysis, given?: readonly string[]): Delta {
-  const titles = new Map((given ?? []).map((tag) => [keyOfTag(tag, reading.lexicon), tag.trim().toLowerCase()]))
+export function learn(analysis: Analysis, given?: readonly string[]): Delta {
+  const { candidates, reading } = analysis
+  const titles = new Map(
+    (given ?? []).slice(0, MAX_LEARNED_TAGS).map((tag) => [keyOfTag(tag, reading.lexicon), tag.trim().toLowerCase()]),
+  )
   titles.delete('')
   const judged = given === undefined ? 0 : 1
-  const delta: Delta = { ...newMemory(), texts: 1, judged, given: titles.size }
+  const delta: Delta = { ...newMemory(), texts: 1, judged, given: titles.size, left: given?.length === 0 ? 1 : 0 }
   const toCounts = (key: string, seen: Seen): TermCounts => ({
     texts: 1,
     determined: seen.determined > 0 ? 1 : 0,
@@ -27,7 +30,7 @@ export function learn({ candidates, reading, tokens, strange }: Analysis, given?
     const { key, hash, determined, free, opinionated, described, praised } = candidate
     delta.terms.set(hash, toCounts(key, { determined, free, valued: opinionated + described + praised }))
   }
-  for (const [key, isDetermined] of findStrangeKeys({ reading, tokens, strange })) {
+  for (const [key, isDetermined] of strangeKeys(analysis)) {
     delta.terms.set(hashTerm(key), toCounts(key, { determined: isDetermined ? 1 : 0, free: 1, valued: 0 }))
   }
   for (const key of titles.keys()) {
@@ -40,6 +43,8 @@ export function learn({ candidates, reading, tokens, strange }: Analysis, given?
 
 /** A text of usual length has less than a hundred; a hostile one would fill the memory by itself. */
 export const MAX_LEARNED_TERMS = 1_000
+/** Nobody gives as many to one text; a hostile client would fill the memory with them. */
+export const MAX_LEARNED_TAGS = 100
 
 /** How often a term was seen in a text in these ways. */
 type Seen = { readonly determined: number; readonly free: number; readonly valued: number }
@@ -48,7 +53,7 @@ type Seen = { readonly determined: number; readonly free: number; readonly value
  * Words that may be names, and whether one comes after a determiner. They count by themselves, so that a workspace's own
  * words can be told from names later.
  */
-function findStrangeKeys({ reading, tokens, strange }: Omit<Analysis, 'candidates'>): Map<string, boolean> {
+export function strangeKeys({ reading, tokens, strange }: Analysis): Map<string, boolean> {
   const keys = new Map<string, boolean>()
   for (const at of strange.places) {
     const token = tokens[at]

@@ -1,4 +1,4 @@
-/** What a workspace's texts have told about one term. Counts of texts; they are no integers once they have decayed. */
+/** What a workspace's texts have told about one term: counts of texts. */
 export type TermCounts = {
   texts: number
   /** Texts in which it comes after a determiner at least once. */
@@ -24,6 +24,8 @@ export type Memory = {
   /** Texts that people tagged, and how many tags they gave to them. */
   judged: number
   given: number
+  /** Texts that people looked at and left without a tag. */
+  left: number
   readonly terms: Map<number, TermCounts>
   readonly tags: Map<string, Map<string, TagCounts>>
 }
@@ -35,21 +37,17 @@ export const MAX_TERMS = 100_000
 export const MAX_TAGS_IN_USE = 5_000
 /** What a full memory is cut down to, so that cutting happens seldom. */
 const KEPT_SHARE = 0.75
-/** Less than this of a text is nothing: what decay leaves, and rounding. */
-const MIN_COUNT = 0.05
 
 export function newMemory(): Memory {
-  return { texts: 0, judged: 0, given: 0, terms: new Map(), tags: new Map() }
+  return { texts: 0, judged: 0, given: 0, left: 0, terms: new Map(), tags: new Map() }
 }
 
-/**
- * Adds a delta, or with `weight` -1 takes it out again; a share of a decayed text has the weight that is left of it.
- * Changes the memory.
- */
+/** Adds a delta, or with `weight` -1 takes it out again. Changes the memory. */
 export function apply(memory: Memory, delta: Delta, weight = 1): void {
   memory.texts = atLeastZero(memory.texts + weight * delta.texts)
   memory.judged = atLeastZero(memory.judged + weight * delta.judged)
   memory.given = atLeastZero(memory.given + weight * delta.given)
+  memory.left = atLeastZero(memory.left + weight * delta.left)
   for (const [hash, counts] of delta.terms) {
     const known = memory.terms.get(hash)
     const sum = addTerms(known, counts, weight)
@@ -89,21 +87,7 @@ function applyTitles(memory: Memory, { key, titles, weight }: Titles): void {
 }
 
 function atLeastZero(count: number): number {
-  return count < MIN_COUNT ? 0 : count
-}
-
-/** Lets what was learned before count for less: `decay(memory, 0.5)` halves every count and drops what is left of little. */
-export function decay(memory: Memory, factor: number): void {
-  memory.texts *= factor
-  memory.judged *= factor
-  memory.given *= factor
-  for (const [hash, counts] of memory.terms) {
-    if (addTerms(counts, counts, factor - 1).texts === 0) memory.terms.delete(hash)
-  }
-  for (const [key, titles] of memory.tags) {
-    memory.tags.delete(key)
-    applyTitles(memory, { key, titles, weight: factor })
-  }
+  return Math.max(0, count)
 }
 
 /** Terms that few texts have go first; a tag goes when nothing else is left to go. */

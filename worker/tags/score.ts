@@ -4,8 +4,16 @@ import { FEATURES, measure, measurePeople, NOTHING, PEOPLE_FEATURES } from './fe
 import type { Memory } from './memory.ts'
 import type { Reading } from './reading.ts'
 
-/** A candidate with the logarithm of its odds to be a tag that a person would give. */
-export type Scored = { readonly candidate: Candidate; readonly score: number }
+/**
+ * A candidate with the logarithm of its odds to be a tag that a person would give. `alone` says the same for the one tag of a
+ * text that would have none: there only people's judgement on words of this text counts against what the words say.
+ */
+export type Scored = { readonly candidate: Candidate; readonly score: number; readonly alone: number }
+
+/** From 0 to 1, how much people's tags have to say: on the workspace's texts, and on the words of this one. */
+export type Trust = { readonly workspace: number; readonly text: number }
+
+export type Scores = { readonly scored: readonly Scored[]; readonly trust: Trust }
 
 /** `words` for English, whose nouns are known; `plain` for languages that are known by short lists; `people` on top. */
 export type Weights = { readonly words: number[]; readonly plain: number[]; readonly people: number[] }
@@ -15,9 +23,6 @@ const FITTED: Weights = {
   plain: FEATURES.map((name) => weights.plain[name]),
   people: PEOPLE_FEATURES.map((name) => weights.people[name]),
 }
-/** From this many texts tagged by people on, their tags say more than the words do. */
-export const MIN_JUDGED_TEXTS = 5
-
 /** Scores the open candidates, and those that people gave before. */
 export function scoreCandidates(
   {
@@ -26,21 +31,61 @@ export function scoreCandidates(
     memory,
   }: { reading: Reading; candidates: ReadonlyMap<string, Candidate>; memory: Memory | undefined },
   { words, plain, people }: Weights = FITTED,
-): Scored[] {
+): Scores {
   const weightsOfWords = reading.lexicon.language === 'en' ? words : plain
   const scored: Scored[] = []
   const setting = { reading, memory }
   const values: number[] = []
+  const trust = trustIn(memory, candidates)
   for (const candidate of candidates.values()) {
     const isOpen = candidate.isOpen || (candidate.isDoubtful && isOwnWord(candidate, memory))
     if (!isOpen && memory?.tags.has(candidate.key) !== true) continue
     if (isOpen) measure(candidate, setting, values)
-    const score = isOpen ? dot(weightsOfWords, values) : 0
-    if (memory !== undefined && memory.judged >= MIN_JUDGED_TEXTS) {
-      scored.push({ candidate, score: dot(people, measurePeople(candidate, memory, isOpen ? score : undefined)) })
-    } else if (isOpen) scored.push({ candidate, score })
+    const byWords = isOpen ? dot(weightsOfWords, values) : undefined
+    if (memory === undefined || memory.judged === 0) {
+      if (byWords !== undefined) scored.push({ candidate, score: byWords, alone: byWords })
+      continue
+    }
+    const byPeople = dot(people, measurePeople(candidate, memory, byWords))
+    const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
+    const ofTerm = given > 0 || byWords === undefined ? 1 : Math.min(1, judged / TRUSTED_TEXTS_OF_TERM)
+    const mix = (share: number): number => {
+      const trusted = Math.max(ofTerm, share)
+      return trusted * byPeople + (1 - trusted) * (byWords ?? 0)
+    }
+    scored.push({ candidate, score: mix(trust.workspace), alone: mix(trust.text) })
   }
-  return scored
+  return { scored, trust }
+}
+
+/** People's tags have all their say from so many texts on that they tagged, if these are not few among all. */
+const TRUSTED_TEXTS = 15
+const TRUSTED_SHARE = 0.05
+/** Of a term already when so many of these texts have it. */
+const TRUSTED_TEXTS_OF_TERM = 10
+/** Where people left so many texts without a tag, a text unlike others may be without as well. */
+const USUALLY_LEFT_SHARE = 1 / 3
+
+function trustIn(memory: Memory | undefined, candidates: ReadonlyMap<string, Candidate>): Trust {
+  if (memory === undefined || memory.judged === 0) return { workspace: 0, text: 0 }
+  const { texts, judged, left } = memory
+  const workspace = Math.min(1, judged / (TRUSTED_TEXTS + TRUSTED_SHARE * (texts - judged)))
+  const known = shareOfJudged(candidates, memory)
+  const usuallyLeft = Math.min(1, left / judged / USUALLY_LEFT_SHARE)
+  return { workspace, text: Math.min(workspace, known + (1 - known) * usuallyLeft) }
+}
+
+/** The share of a text's words that are in texts that people tagged; a word that few of them have counts less. */
+function shareOfJudged(candidates: ReadonlyMap<string, Candidate>, memory: Memory): number {
+  let words = 0
+  let known = 0
+  for (const { hash, isOpen, stems } of candidates.values()) {
+    if (!isOpen || stems.length > 1) continue
+    const { judged } = memory.terms.get(hash) ?? NOTHING
+    words++
+    known += judged / (judged + 1)
+  }
+  return words === 0 ? 1 : known / words
 }
 
 /** Several of a workspace's texts have it, some of them after a determiner: a word of its own, not a name or a slip. */

@@ -1,6 +1,8 @@
-import { analyse, tagAnalysis } from './generate-tags.ts'
-import { learn, learnGenerated } from './learn.ts'
-import { apply, newMemory } from './memory.ts'
+import { analyse, chooseTags, withOwnWords } from './generate-tags.ts'
+import type { Analysis } from './generate-tags.ts'
+import { hashInTag, hashTerm } from './hash.ts'
+import { learn, learnGenerated, strangeKeys } from './learn.ts'
+import { apply } from './memory.ts'
 import type { Delta, Memory } from './memory.ts'
 
 /** A text of a workspace; `tags` when people gave them, which may be none. */
@@ -10,32 +12,67 @@ export type Text = {
   readonly tags?: readonly string[] | undefined
 }
 
-/** The tags of each text, as people gave them or generated, and what all texts have added to the memory. */
-export type TaggedBatch = { readonly tags: string[][]; readonly delta: Delta }
+/** A text that was read, with what it adds to a memory. */
+export type ReadText = {
+  readonly analysis: Analysis
+  readonly given: readonly string[] | undefined
+  readonly learned: Delta
+}
+
+/** The tags of each text, as people gave them or generated, and what each has added to the memory: its share. */
+export type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] }
 
 /**
  * Learns from all texts of a batch, then tags those without tags: texts that come together help each other. Changes the
- * memory; the delta says by how much, for the store.
+ * memory; the shares say by how much, for the store.
  */
 export function tagBatch(memory: Memory, texts: readonly Text[]): TaggedBatch {
-  const delta = newMemory()
-  const add = (added: Delta): void => {
-    apply(memory, added)
-    apply(delta, added)
-  }
-  const analyses = texts.map(({ text, language, tags }) => {
+  const read = readBatch(texts)
+  learnBatch(memory, read)
+  return tagRead(memory, freeOwnWords(memory, read))
+}
+
+export function readBatch(texts: readonly Text[]): ReadText[] {
+  return texts.map(({ text, language, tags }) => {
     const analysis = analyse(text, language)
-    add(learn(analysis, tags))
-    return analysis
+    return { analysis, given: tags, learned: learn(analysis, tags) }
   })
-  const tagged = texts.map(({ tags }, at) => {
-    if (tags !== undefined) return [...tags]
-    const analysis = analyses[at]
-    return analysis === undefined ? [] : tagAnalysis(analysis, memory)
+}
+
+export function learnBatch(memory: Memory, read: readonly ReadText[]): void {
+  for (const { learned } of read) apply(memory, learned)
+}
+
+/** The texts with the words back in them that the memory knows as the workspace's own. */
+export function freeOwnWords(memory: Memory, read: readonly ReadText[]): ReadText[] {
+  return read.map((text) =>
+    text.given === undefined ? { ...text, analysis: withOwnWords(text.analysis, memory) } : text,
+  )
+}
+
+/** Tags those texts that people did not; their own words are free already. Changes the memory. */
+export function tagRead(memory: Memory, read: readonly ReadText[]): TaggedBatch {
+  const tags = read.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
+  const shares = read.map(({ analysis, given, learned }, at): Delta => {
+    if (given !== undefined) return learned
+    const generated = learnGenerated(analysis, tags[at] ?? [])
+    apply(memory, generated)
+    return { ...learned, tags: generated.tags }
   })
-  texts.forEach(({ tags }, at) => {
-    const analysis = analyses[at]
-    if (tags === undefined && analysis !== undefined) add(learnGenerated(analysis, tagged[at] ?? []))
-  })
-  return { tags: tagged, delta }
+  return { tags, shares }
+}
+
+/** Everything about these texts that a memory is asked for, by hash; a tag is asked for by the hash of its key. */
+export function hashesOf(read: readonly ReadText[]): Set<number> {
+  const hashes = new Set<number>()
+  for (const { analysis, learned } of read) {
+    for (const hash of learned.terms.keys()) hashes.add(hash)
+    for (const key of learned.tags.keys()) hashes.add(hashTerm(key))
+    for (const { hash, stems } of analysis.candidates.values()) {
+      hashes.add(hash)
+      if (stems.length > 1) hashes.add(hashTerm(stems[0] ?? '')).add(hashTerm(stems.at(-1) ?? ''))
+    }
+    for (const key of strangeKeys(analysis).keys()) hashes.add(hashTerm(key)).add(hashInTag(key))
+  }
+  return hashes
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { analyse, generateTags } from '../../../worker/tags/generate-tags.ts'
 import { learn, learnGenerated, MAX_LEARNED_TERMS } from '../../../worker/tags/learn.ts'
-import { apply, decay, MAX_TERMS, newMemory, titleInUse } from '../../../worker/tags/memory.ts'
+import { apply, MAX_TERMS, newMemory, titleInUse } from '../../../worker/tags/memory.ts'
 import type { Memory } from '../../../worker/tags/memory.ts'
 import { tagBatch } from '../../../worker/tags/tag-batch.ts'
 import { seeded } from '../../support/property-seed.ts'
@@ -51,16 +51,6 @@ test('no text can be read back: terms are numbers', () => {
   assert.equal(memory.tags.size, 0)
 })
 
-test('decay lets old texts count for less, until nothing is left of them', () => {
-  const memory = newMemory()
-  apply(memory, learn(analyse(texts[0] ?? ''), ['wheel']))
-  decay(memory, 0.5)
-  assert.equal(memory.texts, 0.5)
-  for (let time = 0; time < 10; time++) decay(memory, 0.5)
-  assert.equal(memory.terms.size, 0)
-  assert.equal(memory.tags.size, 0)
-})
-
 test('a memory is bounded, and keeps what most texts have', () => {
   const memory = newMemory()
   apply(memory, learn(analyse('the invoice'), ['invoice']))
@@ -104,13 +94,59 @@ test('phrases that people leave out again and again are not given', () => {
   assert.deepEqual(generateTags('The wheel is stuck and the button is loose', { memory }), ['button'])
 })
 
-test('a batch changes the memory by its delta', () => {
+test('a batch changes the memory by the shares of its texts', () => {
   const memory = newMemory()
-  const { tags, delta } = tagBatch(memory, [{ text: texts[0] ?? '' }, { text: texts[1] ?? '', tags: ['wheel'] }])
+  const { tags, shares } = tagBatch(memory, [{ text: texts[0] ?? '' }, { text: texts[1] ?? '', tags: ['wheel'] }])
   assert.deepEqual(tags[1], ['wheel'])
   const other = newMemory()
-  apply(other, delta)
+  for (const share of shares) apply(other, share)
   assert.deepEqual(other, memory)
-  apply(memory, delta, -1)
+  for (const share of shares) apply(memory, share, -1)
   assert.deepEqual(memory, newMemory())
+})
+
+const BANK = [
+  'My card payment was declined at the supermarket yesterday.',
+  'The exchange rate on my statement is wrong.',
+  'How long does a bank transfer to another country take?',
+  'The passcode is blocked, and the app does not say why.',
+  'Why is there a fee on my cash withdrawal?',
+]
+const DEVICE = [
+  'The wheel squeaks',
+  'The wheel is stuck',
+  'A loose wheel again',
+  'The wheel fell off',
+  'My wheel is gone',
+]
+
+/** What these have taught: texts that nobody tagged, so often, and others that people tagged. */
+function workspace(untagged: number, tagged: number): Memory {
+  const memory = newMemory()
+  for (let at = 0; at < untagged; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? '')))
+  for (let at = 0; at < tagged; at++) apply(memory, learn(analyse(DEVICE[at % DEVICE.length] ?? ''), ['Wheel defect']))
+  return memory
+}
+
+test('a few texts that people tagged take no tags from the others', () => {
+  const [none, few] = [workspace(1_000, 0), workspace(995, 5)]
+  for (const text of BANK) {
+    const tags = generateTags(text, { memory: none })
+    assert.ok(tags.length > 0, text)
+    assert.deepEqual(generateTags(text, { memory: few }), tags)
+  }
+})
+
+test('a text unlike all that people tagged gets tags, however many these are', () => {
+  for (const tagged of [1, 5, 50, 500]) {
+    for (const text of BANK)
+      assert.ok(generateTags(text, { memory: workspace(0, tagged) }).length > 0, `${tagged}: ${text}`)
+  }
+})
+
+test('the first tag that people give is given again where it fits', () => {
+  const memory = workspace(100, 0)
+  apply(memory, learn(analyse('The receipt is missing'), ['Receipt']))
+  const tags = generateTags('The exchange rate is wrong on the receipt of my card', { memory })
+  assert.ok(tags.includes('receipt'), tags.join())
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startProgressBar } from '../../../db/import/progress-bar.ts'
+import { startProgressBar } from '../../../db/contract/progress-bar.ts'
 
 function captured(isTTY: boolean) {
   const written: string[] = []

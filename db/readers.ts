@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import type { Sql } from './postgres.ts'
+
+/** The tables that people query; everything else is the service's own. */
+export const READABLE_TABLES = [
+  'account',
+  'account_external_id',
+  'contact',
+  'contact_external_id',
+  'conversation',
+  'conversation_contact',
+  'feedback',
+  'feedback_category',
+  'message',
+  'project',
+  'submission',
+] as const
+
+const PASSWORD_BYTES = 24
+/** A query that is forgotten holds back the vacuum of what purges remove. */
+const STATEMENT_TIMEOUT = '5min'
+
+/**
+ * Makes a login role that can read those tables of this schema and do nothing else, and returns its password, which is kept nowhere.
+ *
+ * @throws when there is a role of this name, or when the user of DATABASE_URL may not make roles.
+ */
+export const createReader = async (sql: Sql, name: string): Promise<string> => {
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url')
+  const [{ statements }] = await sql<[{ statements: string }]>`
+    select concat_ws(E';\n',
+      format('create role %I login password %L nosuperuser nocreatedb nocreaterole noinherit', ${name}::text, ${password}::text),
+      format('alter role %I set default_transaction_read_only = on', ${name}::text),
+      format('alter role %I set statement_timeout = %L', ${name}::text, ${STATEMENT_TIMEOUT}::text),
+      format('alter role %I set search_path = %I', ${name}::text, current_schema()),
+      format('grant usage on schema %I to %I', current_schema(), ${name}::text),
+      (select string_agg(format('grant select on %I.%I to %I', current_schema(), t, ${name}::text), E';\n')
+       from unnest(${READABLE_TABLES}::text[]) as t)) as statements`
+  await sql.unsafe(statements)
+  return password
+}
+
+/** Takes the role away with what it was granted here. */
+export const dropReader = async (sql: Sql, name: string): Promise<void> => {
+  const [{ statements }] = await sql<[{ statements: string }]>`
+    select format('drop owned by %1$I; drop role %1$I', ${name}::text) as statements`
+  await sql.unsafe(statements)
+}

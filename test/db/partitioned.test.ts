@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { migrate, readMigrations } from '../../db/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { store } from '../../db/store.ts'
+import { applyAll } from '../model/model.ts'
+import { batchesOf, byWorkers, hashKey, histories, schedules, toRows } from '../support/deliveries.ts'
+import { seeded } from '../support/property-seed.ts'
+import { testServers } from '../support/servers.ts'
+import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
+
+const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 300 : 10
+const WORKERS = 4
+const PARTITIONS = 4
+const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\);/gm
+
+/** A migration with the change that docs/growing.md describes: every table with the workspace in its key is partitioned by it. */
+const partitioned = (text: string): string =>
+  text.replaceAll(TABLE, (whole, name: string, body: string) => {
+    if (!/primary key \(workspace_id/.test(body)) return whole
+    const parts = Array.from(
+      { length: PARTITIONS },
+      (_, index) =>
+        `create table ${name}_${index} partition of ${name} for values with (modulus ${PARTITIONS}, remainder ${index});`,
+    )
+    return [`create table ${name} (\n${body}\n) partition by hash (workspace_id);`, ...parts].join('\n')
+  })
+
+describe('partitioned by workspace', () => {
+  const name = `t_${randomBytes(8).toString('hex')}`
+  let sql: Sql
+  before(async () => {
+    const options = { connections: WORKERS, statementTimeoutMs: 60_000, applicationName: 'test', schema: name }
+    sql = connectPostgres(testServers().databaseUrl, options)
+    await sql`create schema ${sql(name)}`
+    const migrations = await readMigrations()
+    await migrate(
+      sql,
+      migrations.map((migration) => ({ ...migration, text: partitioned(migration.text) })),
+    )
+  })
+  after(async () => {
+    await sql`drop schema ${sql(name)} cascade`
+    await sql.end({ timeout: 5 })
+  })
+
+  it('all migrations run, and every table that grows is partitioned', async () => {
+    const tables = await sql<{ name: string; isPartitioned: boolean }[]>`
+      select relname as name, relkind = 'p' as "isPartitioned" from pg_class
+      where relkind in ('r', 'p') and not relispartition and relnamespace = ${name}::regnamespace`
+    const whole = tables.filter(({ isPartitioned }) => !isPartitioned).map((table) => table.name)
+    assert.deepEqual(whole.toSorted(), ['installation', 'schema_migration', 'token', 'workspace'])
+  })
+
+  it('partitions keep as few planner statistics of what people said as their tables', async () => {
+    const differing = await sql`
+      select p.attrelid::regclass, p.attname from pg_attribute as p
+      join pg_inherits as i on i.inhrelid = p.attrelid
+      join pg_attribute as t on t.attrelid = i.inhparent and t.attname = p.attname
+      join pg_class as c on c.oid = p.attrelid and c.relkind = 'r' and c.relnamespace = ${name}::regnamespace
+      where p.attstattarget is distinct from t.attstattarget`
+    assert.equal(differing.count, 0)
+  })
+
+  it(`stores as one clerk would have, by ${WORKERS} workers, in ${HISTORIES} histories`, async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, schedules, async (history, schedule) => {
+        await clearTables(sql)
+        await byWorkers(WORKERS, batchesOf(history.map(toRows), schedule), (batch) => store(sql, batch))
+        assert.deepEqual(await dumpTables(sql), dumpModel(applyAll(hashKey, history)))
+      }),
+      seeded({ numRuns: HISTORIES }),
+    )
+  })
+})
+
+describe('the guide for Citus', () => {
+  it('distributes every table that grows, and no other', async () => {
+    const guide = readFileSync(new URL('../../docs/growing.md', import.meta.url), 'utf8')
+    const named = [...guide.matchAll(/create_distributed_table\('(\w+)', 'workspace_id'/g)].map(
+      ([, table = '']) => table,
+    )
+    const tables = (await readMigrations()).flatMap(({ text }) =>
+      [...text.matchAll(TABLE)]
+        .filter(([, , body]) => /primary key \(workspace_id/.test(body!))
+        .map(([, table = '']) => table),
+    )
+    assert.deepEqual(new Set(named), new Set(tables))
+    assert.equal(named.length, tables.length)
+  })
+})

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { connectPostgres } from '../../db/postgres.ts'
+import { runCommand } from '../support/command.ts'
+import { startLoad } from '../support/load.ts'
+import { hasPgbouncer, type Pooler, startPgbouncer } from '../support/pgbouncer.ts'
+import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
+import { testServers } from '../support/servers.ts'
+import { type Service, startService } from '../support/service.ts'
+import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { until } from '../support/until.ts'
+
+const OF_SESSION = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'search_path']
+
+describe('for a pooler in transaction mode', () => {
+  it('a connection prepares nothing and sets nothing that belongs to a session', async () => {
+    const { databaseUrl } = testServers()
+    const options = { connections: 1, statementTimeoutMs: 1_234, applicationName: 'test' }
+    const [direct, pooled] = [
+      connectPostgres(databaseUrl, options),
+      connectPostgres(databaseUrl, { ...options, pooler: 'transaction' }),
+    ]
+    const left = async (sql: typeof direct) => {
+      await sql`select ${'a'}::text`
+      const [{ prepared }] = await sql<
+        [{ prepared: number }]
+      >`select count(*)::int as prepared from pg_prepared_statements`
+      const set = await sql<{ name: string }[]>`
+        select name from pg_settings where source = 'client' and name = any (${OF_SESSION}::text[])`
+      return { prepares: prepared > 0, set: set.map(({ name }) => name).toSorted() }
+    }
+    try {
+      assert.deepEqual(await left(direct), {
+        prepares: true,
+        set: OF_SESSION.filter((name) => name !== 'search_path').toSorted(),
+      })
+      assert.deepEqual(await left(pooled), { prepares: false, set: [] })
+    } finally {
+      await direct.end({ timeout: 5 })
+      await pooled.end({ timeout: 5 })
+    }
+  })
+
+  it('migrations and a schema of its own are refused with what to do', async () => {
+    const { databaseUrl } = testServers()
+    const environment = { DATABASE_URL: databaseUrl, DATABASE_POOLER: 'transaction' }
+    const { code, stderr } = await runCommand({ environment }, 'db/migrate-command.ts')
+    assert.equal(code, 1)
+    assert.match(stderr, /^Migrations hold a lock of their session: set DATABASE_URL to Postgres itself/)
+  })
+})
+
+// Not on every machine; part 8 of the README says so.
+if (hasPgbouncer()) {
+  describe('behind PgBouncer in transaction mode', () => {
+    let service: Service
+    let queues: JobQueues
+    let pooler: Pooler
+    let api: ServiceProcess
+    let worker: ServiceProcess
+    before(async () => {
+      service = await startService({ apis: 0, workers: 0 })
+      queues = openQueues(service.redis, service.redisPrefix, () => {})
+      pooler = await startPgbouncer(service.environment['DATABASE_URL']!, service.environment['DATABASE_SCHEMA']!)
+      const environment = {
+        ...service.environment,
+        CONVERSATIONS_PER_MINUTE: '1000000',
+        DATABASE_URL: pooler.url,
+        DATABASE_POOLER: 'transaction',
+        DATABASE_SCHEMA: '',
+      }
+      api = await startProcess('api/main.ts', 'listening', environment)
+      worker = await startProcess('worker/main.ts', 'working', environment)
+    })
+    after(async () => {
+      await worker?.stop()
+      await api?.stop()
+      await pooler?.stop()
+      await closeQueues(queues)
+      await service?.stop()
+    })
+
+    it('submissions are accepted and stored, and purged', async () => {
+      const url = `http://127.0.0.1:${api.port}`
+      const stack = { ...service, url, prefix: service.redisPrefix, queues }
+      const load = startLoad(stack)
+      await until('submissions are accepted', () => Promise.resolve(load.seen.accepted.size > 200), 30_000)
+      await load.stop()
+      await recovery(stack, load.seen)
+      assertWellAnswered(load.seen)
+      assert.equal(load.seen.refused + load.seen.unknown, 0)
+      await assertNothingLost(stack, load.seen)
+      const purged = await fetch(`${url}/api/v1/contacts/purge`, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          Authorization: `Bearer ${service.adminToken}`,
+          Prefer: 'wait=20',
+        },
+        body: JSON.stringify({ email: 'c1@example.com' }),
+      })
+      assert.deepEqual([purged.status, purged.headers.get('Submission-State')], [200, 'applied'])
+    })
+  })
+}

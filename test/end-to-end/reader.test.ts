@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import postgres from 'postgres'
+import { READABLE_TABLES } from '../../db/readers.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { createDemoData, readReviews } from '../demo/demo-data.ts'
+import { runCommand } from '../support/command.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const QUERIES = [
+  ...readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8').matchAll(/^```sql\n([\s\S]*?)^```$/gm),
+].map(([, query = '']) => query)
+const AT_ONCE = 8
+const FEEDBACK = 100
+const TAGGED_WITHIN_MS = 30_000
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+const refusal = async (running: Promise<unknown>): Promise<string | undefined> => {
+  const error: unknown = await running.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  return error instanceof postgres.PostgresError ? error.code : undefined
+}
+
+describe('the role that only reads', () => {
+  const role = `reader_${randomBytes(4).toString('hex')}`
+  let service: Service
+  let reader: Sql
+  before(async () => {
+    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '1000' } })
+    const demo = createDemoData(readReviews())
+    for (const group of [demo.accounts, demo.contacts, demo.feedback.slice(0, FEEDBACK), demo.conversations]) {
+      for (let at = 0; at < group.length; at += AT_ONCE) {
+        const answers = await Promise.all(
+          group.slice(at, at + AT_ONCE).map(({ path, body }) => service.post(`/${path}`, body)),
+        )
+        for (const { status, text } of answers) assert.ok(status < 300, text)
+      }
+    }
+    const isTagged = async (): Promise<boolean> => {
+      const [{ left }] = await service.sql<[{ left: number }]>`
+        select (${FEEDBACK} - count(*) filter (where tags is not null))::int as left from feedback`
+      return left === 0
+    }
+    await until('everything is stored and tagged', isTagged, TAGGED_WITHIN_MS)
+    const { code, stdout, stderr } = await runCommand(service, 'db/reader-command.ts', 'create', role)
+    assert.equal(code, 0, stderr)
+    const url = new URL(service.environment['DATABASE_URL']!)
+    url.username = role
+    url.password = stdout.trim()
+    reader = postgres(url.href, { max: 1, onnotice: () => {} })
+  })
+  after(async () => {
+    await reader?.end({ timeout: 5 })
+    const { code, stderr } = await runCommand(service, 'db/reader-command.ts', 'drop', role)
+    await service?.stop()
+    assert.equal(code, 0, stderr)
+  })
+
+  it('has ten queries to begin with', () => assert.equal(QUERIES.length, 10))
+  for (const query of QUERIES) {
+    it(`can ask: ${query.split('\n')[0]}`, async () => {
+      assert.notEqual((await reader.unsafe(query)).length, 0)
+    })
+  }
+
+  it('reads just these tables: no tokens, no dead submissions, nothing of the service’s own', async () => {
+    const tables = await service.sql<{ name: string; schema: string }[]>`
+      select table_name as name, table_schema as schema from information_schema.tables where table_schema = current_schema()`
+    assert.ok(
+      tables.some((table) => table.name === 'token') && tables.some((table) => table.name === 'dead_submission'),
+    )
+    for (const table of tables) {
+      const isReadable = (READABLE_TABLES as readonly string[]).includes(table.name)
+      const code = await refusal(reader`select from ${reader(table.name)} limit 1`)
+      assert.equal(code, isReadable ? undefined : INSUFFICIENT_PRIVILEGE, table.name)
+    }
+  })
+
+  it('writes nothing, even when it takes its own default back', async () => {
+    await reader`set default_transaction_read_only = off`
+    for (const table of READABLE_TABLES) {
+      const name = reader(table)
+      for (const written of [
+        reader`insert into ${name} default values`,
+        reader`update ${name} set workspace_id = workspace_id`,
+        reader`delete from ${name}`,
+        reader`truncate ${name}`,
+      ]) {
+        assert.equal(await refusal(written), INSUFFICIENT_PRIVILEGE, table)
+      }
+    }
+    assert.equal(await refusal(reader`create table mine (id integer)`), INSUFFICIENT_PRIVILEGE)
+    assert.equal(await refusal(reader`create temporary table theirs as select * from token`), INSUFFICIENT_PRIVILEGE)
+    await reader`set default_transaction_read_only = on`
+  })
+})

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import type { JsonObject } from '../../db/contract/json.ts'
+import { JOB_VERSION, type TaggingJob } from '../../db/contract/job.ts'
+import { hashKeyFrom } from '../../db/contract/own-id.ts'
+import { closeQueues, enqueueTagging, type JobQueues, openQueues, taggingOutcome } from '../../db/job-queues.ts'
+import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tagging.ts'
+import { TAGGER_VERSION } from '../../worker/tags/generate-tags.ts'
+import { runCommand } from '../support/command.ts'
+import { type Service, startService } from '../support/service.ts'
+import { clearTables } from '../support/tables.ts'
+import { findTraces } from '../support/traces.ts'
+import { until } from '../support/until.ts'
+
+const CREATED_AT = '2026-01-01T00:00:00Z'
+const COMPLAINT =
+  'The invoice export is broken. Every invoice export stops at the last page, and support does not answer.'
+const NO_SHARE = { judged: false, given: 0, terms: [], tags: [] }
+
+describe('the memory of the tagger', () => {
+  let service: Service
+  let queues: JobQueues
+  before(async () => {
+    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+    queues = openQueues(service.redis, service.redisPrefix, () => {})
+  })
+  after(async () => {
+    await closeQueues(queues)
+    await service.stop()
+  })
+  beforeEach(() => clearTables(service.sql))
+
+  const realm = () => ({
+    hashKey: hashKeyFrom(service.environment['HASH_KEY']!),
+    workspaceId: service.workspaceId,
+  })
+  const give = async (body: JsonObject): Promise<string> =>
+    (await service.submit('/feedbacks', { description: COMPLAINT, ...body })).body.feedback.id as string
+  const converse = async (messages: readonly { id: string; contactId: string; content: string }[]): Promise<void> => {
+    await service.submit('/conversations', {
+      id: 'conversation',
+      source: 'Intercom',
+      createdAt: CREATED_AT,
+      contacts: [...new Set(messages.map(({ contactId }) => contactId))].map((id) => ({ id })),
+      messages: messages.map((message) => ({ ...message, incoming: true, createdAt: CREATED_AT })),
+    })
+  }
+  /** A text is still to be read by the tagger. */
+  const readsNow = async (): Promise<boolean> => {
+    const rows = await service.sql`
+      select from feedback as f where tags is null or (tags <> '{}' and not exists (
+        select from tag_share as s
+        where s.workspace_id = f.workspace_id and s.record_id = f.id and s.text_version = f.number::text))
+      union all
+      select from conversation as c where tags is null or not exists (
+        select from tag_share as s where s.workspace_id = c.workspace_id and s.record_id = c.id
+          and s.text_version = (conversation_text(c.workspace_id, c.id)).version)`
+    return rows.length > 0
+  }
+  const untilRead = (): Promise<true> => until('all texts are read', async () => !(await readsNow()))
+  const tagsOf = async (id: string): Promise<string[]> => {
+    await untilRead()
+    const [row] = await service.sql<{ tags: string[] }[]>`select tags from feedback where id = ${id}`
+    return row?.tags ?? []
+  }
+  const run = async (job: Pick<TaggingJob, 'feedbackIds' | 'conversationIds' | 'again'>, times = 1): Promise<void> => {
+    const jobs = Array.from({ length: times }, (): TaggingJob => ({
+      version: JOB_VERSION,
+      workspaceId: service.workspaceId,
+      ...job,
+    }))
+    for (const id of await enqueueTagging(queues, jobs)) {
+      const outcome = await until('a tagging job ends', () => taggingOutcome(queues, id))
+      assert.equal(outcome.failed, false)
+    }
+  }
+
+  /** All that the memory knows, without the shares themselves. */
+  const dump = async (): Promise<unknown> => {
+    const tables = ['tag_memory', 'tag_term', 'tag_in_use']
+    return Promise.all(
+      tables.map((table) => service.sql.unsafe(`select to_jsonb(t)::text as row from ${table} as t order by 1`)),
+    ).then((found) => found.map((rows) => rows.map(({ row }) => row as unknown)))
+  }
+  const assertSums = async (): Promise<void> => {
+    const [row] = await service.sql<{ terms: boolean; categories: boolean }[]>`
+      select
+        not exists (
+          select from (
+            select t.hash, count(*) as texts, count(*) filter (where s.judged) as judged
+            from tag_share as s, unnest(s.hashes) as t (hash) group by t.hash
+          ) as sums full join tag_term as k on k.hash = sums.hash
+          where (k.texts, k.judged) is distinct from (sums.texts, sums.judged)
+        ) as terms,
+        not exists (
+          select from (
+            select title, count(*) as uses
+            from (select unnest(tags) as title from feedback union all select unnest(tags) from conversation) as carried
+            group by title
+          ) as sums full join feedback_category as k on k.title = sums.title
+          where k.uses is distinct from sums.uses
+        ) as categories`
+    assert.deepEqual({ ...row }, { terms: true, categories: true })
+  }
+
+  it('pulls a text towards the tags that people gave, and writes them as they did', async () => {
+    for (let count = 0; count < 6; count++) {
+      await give({ description: 'CSV export is missing', tags: ['CSV exports'] })
+    }
+    await untilRead()
+    assert.deepEqual(await tagsOf(await give({ description: 'exporting to CSV is missing' })), ['csv exports'])
+    await assertSums()
+  })
+
+  it('keeps with a record which version of the tagger gave its tags', async () => {
+    await give({})
+    await give({ tags: ['Billing'] })
+    await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
+    await untilRead()
+    const rows = await service.sql<{ version: number | null }[]>`
+      select tagger_version as version from feedback where tags_generated
+      union all select tagger_version from conversation
+      union all select tagger_version from feedback where not tags_generated`
+    assert.deepEqual(
+      rows.map(({ version }) => version),
+      [TAGGER_VERSION, TAGGER_VERSION, null],
+    )
+  })
+
+  it('learns nothing from an empty list of tags', async () => {
+    await give({ tags: [] })
+    await give({ description: 'The password reset page is empty.' })
+    await untilRead()
+    const [memory] = await service.sql`select texts::int, judged::int from tag_memory`
+    assert.deepEqual({ ...memory }, { texts: 1, judged: 0 })
+  })
+
+  it('counts a text once, however often and by how many workers at once its job is done', async () => {
+    const ids = [await give({}), await give({ tags: ['Billing'] }), await give({ description: 'The button is loose.' })]
+    await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
+    await untilRead()
+    const [conversation] = await service.sql<{ id: string }[]>`select id from conversation`
+    const known = await dump()
+    const job = { feedbackIds: ids, conversationIds: [conversation!.id] }
+    await run(job, 6)
+    assert.deepEqual(await dump(), known)
+    await run({ ...job, again: true }, 6)
+    const [memory] = await service.sql`select texts::int, judged::int from tag_memory`
+    assert.deepEqual({ ...memory }, { texts: 4, judged: 1 })
+    await assertSums()
+  })
+
+  it('forgets a replaced text and learns the new one', async () => {
+    const record = { source: 'Zendesk', sourceId: 'record' }
+    await give({ ...record, description: 'The button is loose.', tags: ['Knob'] })
+    await untilRead()
+    const known = await dump()
+    await give({ ...record, description: COMPLAINT })
+    await untilRead()
+    const [row] = await service.sql<{ titles: string[] }[]>`select array(select title from tag_in_use) as titles`
+    assert.ok(!row?.titles.includes('knob'), String(row?.titles))
+    await give({ ...record, description: 'The button is loose.', tags: ['Knob'] })
+    await untilRead()
+    assert.deepEqual(await dump(), known)
+    await assertSums()
+  })
+
+  it('is after a purge what it was before the contact came, and has no word of theirs', async () => {
+    const theirs = {
+      id: '1',
+      contactId: 'stays',
+      content: 'The password reset page is empty. I need a password reset.',
+    }
+    await give({ contactId: 'stays', isExternalContactId: true })
+    await give({ contactId: 'stays', isExternalContactId: true, description: 'The button is loose.', tags: ['Button'] })
+    await converse([theirs])
+    await untilRead()
+    const known = await dump()
+    const gone = { contactId: 'goes', isExternalContactId: true }
+    await give({ ...gone, description: 'The gazebo zipper is stuck. The gazebo zipper broke again.' })
+    await give({ ...gone, description: 'The button is loose.', tags: ['Zanzibar'] })
+    await converse([theirs, { id: '2', contactId: 'goes', content: 'The gazebo zipper is stuck, the gazebo zipper.' }])
+    await untilRead()
+    assert.ok((await findTraces(service, ['gazebo', 'zanzibar'])).length > 0)
+    const answer = await service.post('/contacts/purge', { id: 'goes' }, { token: service.adminToken })
+    assert.equal(await service.settled(answer), 'applied')
+    await untilRead()
+    assert.deepEqual(await dump(), known)
+    assert.deepEqual(await findTraces(service, ['gazebo', 'zanzibar']), [])
+    await assertSums()
+  })
+
+  it('keeps what the latest texts have taught, so many terms of what people tagged and of the rest', async () => {
+    const ids = [await give({}), await give({ description: 'The wheel is loose.' })]
+    await give({ description: 'The lid is loose.', tags: ['Lid'] })
+    await untilRead()
+    const store = async (maxTerms: number): Promise<string[]> => {
+      const wanted = { workspaceId: service.workspaceId, conversationIds: [], taggerVersion: 0, again: true }
+      const texts = await readTexts(service.sql, { ...wanted, feedbackIds: ids.slice(1) })
+      const share = { ...NO_SHARE, terms: [{ hash: 1, determined: true, free: true, valued: false, given: false }] }
+      const tagged = texts.map((text) => ({ ...text, tags: [], share }))
+      assert.equal(await storeTags(service.sql, realm(), { taggerVersion: TAGGER_VERSION, tagged, maxTerms }), 1)
+      const rows = await service.sql<{ id: string }[]>`select record_id as id from tag_share where not judged`
+      return rows.map(({ id }) => id).toSorted()
+    }
+    assert.deepEqual(await store(MAX_TERMS_OF_TEXTS), ids.toSorted())
+    assert.deepEqual(await store(8), ids.slice(1))
+    const [memory] = await service.sql`select texts::int, (terms - judged_terms)::int as terms from tag_memory`
+    assert.deepEqual({ ...memory }, { texts: 2, terms: 1 })
+    await assertSums()
+  })
+
+  it('takes nothing of a conversation that has changed since it was read', async () => {
+    await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
+    await untilRead()
+    const [conversation] = await service.sql<{ id: string }[]>`select id from conversation`
+    const { workspaceId, sql } = service
+    const wanted = { workspaceId, feedbackIds: [], conversationIds: [conversation!.id], taggerVersion: 0, again: true }
+    const texts = await readTexts(sql, wanted)
+    await converse([{ id: '1', contactId: 'a', content: 'The button is loose.' }])
+    await untilRead()
+    const known = await dump()
+    const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE }))
+    assert.equal(await storeTags(sql, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS }), 0)
+    assert.deepEqual(await dump(), known)
+  })
+
+  describe('npm run retag', () => {
+    const retag = (...words: string[]) => runCommand(service, 'worker/retag-command.ts', ...words)
+    /** As if an older tagger had given them. */
+    const makeStale = async (ids: string[]): Promise<void> => {
+      await untilRead()
+      const { workspaceId, sql } = service
+      const wanted = { workspaceId, feedbackIds: ids, conversationIds: [], taggerVersion: 0, again: true }
+      const tagged = (await readTexts(sql, wanted)).map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE }))
+      assert.equal(
+        await storeTags(sql, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS }),
+        ids.length,
+      )
+    }
+
+    it('replaces tags of an older version, and never those of people', async () => {
+      const old = [await give({ source: 'Zendesk' }), await give({})]
+      const current = await give({})
+      const people = await give({ tags: ['stale', 'Billing'] })
+      const wanted = await tagsOf(current)
+      await makeStale(old)
+      const { code, stdout, stderr } = await retag()
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /^Tagging again: 2\/2  \S+\nlooked at: 2 feedback, 0 conversations, in 1 workspaces\n/)
+      assert.match(stdout, new RegExp(`^tagged by version ${TAGGER_VERSION}: 2$`, 'm'))
+      assert.deepEqual(await Promise.all(old.map(tagsOf)), [wanted, wanted])
+      assert.deepEqual(await tagsOf(people), ['stale', 'Billing'])
+      const rows = await service.sql<{ id: string }[]>`select id from feedback where tagger_version is null`
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        [people],
+      )
+      await assertSums()
+    })
+
+    it('takes a workspace, a source, times, and all versions', async () => {
+      await give({ source: 'Zendesk' })
+      await give({})
+      await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
+      await untilRead()
+      const lookedAt = async (...words: string[]): Promise<string | undefined> =>
+        /^looked at: (.*), in/m.exec((await retag(...words)).stdout)?.[1]
+      assert.equal(await lookedAt(), '0 feedback, 0 conversations')
+      assert.equal(await lookedAt('--all-versions'), '2 feedback, 1 conversations')
+      assert.equal(await lookedAt('--all-versions', '--source', 'Zendesk'), '1 feedback, 0 conversations')
+      assert.equal(await lookedAt('--all-versions', '--since', '2100-01-01'), '0 feedback, 0 conversations')
+      assert.equal(await lookedAt('--all-versions', '--until', '2100-01-01'), '2 feedback, 1 conversations')
+      assert.equal(await lookedAt('--all-versions', '--workspace', 'default'), '2 feedback, 1 conversations')
+      await assertSums()
+    })
+
+    it('refuses what it does not know', async () => {
+      for (const words of [['--workspace', 'nobody'], ['--since', 'yesterday'], ['--until', '2026-02-31T'], ['all']]) {
+        assert.equal((await retag(...words)).code, 1, words.join(' '))
+      }
+    })
+  })
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { closeQueues, openQueues } from '../../db/job-queues.ts'
+import { readMigrations } from '../../db/migrate.ts'
+import { connectPostgres } from '../../db/postgres.ts'
+import { runCommand } from '../support/command.ts'
+import { extract, findFormerVersion } from '../support/former-version.ts'
+import { type Load, startLoad } from '../support/load.ts'
+import { assertNothingLost, recovery } from '../support/recovery.ts'
+import { testServers } from '../support/servers.ts'
+import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { until } from '../support/until.ts'
+
+const STATEMENT_TIMEOUT_MS = 30_000
+/** Submissions that have to be accepted between two steps. */
+const BETWEEN_STEPS = 150
+
+const former = await findFormerVersion()
+
+describe('an upgrade', () => {
+  if (former === undefined) {
+    it.skip('needs the history of this repository', () => {})
+    return
+  }
+  const directory = temporaryDirectory()
+  const { databaseUrl, redisUrl } = testServers()
+  const name = `t_${randomBytes(6).toString('hex')}`
+  const environment = {
+    DATABASE_URL: databaseUrl,
+    DATABASE_SCHEMA: name,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: name,
+    HASH_KEY: randomBytes(32).toString('hex'),
+    BOOTSTRAP_ACCESS_TOKEN: `access-${randomBytes(16).toString('hex')}`,
+    BOOTSTRAP_ADMIN_TOKEN: `admin-${randomBytes(16).toString('hex')}`,
+    CONVERSATIONS_PER_MINUTE: '1000000',
+    PORT: '0',
+    WORKER_PORT: '0',
+  }
+  const accessToken = environment.BOOTSTRAP_ACCESS_TOKEN
+  const sql = connectPostgres(databaseUrl, {
+    connections: 2,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: 'feedback-insights-test',
+    schema: name,
+  })
+  const redis = new Redis(redisUrl)
+  const queues = openQueues(redis, name, () => {})
+  const running = new Set<ServiceProcess>()
+
+  const start = async (version: string, program: string, event: string): Promise<ServiceProcess> => {
+    const started = await startProcess(join(version, program), event, environment)
+    running.add(started)
+    return started
+  }
+  const stop = async (process: ServiceProcess): Promise<void> => {
+    running.delete(process)
+    await process.stop()
+  }
+  const startVersion = async (version: string): Promise<{ url: string; stop: () => Promise<void> }> => {
+    const worker = await start(version, 'worker/main.ts', 'working')
+    const api = await start(version, 'api/main.ts', 'listening')
+    return {
+      url: `http://127.0.0.1:${api.port}`,
+      stop: async () => {
+        await stop(api)
+        await stop(worker)
+      },
+    }
+  }
+  const migrate = async (version: string): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand({ environment }, join(version, 'db/migrate-command.ts'))
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const more = async ({ seen: { accepted } }: Load): Promise<void> => {
+    const wanted = accepted.size + BETWEEN_STEPS
+    await until('more is accepted', () => Promise.resolve(accepted.size >= wanted))
+  }
+  const assertServed = ({ seen }: Load): void => {
+    const { wrong, refused, unknown, late } = seen
+    assert.deepEqual({ wrong, refused, unknown, late }, { wrong: [], refused: 0, unknown: 0, late: 0 })
+  }
+
+  before(async () => {
+    extract(former, directory)
+    await sql`create schema ${sql(name)}`
+  })
+  after(async () => {
+    await Promise.allSettled([...running].map(stop))
+    await closeQueues(queues)
+    await sql`drop schema if exists ${sql(name)} cascade`
+    await sql.end({ timeout: 5 })
+    redis.disconnect()
+  })
+
+  it('has only added to the migrations', async () => {
+    for (const { name: file, text } of (await readMigrations()).filter(({ name: file }) => file !== former.migration)) {
+      const before = readFileSync(join(directory, 'db/migrations', file), 'utf8')
+      assert.ok(before === text, `${file} was changed after another had been added`)
+    }
+  })
+
+  it(`to ${former.migration}, while the version before it serves: nothing is refused, nothing lost`, async () => {
+    await migrate(directory)
+    const before = await startVersion(directory)
+    const oldLoad = startLoad({ url: before.url, accessToken })
+    await more(oldLoad)
+    assert.match(await migrate('.'), new RegExp(`applied ${former.migration}`))
+    await more(oldLoad)
+    const now = await startVersion('.')
+    const newLoad = startLoad({ url: now.url, accessToken })
+    await Promise.all([more(oldLoad), more(newLoad)])
+    await oldLoad.stop()
+    await before.stop()
+    await more(newLoad)
+    await newLoad.stop()
+    assertServed(oldLoad)
+    assertServed(newLoad)
+    const seen = { ...newLoad.seen, accepted: new Map([...oldLoad.seen.accepted, ...newLoad.seen.accepted]) }
+    const ms = await recovery({ url: now.url, accessToken, sql }, seen)
+    console.log(
+      `${oldLoad.seen.accepted.size} and ${newLoad.seen.accepted.size} accepted, all settled after ${Math.round(ms)} ms`,
+    )
+    await assertNothingLost({ sql, redis, prefix: name, queues }, seen)
+  })
+})

@@ -1,0 +1,41 @@
+import type { Processor } from './processors.ts'
+
+/** Longer than it takes to tell Redis that a job is finished. */
+const IDLE_MS = 2_000
+const LOOK_EVERY_MS = 50
+
+type Closable = { close: () => Promise<void> }
+
+/** Counts the jobs that are in hand, and ends the workers that have them. */
+export const jobsInHand = () => {
+  let inHand = 0
+  return {
+    counting:
+      (process: Processor): Processor =>
+      async (job, lockToken) => {
+        inHand++
+        try {
+          return await process(job, lockToken)
+        } finally {
+          inHand--
+        }
+      },
+    /**
+     * Resolves when the workers have closed, or have had no job in hand for two seconds: on a cluster that lost a node, one that
+     * waits for a job may not hear that it should end (BullMQ 6.7.0 with ioredis 6.0.0). What Redis was not told is delivered
+     * again, and settled already.
+     */
+    close: async (workers: readonly Closable[]): Promise<void> => {
+      const closing = Promise.all(workers.map((worker) => worker.close())).then(() => true)
+      closing.catch(() => {})
+      for (let idleSince = performance.now(); performance.now() - idleSince < IDLE_MS;) {
+        if (inHand > 0) idleSince = performance.now()
+        const hasClosed = await Promise.race([
+          closing,
+          new Promise<false>((resolve) => setTimeout(resolve, LOOK_EVERY_MS, false)),
+        ])
+        if (hasClosed) return
+      }
+    },
+  }
+}

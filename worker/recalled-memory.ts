@@ -1,0 +1,65 @@
+import type { Realm } from '../db/contract/own-id.ts'
+import type { Sql } from '../db/postgres.ts'
+import { type Known, recall } from '../db/tag-memory.ts'
+import type { Share } from '../db/tagging.ts'
+import { hashTerm } from './tags/hash.ts'
+import type { Delta, Memory } from './tags/memory.ts'
+import { hashesOf, type ReadText } from './tags/tag-batch.ts'
+
+/**
+ * Puts into a memory what the workspace knows about texts: their terms and the tags in use among them, not the whole memory.
+ * What was asked for once is not asked for again.
+ */
+export const recallInto = (
+  memory: Memory,
+  sql: Sql,
+  { realm, except }: { realm: Realm; except: readonly string[] },
+): ((read: readonly ReadText[]) => Promise<void>) => {
+  const asked = new Set<number>()
+  return async (read) => {
+    const hashes = [...hashesOf(read)].filter((hash) => !asked.has(hash))
+    const isFirst = asked.size === 0
+    for (const hash of hashes) asked.add(hash)
+    if (hashes.length === 0 && !isFirst) return
+    const known = await recall(sql, realm, { hashes, except })
+    if (isFirst) {
+      memory.texts += known.texts
+      memory.judged += known.judged
+      memory.given += known.given
+    }
+    for (const { hash, ...counts } of known.terms) memory.terms.set(hash, counts)
+    putTags(memory, keysOf(read), known.tags)
+  }
+}
+
+/** What is stored has the hash of a tag's key; the key itself is in the text that asks. */
+const keysOf = (read: readonly ReadText[]): Map<number, string> =>
+  new Map(
+    read.flatMap(({ analysis, learned }) => [
+      ...[...analysis.candidates.values()].map(({ hash, key }) => [hash, key] as const),
+      ...[...learned.tags.keys()].map((key) => [hashTerm(key), key] as const),
+    ]),
+  )
+
+const putTags = (memory: Memory, keys: ReadonlyMap<number, string>, tags: Known['tags']): void => {
+  for (const { hash, title, people, generated } of tags) {
+    const key = keys.get(hash)
+    if (key === undefined) continue
+    const titles = memory.tags.get(key) ?? new Map<string, { people: number; generated: number }>()
+    memory.tags.set(key, titles.set(title, { people, generated }))
+  }
+}
+
+/** A text's share of the memory as it is stored. */
+export const toShare = ({ judged, given, terms, tags }: Delta): Share => ({
+  judged: judged > 0,
+  given,
+  terms: [...terms].map(([hash, counts]) => ({
+    hash,
+    determined: counts.determined > 0,
+    free: counts.free > 0,
+    valued: counts.valued > 0,
+    given: counts.given > 0,
+  })),
+  tags: [...tags].flatMap(([key, titles]) => [...titles.keys()].map((title) => ({ hash: hashTerm(key), title }))),
+})
