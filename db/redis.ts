@@ -106,15 +106,16 @@ const HANDLED_WITHIN_MS = 1_000
  * told to; both stay as they are for ever. Found by killing nodes under workers: one in three did not stop.
  */
 const steady = (cluster: Cluster): Cluster => {
+  const closable = cluster as unknown as { handleCloseEvent: () => void }
   for (const status of ['close', 'disconnecting'] as const) {
     cluster.on(status, () =>
       setTimeout(() => {
-        if (cluster.status === status && cluster.nodes().length === 0) cluster['handleCloseEvent']()
+        if (cluster.status === status && cluster.nodes().length === 0) closable.handleCloseEvent()
       }, HANDLED_WITHIN_MS),
     )
   }
   const duplicate = cluster.duplicate.bind(cluster)
-  cluster.duplicate = ((...of) => steady(duplicate(...of) as Cluster)) as typeof duplicate
+  cluster.duplicate = (...of) => steady(duplicate(...of) as Cluster)
   return cluster
 }
 

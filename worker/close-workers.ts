@@ -26,12 +26,10 @@ export const jobsInHand = () => {
      * again, and settled already.
      */
     close: async (workers: readonly Closable[]): Promise<void> => {
-      let hasClosed = false
-      const closing = Promise.all(workers.map((worker) => worker.close())).then(() => {
-        hasClosed = true
-      })
+      const closed = new AbortController()
+      const closing = Promise.all(workers.map((worker) => worker.close())).then(() => closed.abort())
       closing.catch(() => {})
-      for (let idleSince = performance.now(); !hasClosed && performance.now() - idleSince < IDLE_MS;) {
+      for (let idleSince = performance.now(); !closed.signal.aborted && performance.now() - idleSince < IDLE_MS;) {
         if (inHand > 0) idleSince = performance.now()
         await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))])
       }

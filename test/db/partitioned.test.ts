@@ -81,11 +81,13 @@ describe('partitioned by workspace', () => {
 describe('the guide for Citus', () => {
   it('distributes every table that grows, and no other', async () => {
     const guide = readFileSync(new URL('../../docs/growing.md', import.meta.url), 'utf8')
-    const named = [...guide.matchAll(/create_distributed_table\('(\w+)', 'workspace_id'/g)].map(([, table]) => table)
+    const named = [...guide.matchAll(/create_distributed_table\('(\w+)', 'workspace_id'/g)].map(
+      ([, table = '']) => table,
+    )
     const tables = (await readMigrations()).flatMap(({ text }) =>
       [...text.matchAll(TABLE)]
         .filter(([, , body]) => /primary key \(workspace_id/.test(body!))
-        .map(([, table]) => table),
+        .map(([, table = '']) => table),
     )
     assert.deepEqual(named.toSorted(), tables.toSorted())
   })

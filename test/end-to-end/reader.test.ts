@@ -27,7 +27,7 @@ const refusal = async (running: Promise<unknown>): Promise<string | undefined> =
 }
 
 describe('the role that only reads', () => {
-  const name = `reader_${randomBytes(4).toString('hex')}`
+  const role = `reader_${randomBytes(4).toString('hex')}`
   let service: Service
   let reader: Sql
   before(async () => {
@@ -47,16 +47,16 @@ describe('the role that only reads', () => {
       return left === 0
     }
     await until('everything is stored and tagged', isTagged, TAGGED_WITHIN_MS)
-    const { code, stdout, stderr } = await runCommand(service, 'db/reader-command.ts', 'create', name)
+    const { code, stdout, stderr } = await runCommand(service, 'db/reader-command.ts', 'create', role)
     assert.equal(code, 0, stderr)
     const url = new URL(service.environment['DATABASE_URL']!)
-    url.username = name
+    url.username = role
     url.password = stdout.trim()
     reader = postgres(url.href, { max: 1, onnotice: () => {} })
   })
   after(async () => {
     await reader?.end({ timeout: 5 })
-    const { code, stderr } = await runCommand(service, 'db/reader-command.ts', 'drop', name)
+    const { code, stderr } = await runCommand(service, 'db/reader-command.ts', 'drop', role)
     await service?.stop()
     assert.equal(code, 0, stderr)
   })
