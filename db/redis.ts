@@ -111,7 +111,7 @@ const LOOK_EVERY_MS = 1_000
 const reviveCopies = (cluster: Cluster): Cluster => {
   const duplicate = cluster.duplicate.bind(cluster)
   cluster.duplicate = (nodes, options) => {
-    const copy = duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING }) as Cluster
+    const copy: Cluster = duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING })
     let wasClosed = false
     const look = (): void => {
       const isClosed = ['close', 'disconnecting', 'end'].includes(copy.status)
