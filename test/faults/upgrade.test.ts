@@ -102,7 +102,7 @@ describe('an upgrade', () => {
   it('has only added to the migrations', async () => {
     for (const migration of await readMigrations()) {
       if (migration.name === former.migration) continue
-      const released = readFileSync(join(directory, 'db/migrations', migration.name), 'utf8')
+      const released: string = readFileSync(join(directory, 'db/migrations', migration.name), 'utf8')
       assert.ok(released === migration.text, `${migration.name} was changed after another had been added`)
     }
   })
