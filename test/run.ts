@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000
 const LONG = process.env['TEST_SIZE'] === 'long'
 const TEST_LIMIT_MS = LONG ? 120 * MINUTE_MS : 5 * MINUTE_MS
 /** Deno has no limit for a single test, so one that hangs is ended with its run. */
-const RUN_LIMIT_MS = LONG ? 360 * MINUTE_MS : 15 * MINUTE_MS
+const RUN_LIMIT_MS = LONG ? 360 * MINUTE_MS : 30 * MINUTE_MS
 const LARGEST_SEED = 2 ** 31
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -73,9 +73,7 @@ async function main(patterns: readonly string[]): Promise<number> {
   try {
     const env = await environment(directory, servers)
     console.log(`FC_SEED=${env['FC_SEED']}`)
-    const all: TestCounts[] = []
-    for (const runtime of RUNTIMES) all.push(await runOn(runtime, { files, env, directory }))
-    return summarize(all)
+    return summarize(await Promise.all(RUNTIMES.map((runtime) => runOn(runtime, { files, env, directory }))))
   } finally {
     await servers.disposeAsync()
     // What a killed runner has left may still be writing for a moment.
@@ -113,10 +111,13 @@ async function runOn(
 ): Promise<TestCounts> {
   const files = run.files.filter((file) => runtime.runs(file))
   if (files.length === 0 || stopAsked.signal.aborted) return { passed: 0, failed: [], skipped: 0 }
-  console.log(`\n── ${runtime.name}: ${files.length} files`)
   const reportFile = join(run.directory, `${runtime.name}.xml`)
   const startedAt = performance.now()
-  const exitCode = await runTool(runtime.command(files, reportFile), run.env)
+  // What the first one prints is shown as it comes, what the others print at their end.
+  const isShown = runtime === RUNTIMES[0]
+  if (isShown) console.log(`\n── ${runtime.name}: ${files.length} files`)
+  const { exitCode, output } = await runTool(runtime.command(files, reportFile), { env: run.env, isShown })
+  if (!isShown) console.log(`\n── ${runtime.name}: ${files.length} files\n${output}`)
   const counted = countTests(readReport(reportFile), files)
   // An error outside of all tests is in no report.
   const silentError = exitCode !== 0 && counted.failed.length === 0
@@ -130,25 +131,41 @@ async function runOn(
   return counts
 }
 
-function runTool([program = '', ...args]: readonly string[], env: NodeJS.ProcessEnv): Promise<number | null> {
+type Ended = { exitCode: number | null; output: string }
+
+/** `output` is what was not shown. */
+function runTool(
+  [program = '', ...args]: readonly string[],
+  { env, isShown }: { env: NodeJS.ProcessEnv; isShown: boolean },
+): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd: root, env, stdio: 'inherit' })
-    const end = (): void => void child.kill('SIGKILL')
+    const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    const say = (text: string): void => {
+      if (isShown) process.stdout.write(text)
+      else output += text
+    }
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', say)
+    const end = (): void => {
+      child.kill('SIGKILL')
+      // What it has started may still hold the other ends.
+      for (const stream of [child.stdout, child.stderr]) stream.destroy()
+    }
     const limit = setTimeout(() => {
-      console.error(`Not finished after ${RUN_LIMIT_MS / MINUTE_MS} minutes.`)
+      say(`Not finished after ${RUN_LIMIT_MS / MINUTE_MS} minutes.\n`)
       end()
     }, RUN_LIMIT_MS)
-    const finish = (code: number | null): void => {
+    const finish = (exitCode: number | null): void => {
       clearTimeout(limit)
       stopAsked.signal.removeEventListener('abort', end)
-      resolve(code)
+      resolve({ exitCode, output })
     }
     stopAsked.signal.addEventListener('abort', end)
     child.once('error', (error) => {
-      console.error(error.message)
+      say(`${error.message}\n`)
       finish(null)
     })
-    child.once('exit', finish)
+    child.once('close', finish)
   })
 }
 

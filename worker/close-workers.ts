@@ -26,15 +26,12 @@ export const jobsInHand = () => {
      * again, and settled already.
      */
     close: async (workers: readonly Closable[]): Promise<void> => {
-      const closing = Promise.all(workers.map((worker) => worker.close())).then(() => true)
+      const closed = new AbortController()
+      const closing = Promise.all(workers.map((worker) => worker.close())).then(() => closed.abort())
       closing.catch(() => {})
-      for (let idleSince = performance.now(); performance.now() - idleSince < IDLE_MS;) {
+      for (let idleSince = performance.now(); !closed.signal.aborted && performance.now() - idleSince < IDLE_MS;) {
         if (inHand > 0) idleSince = performance.now()
-        const hasClosed = await Promise.race([
-          closing,
-          new Promise<false>((resolve) => setTimeout(resolve, LOOK_EVERY_MS, false)),
-        ])
-        if (hasClosed) return
+        await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))])
       }
     },
   }

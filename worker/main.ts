@@ -29,6 +29,8 @@ const MAX_DELIVERIES = 5
 // What a killed worker held is delivered again within their sum. With BullMQ's defaults, 30 s each, it took a minute.
 const LOCK_MS = 15_000
 const LOOK_FOR_STALLED_EVERY_MS = 5_000
+/** When Redis was away. BullMQ's default is 15 s. */
+const TRY_AGAIN_AFTER_MS = 1_000
 
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
@@ -79,6 +81,7 @@ const workers = QUEUE_NAMES.map((name) => {
     maxStalledCount: MAX_DELIVERIES,
     lockDuration: LOCK_MS,
     stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
+    runRetryDelay: TRY_AGAIN_AFTER_MS,
   })
   worker.on('completed', (job, result: unknown) => metrics.completed(name, job, result))
   worker.on('failed', () => metrics.failed(name))

@@ -45,9 +45,7 @@ function shortPath(path: string): string {
 
 /** Of a server that was there before, whoever started this knows it; the terminal need not. */
 function withoutPassword(url: string): string {
-  const shown = new URL(url)
-  if (shown.password !== '') shown.password = '…'
-  return decodeURI(shown.href)
+  return url.replace(/(:\/\/[^:@/?#]*:)[^/?#]*@/, '$1…@').replace(/(sentinelPassword=)[^&]*/, '$1…')
 }
 
 /** How this machine reaches what listens on `host`. */

@@ -31,15 +31,15 @@ describe('a Redis Cluster', () => {
     const stack = { ...service, url: service.urls[0]!, prefix: service.redisPrefix, queues }
     const load = startLoad(stack)
     for (const [index, { kill, start }] of cluster.nodes.entries()) {
-      const acceptedBefore = load.seen.accepted.size
-      await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > acceptedBefore + 20), 30_000)
+      const had = load.seen.accepted.size
+      await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > had + 20), 30_000)
       await kill()
       await pause(AWAY_MS[index])
       await start()
       await cluster.isWhole()
     }
-    const acceptedBefore = load.seen.accepted.size
-    await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > acceptedBefore + 20), 30_000)
+    const had = load.seen.accepted.size
+    await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > had + 20), 30_000)
     await load.stop()
     const ms = await recovery(stack, load.seen)
     const { accepted: all, refused, unknown, slowestMs } = load.seen

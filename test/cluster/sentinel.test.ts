@@ -28,8 +28,8 @@ describe('a Redis with a replica and a sentinel', () => {
   })
   const stack = () => ({ ...service, url: service.urls[0]!, prefix: service.redisPrefix, queues })
   const isAccepting = ({ seen }: Load): Promise<unknown> => {
-    const acceptedBefore = seen.accepted.size
-    return until('submissions are accepted', () => Promise.resolve(seen.accepted.size > acceptedBefore + 20), 30_000)
+    const had = seen.accepted.size
+    return until('submissions are accepted', () => Promise.resolve(seen.accepted.size > had + 20), 30_000)
   }
 
   it('loses nothing in a failover that the replica had, goes on by itself, and ends no process', async () => {

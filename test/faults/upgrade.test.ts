@@ -24,7 +24,7 @@ const former = await findFormerVersion()
 
 describe('an upgrade', () => {
   if (former === undefined) {
-    it.skip('needs the history of this repository', () => {})
+    void it.skip('needs the history of this repository', () => {})
     return
   }
   const directory = temporaryDirectory()
@@ -100,16 +100,17 @@ describe('an upgrade', () => {
   })
 
   it('has only added to the migrations', async () => {
-    for (const { name: file, text } of (await readMigrations()).filter(({ name: file }) => file !== former.migration)) {
-      const before = readFileSync(join(directory, 'db/migrations', file), 'utf8')
-      assert.ok(before === text, `${file} was changed after another had been added`)
+    for (const migration of await readMigrations()) {
+      if (migration.name === former.migration) continue
+      const released: string = readFileSync(join(directory, 'db/migrations', migration.name), 'utf8')
+      assert.ok(released === migration.text, `${migration.name} was changed after another had been added`)
     }
   })
 
   it(`to ${former.migration}, while the version before it serves: nothing is refused, nothing lost`, async () => {
     await migrate(directory)
-    const before = await startVersion(directory)
-    const oldLoad = startLoad({ url: before.url, accessToken })
+    const old = await startVersion(directory)
+    const oldLoad = startLoad({ url: old.url, accessToken })
     await more(oldLoad)
     assert.match(await migrate('.'), new RegExp(`applied ${former.migration}`))
     await more(oldLoad)
@@ -117,7 +118,7 @@ describe('an upgrade', () => {
     const newLoad = startLoad({ url: now.url, accessToken })
     await Promise.all([more(oldLoad), more(newLoad)])
     await oldLoad.stop()
-    await before.stop()
+    await old.stop()
     await more(newLoad)
     await newLoad.stop()
     assertServed(oldLoad)
