@@ -92,14 +92,14 @@ describe('a line of the log says whom it is about:', () => {
   it('texts that could not be tagged', async () => {
     await queues.tagging.pause()
     await service.submit('/feedbacks', { description: 'Invoices cannot be printed' })
-    await service.sql`alter function untagged(uuid, uuid[], uuid[]) rename to taken_away`
+    await service.sql`alter function texts_to_read rename to taken_away`
     try {
       await queues.tagging.resume()
       const { workspaceId, jobId } = await lineOf('job_failed', (one) => one['queue'] === 'tagging')
       assert.equal(workspaceId, service.workspaceId)
       assert.notEqual(jobId, undefined)
     } finally {
-      await service.sql`alter function taken_away(uuid, uuid[], uuid[]) rename to untagged`
+      await service.sql`alter function taken_away rename to texts_to_read`
     }
   })
 })
