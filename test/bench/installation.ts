@@ -93,7 +93,7 @@ async function migratedSchema(databaseUrl: string, schema: string): Promise<Sql>
 
 async function truncateTables(sql: Sql, schema: string): Promise<void> {
   const tables = await sql<{ tablename: string }[]>`
-    select tablename from pg_tables where schemaname = ${schema} and tablename <> all (${KEPT_TABLES})`
+    select tablename from pg_tables where schemaname = ${schema} and tablename <> all (${KEPT_TABLES}::text[])`
   await sql.unsafe(`truncate ${tables.map(({ tablename }) => `"${tablename}"`).join(', ')}`)
 }
 
