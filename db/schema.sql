@@ -951,7 +951,7 @@ begin
     where c.workspace_id = ws and c.key_id = k.id and c.decides order by c.number limit 1
   ) = any (keys);
   -- Keys that were taken for an external id's home until an older identify came: nobody is meant by them.
-  delete from identity_key where ctid = any (array(
+  delete from identity_key where workspace_id is not distinct from ws and ctid = any (array(
     select n.ctid from identity_key as k,
       lateral (
         select ctid from identity_key
@@ -971,7 +971,7 @@ begin
     where o.workspace_id = ws and o.key_id = c.key_id and o.decides and o.target_id <> all (keys) offset 0
   )
   on conflict do nothing;
-  delete from identity_claim where ctid = any (array(
+  delete from identity_claim where workspace_id is not distinct from ws and ctid = any (array(
     select c.ctid from unnest(keys) as k (id),
       lateral (select ctid from identity_claim where workspace_id is not distinct from ws and target_id = k.id offset 0) as c
   ));
@@ -995,7 +995,7 @@ begin
   update identity_claim as c set key_id = id_after_purge(e.key, at_number)
   from ended as e,
     lateral (select ctid as place from identity_claim where workspace_id = ws and key_id = e.id offset 0) as held
-  where c.ctid = held.place;
+  where c.workspace_id is not distinct from ws and c.ctid = held.place;
 end $function$
 ;
 
@@ -1229,7 +1229,7 @@ begin
   where not f.wins and (f.contact_ref ? 'weak' or f.account_ref ? 'weak' or f.project_ref ? 'weak')
     and not exists (select from feedback as k where k.workspace_id = ws and k.id = f.id and k.number = f.number offset 0)
   on conflict do nothing;
-  delete from unresolved_reference where ctid = any (array(
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
     select u.ctid from unnest(replaced) as held,
       lateral (
         select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = held.id and number = held.number offset 0
@@ -1331,7 +1331,7 @@ begin
     contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
   from unnest(moved) as m,
     lateral (select ctid as place from feedback where workspace_id = ws and id = m.id offset 0) as held
-  where m.record = 'feedback' and f.ctid = held.place;
+  where m.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   update superseded_reference as f
   set contact_id = (m.contact).id, account_id = (m.account).id, project_id = (m.project).id,
     contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
@@ -1339,7 +1339,7 @@ begin
     lateral (
       select ctid as place from superseded_reference where workspace_id = ws and id = m.id and number = m.number offset 0
     ) as held
-  where m.record = 'superseded' and f.ctid = held.place;
+  where m.record = 'superseded' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   perform remove_before(ws, '{}', array(
     select t.conversation_id
     from unnest(moved) as m, lateral (select conversation_id from message where workspace_id = ws and id = m.id offset 0) as t
@@ -1347,7 +1347,7 @@ begin
   ));
   update message as f set contact_id = (m.contact).id
   from unnest(moved) as m, lateral (select ctid as place from message where workspace_id = ws and id = m.id offset 0) as held
-  where m.record = 'message' and f.ctid = held.place;
+  where m.record = 'message' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   perform remember_unresolved(ws, m.id, m.number, (m.contact).missed || (m.account).missed || (m.project).missed)
   from unnest(moved) as m;
 end $function$
@@ -1587,15 +1587,15 @@ begin
   ),
   gone as (
     delete from superseded_reference as s using doomed as d
-    where s.ctid = d.place and not d.stays
+    where s.workspace_id is not distinct from ws and s.ctid = d.place and not d.stays
   ),
   kept as (
     update superseded_reference as s set contact_id = null, contact_ref = null, contact_given = false
     from doomed as d
-    where s.ctid = d.place and d.stays
+    where s.workspace_id is not distinct from ws and s.ctid = d.place and d.stays
   ),
   forgotten as (
-    delete from unresolved_reference where ctid = any (array(
+    delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
       select u.ctid from doomed as d,
         lateral (
           select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = d.id and number = d.number offset 0
@@ -1756,7 +1756,7 @@ begin
   moved as (
     update identity_key as k set exists_from = d.exists_from, subject_id = d.subject_id
     from derived as d
-    where k.ctid = d.place and (d.former_from, d.former_subject) is distinct from (d.exists_from, d.subject_id)
+    where k.workspace_id is not distinct from ws and k.ctid = d.place and (d.former_from, d.former_subject) is distinct from (d.exists_from, d.subject_id)
     returning k.id, k.group_id, d.known
   )
   select coalesce(array_agg(distinct u.id) filter (where m.known), '{}'),
@@ -1876,7 +1876,7 @@ begin
   select ws, id, number, source, account_id, project_id, account_ref, project_ref, false, account_given, project_given
   from feedback where workspace_id = ws and id = any (doomed) and (account_given or project_given)
   on conflict do nothing;
-  delete from unresolved_reference where ctid = any (array(
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
     select u.ctid from feedback as f,
       lateral (
         select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = f.id and number = f.number offset 0
@@ -1915,7 +1915,7 @@ declare
 begin
   with gone as (
     delete from message as k using ended_messages(ws, touched) as m
-    where k.ctid = m.place
+    where k.workspace_id is not distinct from ws and k.ctid = m.place
     returning m.id, m.conversation_id, m.purge_id
   ),
   -- As with feedback: a former version may have been nobody's, or somebody else's.
@@ -1925,7 +1925,7 @@ begin
     on conflict do nothing
   ),
   forgotten as (
-    delete from unresolved_reference where ctid = any (array(
+    delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
       select u.ctid from gone as g,
         lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = g.id offset 0) as u
     ))
@@ -1954,12 +1954,12 @@ begin
       and not exists (select from message where workspace_id is not distinct from ws and conversation_id = c.id and contact_id is not null offset 0)
   );
   perform count_off(ws, array(select unnest(tags) from conversation where workspace_id = ws and id = any (empty)));
-  delete from unresolved_reference where ctid = any (array(
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
     select u.ctid from unnest(empty) as c (id),
       lateral (select id from message where workspace_id is not distinct from ws and conversation_id = c.id offset 0) as m,
       lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
   ));
-  delete from message where ctid = any (array(
+  delete from message where workspace_id is not distinct from ws and ctid = any (array(
     select m.ctid from unnest(empty) as c (id),
       lateral (select ctid from message where workspace_id is not distinct from ws and conversation_id = c.id offset 0) as m
   ));
@@ -2245,7 +2245,7 @@ begin
     from unnest(touched) as c (id),
       lateral (select ctid as place, contact_keys from conversation where workspace_id = ws and id = c.id offset 0) as held
   ) as more
-  where k.ctid = more.place and more.former <> more.keys;
+  where k.workspace_id is not distinct from ws and k.ctid = more.place and more.former <> more.keys;
   perform derive_conversation_contacts(ws, touched);
   perform store_messages(ws, array(
     select distinct on (m.id) m from unnest(incoming_messages) as m
@@ -2306,7 +2306,7 @@ begin
     update feedback as k set first_number = r.number
     from (select id, min(number) as number from unnest(incoming) group by id) as r,
       lateral (select ctid as place from feedback where workspace_id = ws and id = r.id and first_number > r.number offset 0) as held
-    where k.ctid = held.place;
+    where k.workspace_id is not distinct from ws and k.ctid = held.place;
   end if;
 
   -- Only added here: what a redelivered record remembers is for relink to clear, when it has linked it.
@@ -2458,7 +2458,7 @@ declare
     from unnest(said) as m
   );
 begin
-  delete from unresolved_reference where ctid = any (array(
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
     select u.ctid from unnest(said) as m,
       lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
   ));
@@ -2593,11 +2593,11 @@ begin
         select ctid as place from feedback as k
         where k.workspace_id = ws and k.id = g.id and k.number = g.number and k.tags is null offset 0
       ) as held
-    where g.record = 'feedback' and f.ctid = held.place
+    where g.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place
     returning f.tags
   ),
   kept_conversations as (
-    update conversation as c set tags = k.tags from conversations as k where c.ctid = k.place
+    update conversation as c set tags = k.tags from conversations as k where c.workspace_id is not distinct from ws and c.ctid = k.place
     returning c.tags, k.former
   )
   select jsonb_object_agg(title, delta) into deltas
@@ -2661,10 +2661,10 @@ begin
   ) as summed;
   update feedback as f set tags = t.tags, tagger_version = tagger
   from unnest(standing) as t, lateral (select ctid as place from feedback where workspace_id = ws and id = t.id offset 0) as held
-  where not t.judged and t.record = 'feedback' and f.ctid = held.place;
+  where not t.judged and t.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   update conversation as c set tags = t.tags, tagger_version = tagger
   from unnest(standing) as t, lateral (select ctid as place from conversation where workspace_id = ws and id = t.id offset 0) as held
-  where t.record = 'conversation' and c.ctid = held.place;
+  where t.record = 'conversation' and c.workspace_id is not distinct from ws and c.ctid = held.place;
   if deltas is not null then
     perform count_tags(ws, deltas);
   end if;
@@ -2685,7 +2685,7 @@ CREATE OR REPLACE FUNCTION take_out(ws uuid, records uuid[])
  LANGUAGE plpgsql
 AS $function$
 begin
-  delete from tag_share where ctid = any (array(
+  delete from tag_share where workspace_id is not distinct from ws and ctid = any (array(
     select s.place from unnest(records) as r (id),
       lateral (select ctid as place from tag_share where workspace_id = ws and record_id = r.id offset 0) as s
   ));
@@ -2789,7 +2789,7 @@ begin
   names := array(select distinct g.name_key from unnest(given) as g where g.name_key is not null);
   -- As long as the links stand: records that they led elsewhere are linked anew only afterwards.
   reached := coalesce(reach(ws, weak_keys || names), '{}');
-  delete from identity_claim where ctid = any (array(
+  delete from identity_claim where workspace_id is not distinct from ws and ctid = any (array(
     select c.ctid from unnest(given) as g,
       lateral (
         select ctid from identity_claim where workspace_id = ws and key_id = g.name_key and number = g.number and link offset 0
@@ -2814,7 +2814,7 @@ begin
       group by weak
     ) as said on said.weak = w.id::text
   ) as kept
-  where k.ctid = kept.place;
+  where k.workspace_id is not distinct from ws and k.ctid = kept.place;
   return weak_keys || names;
 end $function$
 ;

@@ -124,7 +124,7 @@ begin
     where c.workspace_id = ws and c.key_id = k.id and c.decides order by c.number limit 1
   ) = any (keys);
   -- Keys that were taken for an external id's home until an older identify came: nobody is meant by them.
-  delete from identity_key where ctid = any (array(
+  delete from identity_key where workspace_id is not distinct from ws and ctid = any (array(
     select n.ctid from identity_key as k,
       lateral (
         select ctid from identity_key
@@ -144,7 +144,7 @@ begin
     where o.workspace_id = ws and o.key_id = c.key_id and o.decides and o.target_id <> all (keys) offset 0
   )
   on conflict do nothing;
-  delete from identity_claim where ctid = any (array(
+  delete from identity_claim where workspace_id is not distinct from ws and ctid = any (array(
     select c.ctid from unnest(keys) as k (id),
       lateral (select ctid from identity_claim where workspace_id is not distinct from ws and target_id = k.id offset 0) as c
   ));
@@ -168,7 +168,7 @@ begin
   update identity_claim as c set key_id = id_after_purge(e.key, at_number)
   from ended as e,
     lateral (select ctid as place from identity_claim where workspace_id = ws and key_id = e.id offset 0) as held
-  where c.ctid = held.place;
+  where c.workspace_id is not distinct from ws and c.ctid = held.place;
 end $$;
 
 -- Tags of records that go, each as often as a record carries it.
@@ -189,7 +189,7 @@ begin
   select ws, id, number, source, account_id, project_id, account_ref, project_ref, false, account_given, project_given
   from feedback where workspace_id = ws and id = any (doomed) and (account_given or project_given)
   on conflict do nothing;
-  delete from unresolved_reference where ctid = any (array(
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
     select u.ctid from feedback as f,
       lateral (
         select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = f.id and number = f.number offset 0
@@ -226,7 +226,7 @@ declare
 begin
   with gone as (
     delete from message as k using ended_messages(ws, touched) as m
-    where k.ctid = m.place
+    where k.workspace_id is not distinct from ws and k.ctid = m.place
     returning m.id, m.conversation_id, m.purge_id
   ),
   -- As with feedback: a former version may have been nobody's, or somebody else's.
@@ -236,7 +236,7 @@ begin
     on conflict do nothing
   ),
   forgotten as (
-    delete from unresolved_reference where ctid = any (array(
+    delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
       select u.ctid from gone as g,
         lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = g.id offset 0) as u
     ))
@@ -265,12 +265,12 @@ begin
       and not exists (select from message where workspace_id is not distinct from ws and conversation_id = c.id and contact_id is not null offset 0)
   );
   perform count_off(ws, array(select unnest(tags) from conversation where workspace_id = ws and id = any (empty)));
-  delete from unresolved_reference where ctid = any (array(
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
     select u.ctid from unnest(empty) as c (id),
       lateral (select id from message where workspace_id is not distinct from ws and conversation_id = c.id offset 0) as m,
       lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
   ));
-  delete from message where ctid = any (array(
+  delete from message where workspace_id is not distinct from ws and ctid = any (array(
     select m.ctid from unnest(empty) as c (id),
       lateral (select ctid from message where workspace_id is not distinct from ws and conversation_id = c.id offset 0) as m
   ));
@@ -340,15 +340,15 @@ begin
   ),
   gone as (
     delete from superseded_reference as s using doomed as d
-    where s.ctid = d.place and not d.stays
+    where s.workspace_id is not distinct from ws and s.ctid = d.place and not d.stays
   ),
   kept as (
     update superseded_reference as s set contact_id = null, contact_ref = null, contact_given = false
     from doomed as d
-    where s.ctid = d.place and d.stays
+    where s.workspace_id is not distinct from ws and s.ctid = d.place and d.stays
   ),
   forgotten as (
-    delete from unresolved_reference where ctid = any (array(
+    delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
       select u.ctid from doomed as d,
         lateral (
           select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = d.id and number = d.number offset 0

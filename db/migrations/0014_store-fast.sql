@@ -63,7 +63,8 @@ end $$;
 -- So: only primary keys begin with the workspace (own ids are hashes of it, their indexes need it not), and who looks up by
 -- another index compares the workspace by `is not distinct from`, which none can serve. Rows are looked up by all of a key, one
 -- by one, in lateral subqueries that `offset 0` keeps the planner from turning into joins, or by `id = any (…)`; what is found
--- to be changed is changed by its ctid, which nothing moves under the workspace's lock.
+-- to be changed is changed by its ctid, which nothing moves under the workspace's lock; the workspace stands beside it, since
+-- partitions have the same ctids.
 drop index contact_account, contact_external_id_contact, account_external_id_account, feedback_contact, feedback_account,
   feedback_project, superseded_reference_contact, superseded_reference_account, superseded_reference_project,
   conversation_contact_contact, message_conversation, message_contact, identity_key_group, identity_key_subject,
@@ -249,7 +250,7 @@ begin
   names := array(select distinct g.name_key from unnest(given) as g where g.name_key is not null);
   -- As long as the links stand: records that they led elsewhere are linked anew only afterwards.
   reached := coalesce(reach(ws, weak_keys || names), '{}');
-  delete from identity_claim where ctid = any (array(
+  delete from identity_claim where workspace_id is not distinct from ws and ctid = any (array(
     select c.ctid from unnest(given) as g,
       lateral (
         select ctid from identity_claim where workspace_id = ws and key_id = g.name_key and number = g.number and link offset 0
@@ -274,7 +275,7 @@ begin
       group by weak
     ) as said on said.weak = w.id::text
   ) as kept
-  where k.ctid = kept.place;
+  where k.workspace_id is not distinct from ws and k.ctid = kept.place;
   return weak_keys || names;
 end $$;
 
@@ -337,7 +338,7 @@ begin
     contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
   from unnest(moved) as m,
     lateral (select ctid as place from feedback where workspace_id = ws and id = m.id offset 0) as held
-  where m.record = 'feedback' and f.ctid = held.place;
+  where m.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   update superseded_reference as f
   set contact_id = (m.contact).id, account_id = (m.account).id, project_id = (m.project).id,
     contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
@@ -345,7 +346,7 @@ begin
     lateral (
       select ctid as place from superseded_reference where workspace_id = ws and id = m.id and number = m.number offset 0
     ) as held
-  where m.record = 'superseded' and f.ctid = held.place;
+  where m.record = 'superseded' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   perform remove_before(ws, '{}', array(
     select t.conversation_id
     from unnest(moved) as m, lateral (select conversation_id from message where workspace_id = ws and id = m.id offset 0) as t
@@ -353,7 +354,7 @@ begin
   ));
   update message as f set contact_id = (m.contact).id
   from unnest(moved) as m, lateral (select ctid as place from message where workspace_id = ws and id = m.id offset 0) as held
-  where m.record = 'message' and f.ctid = held.place;
+  where m.record = 'message' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   perform remember_unresolved(ws, m.id, m.number, (m.contact).missed || (m.account).missed || (m.project).missed)
   from unnest(moved) as m;
 end $$;
@@ -406,7 +407,7 @@ begin
   moved as (
     update identity_key as k set exists_from = d.exists_from, subject_id = d.subject_id
     from derived as d
-    where k.ctid = d.place and (d.former_from, d.former_subject) is distinct from (d.exists_from, d.subject_id)
+    where k.workspace_id is not distinct from ws and k.ctid = d.place and (d.former_from, d.former_subject) is distinct from (d.exists_from, d.subject_id)
     returning k.id, k.group_id, d.known
   )
   select coalesce(array_agg(distinct u.id) filter (where m.known), '{}'),
@@ -623,7 +624,7 @@ begin
   where not f.wins and (f.contact_ref ? 'weak' or f.account_ref ? 'weak' or f.project_ref ? 'weak')
     and not exists (select from feedback as k where k.workspace_id = ws and k.id = f.id and k.number = f.number offset 0)
   on conflict do nothing;
-  delete from unresolved_reference where ctid = any (array(
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
     select u.ctid from unnest(replaced) as held,
       lateral (
         select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = held.id and number = held.number offset 0
@@ -684,7 +685,7 @@ begin
     update feedback as k set first_number = r.number
     from (select id, min(number) as number from unnest(incoming) group by id) as r,
       lateral (select ctid as place from feedback where workspace_id = ws and id = r.id and first_number > r.number offset 0) as held
-    where k.ctid = held.place;
+    where k.workspace_id is not distinct from ws and k.ctid = held.place;
   end if;
 
   -- Only added here: what a redelivered record remembers is for relink to clear, when it has linked it.
@@ -752,7 +753,7 @@ begin
     from unnest(touched) as c (id),
       lateral (select ctid as place, contact_keys from conversation where workspace_id = ws and id = c.id offset 0) as held
   ) as more
-  where k.ctid = more.place and more.former <> more.keys;
+  where k.workspace_id is not distinct from ws and k.ctid = more.place and more.former <> more.keys;
   perform derive_conversation_contacts(ws, touched);
   perform store_messages(ws, array(
     select distinct on (m.id) m from unnest(incoming_messages) as m
@@ -778,7 +779,7 @@ declare
     from unnest(said) as m
   );
 begin
-  delete from unresolved_reference where ctid = any (array(
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
     select u.ctid from unnest(said) as m,
       lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
   ));
@@ -872,11 +873,11 @@ begin
         select ctid as place from feedback as k
         where k.workspace_id = ws and k.id = g.id and k.number = g.number and k.tags is null offset 0
       ) as held
-    where g.record = 'feedback' and f.ctid = held.place
+    where g.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place
     returning f.tags
   ),
   kept_conversations as (
-    update conversation as c set tags = k.tags from conversations as k where c.ctid = k.place
+    update conversation as c set tags = k.tags from conversations as k where c.workspace_id is not distinct from ws and c.ctid = k.place
     returning c.tags, k.former
   )
   select jsonb_object_agg(title, delta) into deltas

@@ -121,7 +121,7 @@ create trigger count_gone_shares after delete on tag_share
 create function take_out(ws uuid, records uuid[]) returns void
   language plpgsql as $$
 begin
-  delete from tag_share where ctid = any (array(
+  delete from tag_share where workspace_id is not distinct from ws and ctid = any (array(
     select s.place from unnest(records) as r (id),
       lateral (select ctid as place from tag_share where workspace_id = ws and record_id = r.id offset 0) as s
   ));
@@ -336,10 +336,10 @@ begin
   ) as summed;
   update feedback as f set tags = t.tags, tagger_version = tagger
   from unnest(standing) as t, lateral (select ctid as place from feedback where workspace_id = ws and id = t.id offset 0) as held
-  where not t.judged and t.record = 'feedback' and f.ctid = held.place;
+  where not t.judged and t.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   update conversation as c set tags = t.tags, tagger_version = tagger
   from unnest(standing) as t, lateral (select ctid as place from conversation where workspace_id = ws and id = t.id offset 0) as held
-  where t.record = 'conversation' and c.ctid = held.place;
+  where t.record = 'conversation' and c.workspace_id is not distinct from ws and c.ctid = held.place;
   if deltas is not null then
     perform count_tags(ws, deltas);
   end if;
