@@ -921,7 +921,7 @@ CREATE OR REPLACE FUNCTION doomed_feedback(ws uuid, p purge, most integer)
  RETURNS uuid[]
  LANGUAGE sql
  STABLE
-RETURN ARRAY(SELECT f.id FROM unnest((doomed_feedback.p).contact_ids) c(id), LATERAL (SELECT feedback.id FROM feedback WHERE ((NOT (feedback.workspace_id IS DISTINCT FROM doomed_feedback.ws)) AND (feedback.contact_id = c.id)) LIMIT doomed_feedback.most) f UNION ALL SELECT f.id FROM unresolved_reference u, LATERAL (SELECT k.id FROM feedback k WHERE ((k.workspace_id = doomed_feedback.ws) AND (k.id = u.record_id) AND (k.number = u.number) AND (k.contact_id IS NULL)) OFFSET 0) f WHERE ((u.workspace_id = doomed_feedback.ws) AND (u.ref_id = (doomed_feedback.p).remembered) AND (u.number < (doomed_feedback.p).number)) LIMIT doomed_feedback.most)
+RETURN ARRAY(SELECT f.id FROM unnest((doomed_feedback.p).contact_ids) c(id), LATERAL (SELECT feedback.id FROM feedback WHERE ((NOT (feedback.workspace_id IS DISTINCT FROM doomed_feedback.ws)) AND (feedback.contact_id = c.id)) LIMIT doomed_feedback.most) f UNION ALL SELECT f.id FROM unresolved_reference u, LATERAL (SELECT k.id FROM feedback k WHERE ((k.workspace_id = doomed_feedback.ws) AND (k.id = u.record_id) AND (k.number = u.number) AND (k.contact_id IS NULL) AND (((k.contact_ref -> 'ids'::text) ->> '-1'::integer) = ((doomed_feedback.p).remembered)::text)) OFFSET 0) f WHERE ((u.workspace_id = doomed_feedback.ws) AND (u.ref_id = (doomed_feedback.p).remembered) AND (u.number < (doomed_feedback.p).number)) LIMIT doomed_feedback.most)
 ;
 
 CREATE OR REPLACE FUNCTION end_keys(ws uuid, contacts uuid[], at_number bigint)
@@ -1201,7 +1201,7 @@ CREATE OR REPLACE FUNCTION is_remembered(ws uuid, external_group uuid)
  RETURNS boolean
  LANGUAGE sql
  STABLE
-RETURN (EXISTS (SELECT FROM unresolved_reference u, LATERAL (SELECT reference.contact_id FROM reference WHERE ((reference.workspace_id = is_remembered.ws) AND (reference.id = u.record_id) AND (reference.number = u.number)) OFFSET 0) r WHERE ((u.workspace_id = is_remembered.ws) AND (u.ref_id = is_remembered.external_group) AND (r.contact_id IS NULL) AND (NOT (EXISTS (SELECT FROM fence f WHERE ((NOT (f.workspace_id IS DISTINCT FROM is_remembered.ws)) AND (f.group_id = is_remembered.external_group) AND (f.number >= u.number))))))))
+RETURN (EXISTS (SELECT FROM unresolved_reference u, LATERAL (SELECT reference.contact_id, reference.contact_ref FROM reference WHERE ((reference.workspace_id = is_remembered.ws) AND (reference.id = u.record_id) AND (reference.number = u.number)) OFFSET 0) r WHERE ((u.workspace_id = is_remembered.ws) AND (u.ref_id = is_remembered.external_group) AND (r.contact_id IS NULL) AND (((r.contact_ref -> 'ids'::text) ->> '-1'::integer) = (is_remembered.external_group)::text) AND (NOT (EXISTS (SELECT FROM fence f WHERE ((NOT (f.workspace_id IS DISTINCT FROM is_remembered.ws)) AND (f.group_id = is_remembered.external_group) AND (f.number >= u.number))))))))
 ;
 
 CREATE OR REPLACE FUNCTION keep_superseded(ws uuid, incoming feedback[], answers answered_feedback[])
