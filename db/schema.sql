@@ -456,6 +456,8 @@ CREATE INDEX fence_id ON fence USING btree (id);
 
 CREATE INDEX fence_next ON fence USING btree (next_id);
 
+CREATE INDEX fence_purge ON fence USING btree (number, workspace_id);
+
 CREATE INDEX identity_claim_identified ON identity_claim USING btree (workspace_id, key_id, number) WHERE ((NOT link) AND decides);
 
 CREATE INDEX identity_claim_target ON identity_claim USING btree (target_id);
@@ -1029,7 +1031,7 @@ CREATE OR REPLACE FUNCTION external_ended_after(ws uuid, external_group uuid, n 
  RETURNS boolean
  LANGUAGE sql
  STABLE
-RETURN COALESCE((SELECT keys.ended FROM (SELECT (NOT (identity_key.source IS DISTINCT FROM external_ended_after.own_source)) AS is_own, identity_key.exists_from AS from_number, false AS ended, key_of(external_ended_after.ws, identity_key.id) AS key FROM identity_key WHERE ((identity_key.workspace_id = external_ended_after.ws) AND (identity_key.group_id = external_ended_after.external_group) AND (identity_key.kind = 'contact_external'::text) AND (identity_key.exists_from IS NOT NULL)) UNION ALL SELECT (NOT (fence.source_hash IS DISTINCT FROM hash_of_source(fence.key_id, external_ended_after.own_source))), COALESCE(fence.from_number, fence.number) AS "coalesce", true, fence.key_id FROM fence WHERE ((fence.workspace_id = external_ended_after.ws) AND (fence.group_id = external_ended_after.external_group) AND (fence.number > external_ended_after.n) AND ((fence.source_hash IS NOT NULL) OR (fence.from_number IS NULL)))) keys ORDER BY (keys.from_number < external_ended_after.n) DESC, ((keys.from_number < external_ended_after.n) AND (NOT keys.is_own)), keys.from_number, keys.key LIMIT 1), false)
+RETURN COALESCE((SELECT keys.ended FROM (SELECT (NOT (identity_key.source IS DISTINCT FROM external_ended_after.own_source)) AS is_own, identity_key.exists_from AS from_number, false AS ended, key_of(external_ended_after.ws, identity_key.id) AS key FROM identity_key WHERE ((NOT (identity_key.workspace_id IS DISTINCT FROM external_ended_after.ws)) AND (identity_key.group_id = external_ended_after.external_group) AND (identity_key.kind = 'contact_external'::text) AND (identity_key.exists_from IS NOT NULL)) UNION ALL SELECT (NOT (fence.source_hash IS DISTINCT FROM hash_of_source(fence.key_id, external_ended_after.own_source))), COALESCE(fence.from_number, fence.number) AS "coalesce", true, fence.key_id FROM fence WHERE ((NOT (fence.workspace_id IS DISTINCT FROM external_ended_after.ws)) AND (fence.group_id = external_ended_after.external_group) AND (fence.number > external_ended_after.n) AND ((fence.source_hash IS NOT NULL) OR (fence.from_number IS NULL)))) keys ORDER BY (keys.from_number < external_ended_after.n) DESC, ((keys.from_number < external_ended_after.n) AND (NOT keys.is_own)), keys.from_number, keys.key LIMIT 1), false)
 ;
 
 CREATE OR REPLACE FUNCTION forget_dead()
@@ -1194,7 +1196,7 @@ CREATE OR REPLACE FUNCTION is_reference_ended(ws uuid, ref jsonb, n bigint, own_
  RETURNS boolean
  LANGUAGE sql
  STABLE
-RETURN ((ref IS NOT NULL) AND (((ref ? 'weak'::text) AND ended_after(ws, ((ref ->> 'weak'::text))::uuid, n)) OR (((ref ->> 'weakKind'::text) = 'contact_email'::text) AND claim_ended_after(ws, id_at(ws, ((ref ->> 'weak'::text))::uuid, n), n)) OR ((ref ? 'preferred'::text) AND ended_after(ws, ((ref ->> 'preferred'::text))::uuid, n)) OR ((ref ? 'ids'::text) AND ((ref -> 'own'::text))::boolean AND (EXISTS (SELECT FROM jsonb_array_elements_text((is_reference_ended.ref -> 'ids'::text)) i(value) WHERE (owner_ended_after(is_reference_ended.ws, (i.value)::uuid, is_reference_ended.n) OR (EXISTS (SELECT FROM fence f WHERE ((f.workspace_id = is_reference_ended.ws) AND (f.id = (i.value)::uuid) AND (f.number > is_reference_ended.n)))))))) OR ((ref ? 'ids'::text) AND (NOT ((ref -> 'own'::text))::boolean) AND (NOT (ref ? 'preferred'::text)) AND (EXISTS (SELECT FROM jsonb_array_elements_text((is_reference_ended.ref -> 'ids'::text)) i(value) WHERE external_ended_after(is_reference_ended.ws, (i.value)::uuid, is_reference_ended.n, is_reference_ended.own_source))))))
+RETURN ((ref IS NOT NULL) AND (((ref ? 'weak'::text) AND ended_after(ws, ((ref ->> 'weak'::text))::uuid, n)) OR (((ref ->> 'weakKind'::text) = 'contact_email'::text) AND claim_ended_after(ws, id_at(ws, ((ref ->> 'weak'::text))::uuid, n), n)) OR ((ref ? 'preferred'::text) AND ended_after(ws, ((ref ->> 'preferred'::text))::uuid, n)) OR ((ref ? 'ids'::text) AND ((ref -> 'own'::text))::boolean AND (EXISTS (SELECT FROM jsonb_array_elements_text((is_reference_ended.ref -> 'ids'::text)) i(value) WHERE (owner_ended_after(is_reference_ended.ws, (i.value)::uuid, is_reference_ended.n) OR (EXISTS (SELECT FROM fence f WHERE ((NOT (f.workspace_id IS DISTINCT FROM is_reference_ended.ws)) AND (f.id = (i.value)::uuid) AND (f.number > is_reference_ended.n)))))))) OR ((ref ? 'ids'::text) AND (NOT ((ref -> 'own'::text))::boolean) AND (NOT (ref ? 'preferred'::text)) AND (EXISTS (SELECT FROM jsonb_array_elements_text((is_reference_ended.ref -> 'ids'::text)) i(value) WHERE external_ended_after(is_reference_ended.ws, (i.value)::uuid, is_reference_ended.n, is_reference_ended.own_source))))))
 ;
 
 CREATE OR REPLACE FUNCTION is_remembered(ws uuid, external_group uuid)

@@ -13,6 +13,7 @@ const OF_THE_INSTALLATION: Readonly<Record<string, string>> = {
 }
 
 const OWN_ID = 'asked with an id that is a keyed hash of the workspace and more, so that it means one workspace already'
+const SECOND = 'asked with the workspace as its second column: one that began with it would be taken for other look-ups'
 const UPKEEP = 'asked by upkeep for all workspaces at once, in the order of time'
 
 /** Indexes that do not begin with the workspace; none of them is unique. */
@@ -29,6 +30,7 @@ const WITHOUT_WORKSPACE: Readonly<Record<string, string>> = {
   fence_group: OWN_ID,
   fence_id: OWN_ID,
   fence_next: OWN_ID,
+  fence_purge: SECOND,
   identity_claim_target: OWN_ID,
   identity_key_group: OWN_ID,
   identity_key_subject: OWN_ID,
@@ -38,8 +40,7 @@ const WITHOUT_WORKSPACE: Readonly<Record<string, string>> = {
   superseded_reference_account: OWN_ID,
   superseded_reference_contact: OWN_ID,
   superseded_reference_project: OWN_ID,
-  tag_share_oldest:
-    'asked with the workspace as its second column: one that began with it would be taken for other look-ups',
+  tag_share_oldest: SECOND,
   unresolved_reference_record: OWN_ID,
 }
 
