@@ -83,7 +83,7 @@ const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise
       (resolve(q.workspace, 'project', nullif(q.project, 'null'), q.number, q.source)).id as project,
       exists (
         select from jsonb_array_elements_text(case when (q.contact -> 'own')::boolean then q.contact -> 'ids' end) as own (id)
-        join fence as f on f.workspace_id is not distinct from q.workspace and f.next_id = own.id::uuid
+        where key_of(q.workspace, own.id::uuid) <> own.id::uuid
       ) as fresh
     from rows from (
       jsonb_to_recordset(${sql.json(asked)}) as (workspace uuid, number bigint, source text, contact jsonb, project jsonb)

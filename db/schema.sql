@@ -456,8 +456,6 @@ CREATE INDEX fence_id ON fence USING btree (id);
 
 CREATE INDEX fence_next ON fence USING btree (next_id);
 
-CREATE INDEX fence_purge ON fence USING btree (number, workspace_id);
-
 CREATE INDEX identity_claim_identified ON identity_claim USING btree (workspace_id, key_id, number) WHERE ((NOT link) AND decides);
 
 CREATE INDEX identity_claim_target ON identity_claim USING btree (target_id);

@@ -58,7 +58,9 @@ export const readStored = async (sql: Sql, asked: Asked): Promise<Stored> => {
       select o.id, k.kind, coalesce(k.group_id, f.group_id) as group_id, coalesce(f.key_id, o.id) as base, f.id as former
       from unnest(${ownIds}::uuid[]) as o (id)
       left join identity_key as k on k.workspace_id = ${ws} and k.id = o.id
-      left join fence as f on f.workspace_id is not distinct from ${ws} and f.next_id = o.id
+      left join lateral (
+        select id, key_id, group_id from fence where workspace_id is not distinct from ${ws} and next_id = o.id offset 0
+      ) as f on true
     )
     select
       coalesce((

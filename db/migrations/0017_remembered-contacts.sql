@@ -30,8 +30,6 @@ create or replace function doomed_feedback(ws uuid, p purge, most int) returns u
 
 -- A purge leaves a fence for each record that had an id, so a workspace can have many. What looks one up by another of its ids than
 -- the key must not read those of the workspace: with 100,000 of them the look-up of one contact took up to 1.6 s.
-create index fence_purge on fence (number, workspace_id);
-
 create or replace function external_ended_after(ws uuid, external_group uuid, n bigint, own_source text) returns boolean
   language sql stable
   return coalesce((

@@ -30,7 +30,6 @@ const WITHOUT_WORKSPACE: Readonly<Record<string, string>> = {
   fence_group: OWN_ID,
   fence_id: OWN_ID,
   fence_next: OWN_ID,
-  fence_purge: SECOND,
   identity_claim_target: OWN_ID,
   identity_key_group: OWN_ID,
   identity_key_subject: OWN_ID,
