@@ -59,6 +59,9 @@ const settingsOfSession = ({ statementTimeoutMs, schema }: PostgresOptions) => (
   statement_timeout: statementTimeoutMs,
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: statementTimeoutMs,
+  // A plan that was made while a table was empty reads all of it when it has grown, until the next analyze: with 100,000 fences
+  // of one purge a look-up took up to 1.6 s.
+  enable_seqscan: 'off',
   ...(schema !== undefined && { search_path: schema }),
 })
 
