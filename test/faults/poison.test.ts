@@ -19,6 +19,8 @@ import { until } from '../support/until.ts'
 const BATCH = 500
 const BAD = 217
 const NEIGHBOURS = 20
+/** Deaths of its worker after which a job is suspected (worker/suspects.ts); the first may not be counted. */
+const SUSPECTED_AFTER = 4
 const GIVEN_UP_WITHIN_MS = 90_000
 /** Whatever kills its workers may do it so often, and once more. */
 const MAX_DELIVERIES = 5
@@ -111,6 +113,8 @@ describe('a bad submission', () => {
   const lockOf = (id: string): string => `${queues.feedback.toKey(id)}:lock`
   const isWorkedOn = (id: string): Promise<unknown> =>
     until('a worker has the job', async () => (await service.redis.exists(lockOf(id))) === 1, 20_000)
+  const isAlone = (): Promise<unknown> =>
+    until('a worker has nothing else', async () => (await queues.feedback.getActiveCount()) === 1, 20_000)
   /** The statements of a killed worker go on, and would be carried out as soon as nobody holds them up. */
   const endStatements = (holder: number): Promise<unknown> =>
     until('no statement waits', async () => {
@@ -148,6 +152,8 @@ describe('a bad submission', () => {
     for (let deaths = 0; deaths <= MAX_DELIVERIES; deaths++) {
       const worker = await startWorker()
       await isWorkedOn(submissionId)
+      // By then it is tried alone: those beside it are given back.
+      if (deaths > SUSPECTED_AFTER) await isAlone()
       await worker.kill()
       await endStatements(pid)
       await hasten()
