@@ -64,7 +64,7 @@ create function id_at(ws uuid, key uuid, n bigint) returns uuid
 -- The key that an own id belongs to.
 create function key_of(ws uuid, own uuid) returns uuid
   language sql stable
-  return coalesce((select f.key_id from fence as f where f.workspace_id is not distinct from ws and f.next_id = own), own);
+  return coalesce((select f.key_id from fence as f where f.workspace_id = ws and f.next_id = own), own);
 
 create function ended_after(ws uuid, key uuid, n bigint) returns boolean
   language sql stable
@@ -155,10 +155,21 @@ create function is_conversation_ended(ws uuid, conversation jsonb, messages json
 -- nothing is left.
 create function past_fences(ws uuid, part jsonb, out passed jsonb, out refused bigint[])
   language plpgsql stable as $$
+declare
+  ended_keys jsonb;
 begin
   passed := part;
   refused := '{}';
-  if not is_fenced(ws, array(select jsonb_array_elements_text(part -> 'mentions')::uuid)) then
+  if not exists (
+    select from fence as f where f.workspace_id = ws and (
+      f.key_id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
+      or f.group_id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
+      or f.id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
+    )
+  ) and not exists (
+    select from fence_claim as f
+    where f.workspace_id = ws and f.key_id = any (array(select jsonb_array_elements_text(part -> 'mentions')::uuid))
+  ) then
     return;
   end if;
   refused := array(
@@ -212,8 +223,7 @@ begin
       'messages', (
         select coalesce(jsonb_agg(m || jsonb_build_object('contact_ref', reference_at(ws, nullif(m -> 'contact_ref', 'null'), n))), '[]')
         from jsonb_array_elements(part -> 'messages') as m, lateral (select (m ->> 'number')::bigint) as s (n)
-        where n <> all (refused) and not ended_after(ws, (m ->> 'id')::uuid, n)
-          and not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
+        where n <> all (refused) and not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
       )
     ) else '{}' end;
 end $$;
@@ -221,15 +231,13 @@ end $$;
 -- Who came after a purge of an external id is not the one whom a feedback from before it remembers.
 create or replace function resolve_late(ws uuid, external_group uuid, n bigint) returns uuid
   language sql stable
-  set enable_seqscan = off
   return (
     select k.subject_id from identity_key as k
-    where k.workspace_id is not distinct from ws and k.group_id = external_group and k.kind <> 'contact_bare' and k.exists_from >= n
+    where k.workspace_id = ws and k.group_id = external_group and k.kind <> 'contact_bare' and k.exists_from >= n
       -- Not earlier than n: a message asks with the number after its own (view reference), which can be that of a purge.
       and not exists (
         select from fence as f
-        where f.workspace_id is not distinct from ws and f.group_id = external_group and f.number >= n and f.number < k.exists_from
-        offset 0
+        where f.workspace_id = ws and f.group_id = external_group and f.number >= n and f.number < k.exists_from
       )
     order by k.exists_from, k.source collate "C"
     limit 1

@@ -32,7 +32,7 @@ end $$;
 create function matching_contacts(ws uuid, external_group uuid, email_key uuid, in_source text) returns setof uuid
   language sql stable as $$
   select subject_id from identity_key
-  where workspace_id is not distinct from ws and group_id = external_group and kind = 'contact_external' and exists_from is not null
+  where workspace_id = ws and group_id = external_group and kind = 'contact_external' and exists_from is not null
     and (in_source is null or source = in_source)
   union
   select c.id
@@ -40,26 +40,25 @@ create function matching_contacts(ws uuid, external_group uuid, email_key uuid, 
     select resolve_weak(ws, email_key, 9223372036854775807) as id
     where email_key is not null
     union
-    select k.subject_id
-    from (select target_id from identity_claim where workspace_id = ws and key_id = email_key offset 0) as c,
-      lateral (select subject_id from identity_key where workspace_id = ws and id = c.target_id offset 0) as k,
-      lateral (select facts from contact where workspace_id = ws and id = k.subject_id offset 0) as t
-    where t.facts -> 'k:email' ->> 1 = key_of(ws, email_key)::text
-  ) as found,
-    lateral (select id from contact where workspace_id = ws and id = found.id offset 0) as c
+    select k.subject_id from identity_claim as c
+    join identity_key as k on k.workspace_id = ws and k.id = c.target_id
+    join contact as t on t.workspace_id = ws and t.id = k.subject_id and t.facts -> 'k:email' ->> 1 = key_of(ws, email_key)::text
+    where c.workspace_id = ws and c.key_id = email_key
+  ) as found
+  join contact as c on c.workspace_id = ws and c.id = found.id
   where in_source is null
-    or exists (select from contact_external_id as e where e.workspace_id is not distinct from ws and e.contact_id = c.id and e.source = in_source offset 0)
-    or (in_source = 'API' and not exists (select from contact_external_id as e where e.workspace_id is not distinct from ws and e.contact_id = c.id offset 0))
+    or exists (select from contact_external_id as e where e.workspace_id = ws and e.contact_id = c.id and e.source = in_source)
+    or (in_source = 'API' and not exists (select from contact_external_id as e where e.workspace_id = ws and e.contact_id = c.id))
 $$;
 
 -- Whether a feedback or message remembers an external id that nobody has.
 create function is_remembered(ws uuid, external_group uuid) returns boolean
   language sql stable
   return exists (
-    select from unresolved_reference as u,
-      lateral (select contact_id from reference where workspace_id = ws and id = u.record_id and number = u.number offset 0) as r
-    where u.workspace_id = ws and u.ref_id = external_group and r.contact_id is null
-      and not exists (select from fence as f where f.workspace_id is not distinct from ws and f.group_id = external_group and f.number >= u.number)
+    select from unresolved_reference as u
+    join reference as r on r.workspace_id = ws and r.id = u.record_id and r.number = u.number and r.contact_id is null
+    where u.workspace_id = ws and u.ref_id = external_group
+      and not exists (select from fence as f where f.workspace_id = ws and f.group_id = external_group and f.number >= u.number)
   );
 
 create type wanted_purge as (id uuid, number bigint, "group" uuid, email uuid, source text);
@@ -106,15 +105,11 @@ declare
   emails uuid[];
 begin
   keys := array(
-    select k.id from unnest(contacts) as c (id),
-      lateral (
-        select id from identity_key
-        where workspace_id is not distinct from ws and subject_id = c.id and kind in ('contact_external', 'contact_bare', 'contact_record') offset 0
-      ) as k
+    select id from identity_key
+    where workspace_id = ws and subject_id = any (contacts) and kind in ('contact_external', 'contact_bare', 'contact_record')
   );
   emails := array(
-    select c.key_id from unnest(keys) as k (id),
-      lateral (select key_id from identity_claim where workspace_id is not distinct from ws and target_id = k.id offset 0) as c
+    select key_id from identity_claim where workspace_id = ws and target_id = any (keys)
     union
     select id from identity_key where workspace_id = ws and id = any (contacts) and kind = 'contact_email'
   );
@@ -124,36 +119,24 @@ begin
     where c.workspace_id = ws and c.key_id = k.id and c.decides order by c.number limit 1
   ) = any (keys);
   -- Keys that were taken for an external id's home until an older identify came: nobody is meant by them.
-  delete from identity_key where workspace_id is not distinct from ws and ctid = any (array(
-    select n.ctid from identity_key as k,
-      lateral (
-        select ctid from identity_key
-        where workspace_id is not distinct from ws and group_id = k.group_id and exists_from is null and kind = 'contact_external' offset 0
-      ) as n
-    where k.workspace_id = ws and k.id = any (keys)
-  ));
+  delete from identity_key
+  where workspace_id = ws and exists_from is null and kind = 'contact_external'
+    and group_id in (select group_id from identity_key where workspace_id = ws and id = any (keys));
   insert into fence_claim (workspace_id, key_id, number, ended_number)
-  select ws, c.key_id, c.number, at_number
-  from unnest(keys) as k (id),
-    lateral (
-      select key_id, number from identity_claim
-      where workspace_id is not distinct from ws and target_id = k.id and decides offset 0
-    ) as c
-  where exists (
+  select ws, c.key_id, c.number, at_number from identity_claim as c
+  where c.workspace_id = ws and c.target_id = any (keys) and c.decides and exists (
     select from identity_claim as o
-    where o.workspace_id = ws and o.key_id = c.key_id and o.decides and o.target_id <> all (keys) offset 0
+    where o.workspace_id = ws and o.key_id = c.key_id and o.decides and o.target_id <> all (keys)
   )
   on conflict do nothing;
-  delete from identity_claim where workspace_id is not distinct from ws and ctid = any (array(
-    select c.ctid from unnest(keys) as k (id),
-      lateral (select ctid from identity_claim where workspace_id is not distinct from ws and target_id = k.id offset 0) as c
-  ));
+  delete from identity_claim where workspace_id = ws and target_id = any (keys);
   delete from contact_external_id where workspace_id = ws and key_id = any (keys);
   with ended as (
     delete from identity_key as k
-    where k.workspace_id = ws and k.id = any (keys || emails) and (
+    where k.workspace_id = ws and (
       k.id = any (keys)
-      or not exists (select from identity_claim as c where c.workspace_id = ws and c.key_id = k.id and c.decides offset 0)
+      or (k.id = any (emails)
+        and not exists (select from identity_claim as c where c.workspace_id = ws and c.key_id = k.id and c.decides))
     )
     returning k.id, k.kind, k.group_id, k.source, k.exists_from, key_of(ws, k.id) as key
   ),
@@ -166,9 +149,7 @@ begin
   )
   -- Those whose email it is without it meaning them: they have it still.
   update identity_claim as c set key_id = id_after_purge(e.key, at_number)
-  from ended as e,
-    lateral (select ctid as place from identity_claim where workspace_id = ws and key_id = e.id offset 0) as held
-  where c.workspace_id is not distinct from ws and c.ctid = held.place;
+  from ended as e where c.workspace_id = ws and c.key_id = e.id;
 end $$;
 
 -- Tags of records that go, each as often as a record carries it.
@@ -189,26 +170,21 @@ begin
   select ws, id, number, source, account_id, project_id, account_ref, project_ref, false, account_given, project_given
   from feedback where workspace_id = ws and id = any (doomed) and (account_given or project_given)
   on conflict do nothing;
-  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
-    select u.ctid from feedback as f,
-      lateral (
-        select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = f.id and number = f.number offset 0
-      ) as u
-    where f.workspace_id = ws and f.id = any (doomed)
-  ));
+  delete from unresolved_reference as u using feedback as f
+  where u.workspace_id = ws and u.record_id = any (doomed) and f.workspace_id = ws and f.id = u.record_id and f.number = u.number;
   with gone as (
-    delete from feedback where workspace_id = ws and id = any (doomed) returning id, contact_id, number, source_id
+    delete from feedback where workspace_id = ws and id = any (doomed) returning id, contact_id, number, first_number
   ),
   by_purge as (
-    select g.id, g.source_id is not null as can_have_former, k.id as purge_id, k.number from gone as g
+    select g.id, g.number > g.first_number as had_former, k.id as purge_id, k.number from gone as g
     join purge as k on k.workspace_id = ws and (
       g.contact_id = any (k.contact_ids) or (g.contact_id is null and k.remembered is not null and g.number < k.number)
     )
   ),
-  -- A former version of the record may have been nobody's, and be dead until it is replayed: it must not come again all the same.
+  -- A former version of the record may have been nobody's: it must not come again all the same.
   fenced as (
     insert into fence (workspace_id, key_id, number, id, next_id)
-    select ws, id, number, id, id from by_purge where can_have_former
+    select ws, id, number, id, id from by_purge where had_former
     on conflict do nothing
   )
   update purge as p set feedback = p.feedback + of_it.records
@@ -222,58 +198,39 @@ create function remove_from_conversations(ws uuid, touched uuid[]) returns int
   language plpgsql as $$
 declare
   empty uuid[];
-  shortened uuid[];
 begin
   with gone as (
-    delete from message as k using ended_messages(ws, touched) as m
-    where k.workspace_id is not distinct from ws and k.ctid = m.place
-    returning m.id, m.conversation_id, m.purge_id
-  ),
-  -- As with feedback: a former version may have been nobody's, or somebody else's.
-  fenced as (
-    insert into fence (workspace_id, key_id, number, id, next_id)
-    select ws, g.id, p.number, g.id, g.id from gone as g join purge as p on p.workspace_id = ws and p.id = g.purge_id
-    on conflict do nothing
+    delete from message as m using purge as p
+    where m.workspace_id = ws and m.conversation_id = any (touched) and p.workspace_id = ws and (
+      m.contact_id = any (p.contact_ids)
+      or (m.contact_id is null and m.number < p.number and exists (
+        select from unresolved_reference as u where u.workspace_id = ws and u.ref_id = p.remembered and u.record_id = m.id
+      ))
+    )
+    returning m.id, p.id as purge_id
   ),
   forgotten as (
-    delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
-      select u.ctid from gone as g,
-        lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = g.id offset 0) as u
-    ))
-  ),
-  counted as (
-    update purge as p set messages = p.messages + of_it.records
-    from (select purge_id, count(*) as records from gone group by purge_id) as of_it
-    where p.workspace_id = ws and p.id = of_it.purge_id
+    delete from unresolved_reference as u using gone as g where u.workspace_id = ws and u.record_id = g.id
   )
-  select coalesce(array_agg(distinct conversation_id), '{}') into shortened from gone;
-  -- Tags that were made from what is gone go as well; the conversation gets others from what is left.
-  perform count_off(ws, array(select unnest(tags) from conversation where workspace_id = ws and id = any (shortened)));
-  update conversation set tags = null, purged_number = (select max(number) from purge where workspace_id = ws)
-  where workspace_id = ws and id = any (shortened);
-  delete from conversation_contact
-  where workspace_id = ws and conversation_id = any (touched)
-    and contact_id in (select unnest(contact_ids) from purge where workspace_id = ws);
+  update purge as p set messages = p.messages + of_it.records
+  from (select purge_id, count(*) as records from gone group by purge_id) as of_it
+  where p.workspace_id = ws and p.id = of_it.purge_id;
+  delete from conversation_contact as c using purge as p
+  where c.workspace_id = ws and c.conversation_id = any (touched) and p.workspace_id = ws and c.contact_id = any (p.contact_ids);
   update conversation as c set contact_keys = array(
     select key_id from unnest(c.contact_keys) as key_id
-    where exists (select from identity_key as k where k.workspace_id = ws and k.id = key_id offset 0)
+    where exists (select from identity_key as k where k.workspace_id = ws and k.id = key_id)
   )
   where c.workspace_id = ws and c.id = any (touched);
   empty := array(
     select c.id from unnest(touched) as c (id)
-    where not exists (select from conversation_contact where workspace_id = ws and conversation_id = c.id offset 0)
-      and not exists (select from message where workspace_id is not distinct from ws and conversation_id = c.id and contact_id is not null offset 0)
+    where not exists (select from conversation_contact where workspace_id = ws and conversation_id = c.id)
+      and not exists (select from message where workspace_id = ws and conversation_id = c.id and contact_id is not null)
   );
   perform count_off(ws, array(select unnest(tags) from conversation where workspace_id = ws and id = any (empty)));
-  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
-    select u.ctid from unnest(empty) as c (id),
-      lateral (select id from message where workspace_id is not distinct from ws and conversation_id = c.id offset 0) as m,
-      lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
-  ));
-  delete from message where workspace_id is not distinct from ws and ctid = any (array(
-    select m.ctid from unnest(empty) as c (id),
-      lateral (select ctid from message where workspace_id is not distinct from ws and conversation_id = c.id offset 0) as m
-  ));
+  delete from unresolved_reference as u using message as m
+  where u.workspace_id = ws and m.workspace_id = ws and m.id = u.record_id and m.conversation_id = any (empty);
+  delete from message where workspace_id = ws and conversation_id = any (empty);
   insert into fence (workspace_id, key_id, number, id, next_id)
   select ws, c.id, max(p.number), c.id, c.id from unnest(empty) as c (id), purge as p where p.workspace_id = ws group by c.id
   on conflict do nothing;
@@ -284,14 +241,10 @@ end $$;
 create function doomed_feedback(ws uuid, p purge, most int) returns uuid[]
   language sql stable
   return array(
-    select f.id from unnest(p.contact_ids) as c (id),
-      lateral (select id from feedback where workspace_id is not distinct from ws and contact_id = c.id limit most) as f
+    select id from feedback where workspace_id = ws and contact_id = any (p.contact_ids)
     union all
-    select f.id from unresolved_reference as u,
-      lateral (
-        select id from feedback as k
-        where k.workspace_id = ws and k.id = u.record_id and k.number = u.number and k.contact_id is null offset 0
-      ) as f
+    select f.id from unresolved_reference as u
+    join feedback as f on f.workspace_id = ws and f.id = u.record_id and f.number = u.number and f.contact_id is null
     where u.workspace_id = ws and u.ref_id = p.remembered and u.number < p.number
     limit most
   );
@@ -299,22 +252,14 @@ create function doomed_feedback(ws uuid, p purge, most int) returns uuid[]
 create function doomed_conversations(ws uuid, p purge, most int) returns uuid[]
   language sql stable
   return array(
-    select distinct found.conversation_id
-    from (
-      select o.conversation_id from unnest(p.contact_ids) as c (id),
-        lateral (select conversation_id from conversation_contact where workspace_id is not distinct from ws and contact_id = c.id limit most) as o
-      union all
-      select o.conversation_id from unnest(p.contact_ids) as c (id),
-        lateral (select conversation_id from message where workspace_id is not distinct from ws and contact_id = c.id limit most) as o
-      union all
-      select m.conversation_id from unresolved_reference as u,
-        lateral (
-          select conversation_id, number from message as k
-          where k.workspace_id = ws and k.id = u.record_id and k.contact_id is null offset 0
-        ) as m
-      where u.workspace_id = ws and u.ref_id = p.remembered and m.number < p.number
-      limit most
-    ) as found
+    (select distinct conversation_id from conversation_contact where workspace_id = ws and contact_id = any (p.contact_ids) limit most)
+    union
+    (select distinct conversation_id from message where workspace_id = ws and contact_id = any (p.contact_ids) limit most)
+    union
+    (select distinct m.conversation_id from unresolved_reference as u
+    join message as m on m.workspace_id = ws and m.id = u.record_id and m.contact_id is null
+    where u.workspace_id = ws and u.ref_id = p.remembered and m.number < p.number limit most)
+    limit most
   );
 
 -- One step of removing what a decided purge has ended: at most `most` records. 0: nothing is left of it.
@@ -331,29 +276,20 @@ begin
   ids := doomed_feedback(ws, p, most);
   if cardinality(ids) > 0 then return remove_feedback(ws, ids); end if;
   with doomed as (
-    select s.* from unnest(p.contact_ids) as c (id),
-      lateral (
-        select ctid as place, id, number, account_given or project_given as stays from superseded_reference
-        where workspace_id is not distinct from ws and contact_id = c.id limit most
-      ) as s
-    limit most
+    select id, number from superseded_reference where workspace_id = ws and contact_id = any (p.contact_ids) limit most
   ),
   gone as (
     delete from superseded_reference as s using doomed as d
-    where s.workspace_id is not distinct from ws and s.ctid = d.place and not d.stays
+    where s.workspace_id = ws and s.id = d.id and s.number = d.number and not s.account_given and not s.project_given
   ),
   kept as (
     update superseded_reference as s set contact_id = null, contact_ref = null, contact_given = false
     from doomed as d
-    where s.workspace_id is not distinct from ws and s.ctid = d.place and d.stays
+    where s.workspace_id = ws and s.id = d.id and s.number = d.number and (s.account_given or s.project_given)
   ),
   forgotten as (
-    delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
-      select u.ctid from doomed as d,
-        lateral (
-          select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = d.id and number = d.number offset 0
-        ) as u
-    ))
+    delete from unresolved_reference as u using doomed as d
+    where u.workspace_id = ws and u.record_id = d.id and u.number = d.number
   )
   select count(*) into removed from doomed;
   if removed > 0 then return removed; end if;
@@ -370,22 +306,28 @@ declare
 begin
   if not exists (select from purge where workspace_id = ws) then return; end if;
   doomed := array(
-    select f.id from (select * from feedback where workspace_id = ws and id = any (feedback_ids) offset 0) as f, purge as p
-    where p.workspace_id = ws and (
+    select f.id from feedback as f, purge as p
+    where f.workspace_id = ws and f.id = any (feedback_ids) and p.workspace_id = ws and (
       f.contact_id = any (p.contact_ids)
       or (f.contact_id is null and f.number < p.number and exists (
         select from unresolved_reference as u
-        where u.workspace_id = ws and u.ref_id = p.remembered and u.record_id = f.id and u.number = f.number offset 0
+        where u.workspace_id = ws and u.ref_id = p.remembered and u.record_id = f.id and u.number = f.number
       ))
     )
   );
   if cardinality(doomed) > 0 then perform remove_feedback(ws, doomed); end if;
   doomed := array(
-    select conversation_id from ended_messages(ws, conversation_ids)
+    select m.conversation_id from message as m, purge as p
+    where m.workspace_id = ws and m.conversation_id = any (conversation_ids) and p.workspace_id = ws and (
+      m.contact_id = any (p.contact_ids)
+      or (m.contact_id is null and m.number < p.number and exists (
+        select from unresolved_reference as u where u.workspace_id = ws and u.ref_id = p.remembered and u.record_id = m.id
+      ))
+    )
     union
     select c.conversation_id from conversation_contact as c, purge as p
     where c.workspace_id = ws and c.conversation_id = any (conversation_ids)
-      and p.workspace_id is not distinct from ws and c.contact_id = any (p.contact_ids)
+      and p.workspace_id = ws and c.contact_id = any (p.contact_ids)
   );
   if cardinality(doomed) > 0 then perform remove_from_conversations(ws, doomed); end if;
 end $$;
@@ -393,15 +335,13 @@ end $$;
 create or replace function derive_conversation_contacts(ws uuid, conversations uuid[]) returns void
   language plpgsql as $$
 begin
-  if cardinality(conversations) = 0 then return; end if;
   perform remove_before(ws, '{}', conversations);
   delete from conversation_contact where workspace_id = ws and conversation_id = any (conversations);
   insert into conversation_contact (workspace_id, conversation_id, contact_id)
   select distinct ws, c.id, k.subject_id
-  from unnest(conversations) as of_id (id),
-    lateral (select id, contact_keys from conversation where workspace_id = ws and id = of_id.id offset 0) as c,
-    unnest(c.contact_keys) as key (id),
-    lateral (select subject_id from identity_key where workspace_id = ws and id = key.id offset 0) as k;
+  from conversation as c, unnest(c.contact_keys) as key_id
+  join identity_key as k on k.workspace_id = ws and k.id = key_id
+  where c.workspace_id = ws and c.id = any (conversations);
 end $$;
 
 -- The receipt of a purge has what it removed, per table, and nothing of whom it concerned but keyed hashes.

@@ -11,15 +11,16 @@ create or replace function relink(ws uuid, changed uuid[], appeared uuid[]) retu
   language plpgsql as $$
 declare
   touched uuid[] := '{}';
-  concerned reference[];
+  subjects uuid[];
+  changed_text text[];
   moved relinked[];
   said record;
   -- Contacts whose purge is under way: what is theirs stays marked as theirs until it is gone.
   ended uuid[] := array(select unnest(contact_ids) from purge where workspace_id = ws);
 begin
   while cardinality(changed) > 0 or cardinality(appeared) > 0 loop
-    concerned := concerned_references(ws, changed, appeared);
-    exit when cardinality(concerned) = 0;
+    subjects := coalesce(reach(ws, changed), '{}');
+    changed_text := changed::text[];
     moved := array(
       select row(
         r.record, r.id, r.number, c, a, p,
@@ -33,14 +34,41 @@ begin
           case when r.account_given and not a.given then given_of(r.account_ref, r.number) end,
           case when r.project_given and not p.given then given_of(r.project_ref, r.number) end], null)
       )::relinked
-      from unnest(concerned) as r,
+      from (
+        select * from reference
+        where workspace_id = ws and contact_id = any (subjects) and mentions(contact_ref, changed_text)
+        union
+        select * from reference
+        where workspace_id = ws and account_id = any (subjects) and mentions(account_ref, changed_text)
+        union
+        select * from reference
+        where workspace_id = ws and project_id = any (subjects) and mentions(project_ref, changed_text)
+        union
+        select r.* from unresolved_reference as u
+        join reference as r on r.workspace_id = u.workspace_id and r.id = u.record_id and r.number = u.number
+        where u.workspace_id = ws and u.ref_id = any (changed || appeared)
+      ) as r,
       resolve_unless_ended(ws, r, ended) as c,
       resolve(ws, 'account', r.account_ref, r.number, r.source) as a,
       resolve(ws, 'project', r.project_ref, r.number, r.source) as p
       where (c.id, c.given, a.id, a.given, p.id, p.given)
         is distinct from (r.contact_id, r.contact_given, r.account_id, r.account_given, r.project_id, r.project_given)
     );
-    perform link_anew(ws, moved);
+    update feedback as f
+    set contact_id = (m.contact).id, account_id = (m.account).id, project_id = (m.project).id,
+      contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
+    from unnest(moved) as m where m.record = 'feedback' and f.workspace_id = ws and f.id = m.id;
+    update superseded_reference as f
+    set contact_id = (m.contact).id, account_id = (m.account).id, project_id = (m.project).id,
+      contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
+    from unnest(moved) as m where m.record = 'superseded' and f.workspace_id = ws and f.id = m.id and f.number = m.number;
+    perform remove_before(ws, '{}', array(
+      select t.conversation_id from unnest(moved) as m join message as t on t.workspace_id = ws and t.id = m.id where m.record = 'message'
+    ));
+    update message as f set contact_id = (m.contact).id
+    from unnest(moved) as m where m.record = 'message' and f.workspace_id = ws and f.id = m.id;
+    perform remember_unresolved(ws, m.id, m.number, (m.contact).missed || (m.account).missed || (m.project).missed)
+    from unnest(moved) as m;
     touched := touched || array(
       select unnest(m.before_ids || array_remove(array[(m.contact).id, (m.account).id, (m.project).id], null))
       from unnest(moved) as m
@@ -68,20 +96,15 @@ declare
   -- Delivered again although it was settled before: a purge may have removed it meanwhile, so nothing of it is looked at.
   settled bigint[] := array(
     select s.acceptance_number
-    from jsonb_to_recordset(part -> 'submissions') as d (id uuid),
-      lateral (
-        select acceptance_number from submission
-        where workspace_id = ws and id = d.id and state in ('applied', 'superseded', 'purged') offset 0
-      ) as s
+    from jsonb_to_recordset(part -> 'submissions') as d (id uuid)
+    join submission as s on s.workspace_id = ws and s.id = d.id and s.state in ('applied', 'superseded', 'purged')
   );
 begin
-  if exists (select from purge where workspace_id = ws) then
-    perform remove_before(
-      ws,
-      array(select (f ->> 'id')::uuid from jsonb_array_elements(part -> 'feedback') as f),
-      array(select (c ->> 'id')::uuid from jsonb_array_elements(part -> 'conversations') as c)
-    );
-  end if;
+  perform remove_before(
+    ws,
+    array(select (f ->> 'id')::uuid from jsonb_array_elements(part -> 'feedback') as f),
+    array(select (c ->> 'id')::uuid from jsonb_array_elements(part -> 'conversations') as c)
+  );
   if fenced.passed ? 'keys' then
     select * into identities from store_identities(
       ws,
@@ -107,26 +130,18 @@ begin
     appeared := appeared || said.appeared;
   end if;
   touched := touched || relink(ws, changed, appeared);
+  touched := array(select t from unnest(touched) as t except select unnest(contact_ids) from purge where workspace_id = ws);
   if cardinality(touched) > 0 then
-    perform gather(
-      ws, array(select t from unnest(touched) as t except select unnest(contact_ids) from purge where workspace_id = ws)
-    );
+    perform gather(ws, touched);
   end if;
   return query
   insert into submission as k (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
   select ws, s.id, s.number, s.operation,
-    case
-      when s.number = any (fenced.refused) then 'purged'
-      when s.operation = 'create_feedback' and exists (
-        select from feedback as f where f.workspace_id = ws and f.id = s.record and f.number > s.number offset 0
-      ) then 'superseded'
-      when s.operation = 'submit_conversation' and exists (
-        select from conversation as c where c.workspace_id = ws and c.id = s.record and c.number > s.number offset 0
-      ) then 'superseded'
-      else 'applied'
-    end,
+    case when s.number = any (fenced.refused) then 'purged' when f.number > s.number or c.number > s.number then 'superseded' else 'applied' end,
     s.attempts, now()
   from jsonb_to_recordset(part -> 'submissions') as s (id uuid, number bigint, operation text, attempts int, record uuid)
+  left join feedback as f on f.workspace_id = ws and f.id = s.record
+  left join conversation as c on c.workspace_id = ws and c.id = s.record
   on conflict (workspace_id, id) do update
   set state = excluded.state, attempts = excluded.attempts, finished_at = excluded.finished_at, error = null
   where k.state in ('queued', 'dead')
