@@ -3,15 +3,15 @@ import { admissionKeys } from './admission-keys.ts'
 import type { Pending } from './contract/pending.ts'
 
 // KEYS outstanding exists purges removing, then said keys.
-// ARGV #submissions submission… #exists (value id)…, then the numbers of said.
+// ARGV #submissions submission… 1 if there are purges among them, else 0 #exists (value id)…, then the numbers of said.
 const SETTLE = `
 local n = tonumber(ARGV[1])
-for i = 1, n do
-  redis.call('ZREM', KEYS[1], ARGV[1 + i])
-  redis.call('ZREM', KEYS[3], ARGV[1 + i])
-  redis.call('ZREM', KEYS[4], ARGV[1 + i])
+redis.call('ZREM', KEYS[1], unpack(ARGV, 2, n + 1))
+if ARGV[n + 2] == '1' then
+  redis.call('ZREM', KEYS[3], unpack(ARGV, 2, n + 1))
+  redis.call('ZREM', KEYS[4], unpack(ARGV, 2, n + 1))
 end
-local at = n + 2
+local at = n + 3
 local pairs = tonumber(ARGV[at])
 for i = 1, pairs do
   local value, id = ARGV[at + 2 * i - 1], ARGV[at + 2 * i]
@@ -71,6 +71,7 @@ export const settlementIn = (redis: RedisClient, prefix: string): Settlement => 
             ...keys,
             submissions.length,
             ...submissions.map(({ submissionId }) => submissionId),
+            submissions.some(isPurge) ? 1 : 0,
             exists.length,
             ...exists.flat(),
             ...said.map(({ number }) => number),
@@ -90,3 +91,6 @@ export const settlementIn = (redis: RedisClient, prefix: string): Settlement => 
     },
   }
 }
+
+const isPurge = ({ pending }: Settled): boolean =>
+  pending.said.some(({ sayings }) => sayings.some(({ kind }) => kind === 'purge'))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import process from 'node:process'
-import { Worker } from 'bullmq'
 import { answerSeconds } from '../db/answer-time.ts'
+import { BatchingWorker } from '../db/batching-worker.ts'
 import { barrierIn } from '../db/barrier.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
@@ -74,7 +74,7 @@ const loopDelay = watchLoopDelay()
 const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
 const inHand = jobsInHand()
 const workers = QUEUE_NAMES.map((name) => {
-  const worker = new Worker(name, inHand.counting(processors[name]), {
+  const worker = new BatchingWorker(name, inHand.counting(processors[name]), {
     connection: redis,
     prefix: queuePrefix(config.REDIS_PREFIX, name),
     concurrency: CONCURRENCY[name],

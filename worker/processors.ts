@@ -23,6 +23,7 @@ import type { Settled, Settlement } from '../db/settlement.ts'
 import { type PurgeRows, type Rows, type SettledSubmission, store } from '../db/store.ts'
 import type { Span, Tracing } from '../db/tracing.ts'
 import { inTurn } from './in-turn.ts'
+import { learningPace } from './learning-pace.ts'
 import { rowsOf } from './rows.ts'
 import { isSuspect, type SuspectsApart, suspectsApart } from './suspects.ts'
 import { tag, taggingFor } from './tagging.ts'
@@ -113,6 +114,7 @@ const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | Pu
 /** Stores submissions of all queues together and decides purges among them, in batches; each is answered on its own. */
 const storing = (dependencies: WorkerDependencies): StoreInTurn => {
   const { sql, settlement, readBarrier, bringForward, enqueueTagging, forgetBodies, tracing, stop } = dependencies
+  const pace = learningPace(Date.now)
   return inTurn({
     readBarrier,
     bringForward,
@@ -124,7 +126,10 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
       if (tracing) for (const { span } of batch) span?.set({ 'messaging.batch.message_count': batch.length })
       // Before the jobs are answered: after a crash in between they are delivered again, and these steps taken again. Off the
       // books last: what is not outstanding lies nowhere in Redis any more.
-      const untagged = taggingFor(rows.filter((row) => 'submission' in row))
+      const untagged = taggingFor(
+        rows.filter((row) => 'submission' in row),
+        pace,
+      )
       await enqueueTagging(tracing ? tracedTagging(untagged, batch) : untagged)
       await forgetBodies(stored.map(({ submission }) => submission))
       await settlement.settle(stored.map((item) => item.settled))

@@ -4,6 +4,7 @@ import type { HashKey, Realm } from '../db/contract/own-id.ts'
 import type { Sql } from '../db/postgres.ts'
 import type { Rows } from '../db/store.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../db/tagging.ts'
+import type { LearningPace } from './learning-pace.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
 import { TAGGER_VERSION } from './tags/generate-tags.ts'
 import { newMemory } from './tags/memory.ts'
@@ -54,15 +55,24 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
 }
 
 /** Whether what was stored by a submission goes to the tagger: what people tagged is learned from. */
-export const wantsTags = ({ feedback, conversation }: Rows): boolean => feedback != null || conversation != null
+export const wantsTags = ({ feedback, conversation }: Rows): boolean =>
+  conversation != null || (feedback != null && feedback.tags?.length !== 0)
 
 /** The tagging that stored submissions leave to be done: one job for each workspace. */
-export const taggingFor = (stored: readonly Rows[]): TaggingJob[] =>
+export const taggingFor = (stored: readonly Rows[], pace: LearningPace): TaggingJob[] =>
   [...Map.groupBy(stored, ({ workspaceId }) => workspaceId)]
-    .map(([workspaceId, rows]): TaggingJob => ({
-      version: JOB_VERSION,
-      workspaceId,
-      feedbackIds: rows.flatMap(({ feedback }) => (feedback ? [feedback.id] : [])),
-      conversationIds: rows.flatMap(({ conversation }) => (conversation ? [conversation.id] : [])),
-    }))
+    .map(([workspaceId, rows]): TaggingJob => {
+      const wanting = rows.filter(wantsTags)
+      const feedback = wanting.flatMap(({ feedback }) => feedback ?? [])
+      const learned = pace.choose(
+        workspaceId,
+        feedback.filter(({ tags }) => tags !== null),
+      )
+      return {
+        version: JOB_VERSION,
+        workspaceId,
+        feedbackIds: [...feedback.filter(({ tags }) => tags === null), ...learned].map(({ id }) => id),
+        conversationIds: wanting.flatMap(({ conversation }) => (conversation ? [conversation.id] : [])),
+      }
+    })
     .filter(({ feedbackIds, conversationIds }) => feedbackIds.length + conversationIds.length > 0)

@@ -8,8 +8,8 @@ export const queuePrefix = (prefix: string, queue: QueueName): string => `{${pre
 /** All keys of one workspace's admission in one slot. */
 export const admissionPrefix = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}`
 
-export const FINISHED_JOBS_KEPT = 1_000
-export const FINISHED_JOBS_KEPT_SECONDS = 3_600
+/** How many finished jobs a queue keeps, and for how many seconds. */
+export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
 const ATTEMPTS = 8
 const FIRST_RETRY_MS = 500
 
@@ -17,6 +17,6 @@ const FIRST_RETRY_MS = 500
 export const JOB_OPTIONS = {
   attempts: ATTEMPTS,
   backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
-  removeOnComplete: { count: FINISHED_JOBS_KEPT, age: FINISHED_JOBS_KEPT_SECONDS },
+  removeOnComplete: FINISHED_JOBS_KEPT,
   removeOnFail: false,
 } as const

@@ -1,0 +1,130 @@
+import type { RedisClient } from './redis.ts'
+
+// What BullMQ's moveToActive and moveToFinished do, for many jobs in one call. Left out is what no job of ours has: parents,
+// priorities, limiters and BullMQ's own de-duplication; and the event stream, which nothing reads. Whatever is not that simple
+// is left to BullMQ.
+
+// A queue that is paused, that has a limit, or in which delayed jobs are due or prioritized ones wait, is answered with false.
+// Clients send a command again when its answer was lost with the connection: what it has handed over it hands over once more.
+// KEYS wait active prioritized delayed meta marker handed. ARGV prefix now token lockMs wanted mostBytes.
+const FETCH_JOBS = `
+local prefix, now, token, lockMs = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local function handOver(id)
+  local key = prefix .. id
+  redis.call('SET', key .. ':lock', token, 'PX', lockMs)
+  redis.call('HSET', key, 'processedOn', ARGV[2])
+  return {id, redis.call('HGETALL', key)}
+end
+local jobs = {}
+local before = redis.call('LRANGE', KEYS[7], 0, -1)
+if #before > 0 then
+  for _, id in ipairs(before) do
+    if redis.call('GET', prefix .. id .. ':lock') == token then jobs[#jobs + 1] = handOver(id) end
+  end
+  return {jobs, 0}
+end
+local meta = redis.call('HMGET', KEYS[5], 'paused', 'concurrency', 'max')
+local delayed = tonumber(redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] or 0) / 4096
+if meta[1] or meta[2] or meta[3] or (delayed > 0 and delayed <= now) or redis.call('EXISTS', KEYS[3]) == 1 then
+  return false
+end
+local ids, bytes = {}, 0
+while #ids < tonumber(ARGV[5]) and bytes < tonumber(ARGV[6]) do
+  local id = redis.call('RPOPLPUSH', KEYS[1], KEYS[2])
+  if not id then break end
+  ids[#ids + 1] = id
+  jobs[#jobs + 1] = handOver(id)
+  for _, field in ipairs(jobs[#jobs][2]) do bytes = bytes + #field end
+end
+if #ids == 0 then return {jobs, delayed} end
+redis.call('RPUSH', KEYS[7], unpack(ids))
+redis.call('PEXPIRE', KEYS[7], lockMs)
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('ZADD', KEYS[6], 0, '0') end
+return {jobs, 0}
+`
+
+// Answers 1 for each job that is finished, also when an earlier call of the same has done it; 0 for one that is not held.
+// KEYS active stalled completed. ARGV prefix now token keptCount keptSeconds, then id, result and attempts of each.
+const FINISH_JOBS = `
+local prefix, now = ARGV[1], ARGV[2]
+local answers, finished, locks, scores = {}, {}, {}, {}
+for at = 6, #ARGV, 3 do
+  local id, key = ARGV[at], prefix .. ARGV[at]
+  local holder = redis.call('GET', key .. ':lock')
+  if holder == ARGV[3] and redis.call('LREM', KEYS[1], -1, id) == 1 then
+    redis.call('HSET', key, 'returnvalue', ARGV[at + 1], 'atm', ARGV[at + 2], 'finishedOn', now)
+    finished[#finished + 1] = id
+    locks[#locks + 1] = key .. ':lock'
+    scores[#scores + 1] = now
+    scores[#scores + 1] = id
+    answers[#answers + 1] = 1
+  else
+    answers[#answers + 1] = (not holder and redis.call('ZSCORE', KEYS[3], id)) and 1 or 0
+  end
+end
+if #finished == 0 then return answers end
+redis.call('DEL', unpack(locks))
+redis.call('SREM', KEYS[2], unpack(finished))
+redis.call('ZADD', KEYS[3], unpack(scores))
+local old = redis.call('ZRANGE', KEYS[3], 0, -1 - ARGV[4])
+if #old == 0 then
+  old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now - ARGV[5] * 1000, 'LIMIT', 0, 1000)
+end
+if #old == 0 then return answers end
+redis.call('ZREM', KEYS[3], unpack(old))
+for at, id in ipairs(old) do old[at] = prefix .. id end
+redis.call('DEL', unpack(old))
+for at, key in ipairs(old) do old[at] = key .. ':logs' end
+redis.call('DEL', unpack(old))
+return answers
+`
+
+/** What one call hands over at most, roughly, and at least one job: Redis answers nobody else meanwhile. */
+const MOST_BYTES = 1_000_000
+
+type WithJobsAtOnce = RedisClient & {
+  fetchJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<[[string, string[]][], number] | null>
+  finishJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<(0 | 1)[]>
+}
+
+export type HeldQueue = {
+  /** The name of a key of the queue. */
+  toKey: (name: string) => string
+  /** In the locks of the jobs that are handed over. */
+  token: string
+  lockMs: number
+  kept: { count: number; age: number }
+}
+export type FetchedJob = { id: string; fields: string[] }
+export type FinishedJob = { id: string; result: string; attempts: number }
+export type JobsAtOnce = {
+  /** `delayedUntil`: when the first delayed job is due, in Unix milliseconds, or 0. Undefined when this is left to BullMQ. */
+  fetch: (most: number) => Promise<{ jobs: FetchedJob[]; delayedUntil: number } | undefined>
+  /** Returns whether each of them is finished: one that is not is not held by this token. */
+  finish: (jobs: readonly FinishedJob[]) => Promise<boolean[]>
+}
+
+/** Both can be repeated without harm. */
+export const jobsAtOnceIn = (redis: RedisClient, { toKey, token, lockMs, kept }: HeldQueue): JobsAtOnce => {
+  redis.defineCommand('fetchJobs', { lua: FETCH_JOBS })
+  redis.defineCommand('finishJobs', { lua: FINISH_JOBS })
+  const scripts = redis as WithJobsAtOnce
+  const fetchKeys = ['wait', 'active', 'prioritized', 'delayed', 'meta', 'marker'].map(toKey)
+  const finishKeys = ['active', 'stalled', 'completed'].map(toKey)
+  const prefix = toKey('')
+  let fetches = 0
+  return {
+    fetch: async (most) => {
+      const keys = [...fetchKeys, toKey(`handed:${token}:${fetches++}`)]
+      const answer = await scripts.fetchJobs(keys.length, ...keys, prefix, Date.now(), token, lockMs, most, MOST_BYTES)
+      if (answer === null) return undefined
+      return { jobs: answer[0].map(([id, fields]) => ({ id, fields })), delayedUntil: answer[1] }
+    },
+    finish: async (jobs) => {
+      const settings = [prefix, Date.now(), token, kept.count, kept.age]
+      const results = jobs.flatMap(({ id, result, attempts }) => [id, result, attempts])
+      const finished = await scripts.finishJobs(finishKeys.length, ...finishKeys, ...settings, ...results)
+      return finished.map((one) => one === 1)
+    },
+  }
+}
