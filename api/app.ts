@@ -22,7 +22,7 @@ import { refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
-import { type Incoming, type Ingress, type SubmissionKind, submit } from './submit.ts'
+import { type Grounds, type Incoming, type Ingress, type SubmissionKind, submit } from './submit.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
 import { asTyped, taking, telling, UNPARSED } from './typed-route.ts'
 
@@ -76,7 +76,7 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
     return { request, token, span }
   }
   const take =
-    <O extends Operation, S extends GenericSchema>(kind: SubmissionKind<O, S>) =>
+    <O extends Operation, S extends GenericSchema, G extends Grounds>(kind: SubmissionKind<O, S, G>) =>
     (context: RouteContext): Promise<never> =>
       asTyped(submit(ingress, kind, incoming(context)))
   const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })

@@ -2,7 +2,7 @@ import { type ConversationRecord, conversationRecord } from '../db/contract/conv
 import { MAX_PROPAGATED_BYTES } from '../db/contract/limits.ts'
 import { propagatedSizeBytes } from '../db/contract/propagation-size.ts'
 import { unflattenIf } from '../db/contract/unflatten.ts'
-import type { SubmissionKind } from './submit.ts'
+import { pendingAlone, type SubmissionKind } from './submit.ts'
 
 /** POST /conversations */
 export const submitConversation: SubmissionKind<'submit_conversation', typeof conversationRecord> = {
@@ -13,6 +13,7 @@ export const submitConversation: SubmissionKind<'submit_conversation', typeof co
     body.propagatePropertiesToMessages === true && propagatedBytes(body) > MAX_PROPAGATED_BYTES
       ? { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES }
       : undefined,
+  groundsOf: pendingAlone,
   respond: () => ({ status: 200, body: { success: true } }),
 }
 

@@ -1,19 +1,28 @@
 import { feedbackRecord } from '../db/contract/feedback-record.ts'
 import type { JobOf } from '../db/contract/job.ts'
-import { feedbackReferences, type References } from '../db/contract/reference.ts'
+import type { Realm } from '../db/contract/own-id.ts'
+import { feedbackPending } from '../db/contract/pending.ts'
+import { type AnswerReferences, answerReferences } from '../db/contract/reference.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../db/contract/stored-feedback.ts'
-import { keysToLookUp } from '../db/identity.ts'
-import type { Admitted, Ingress, SubmissionKind } from './submit.ts'
+import type { Admitted, Grounds, Ingress, SubmissionKind } from './submit.ts'
+
+type FeedbackGrounds = Grounds & { id: string; references: AnswerReferences }
+
+const groundsOf = (realm: Realm, { submissionId, body }: JobOf<'create_feedback'>): FeedbackGrounds => {
+  const id = feedbackId({ ...realm, submissionId }, body)
+  const references = answerReferences({ ...realm, number: 0, recordId: id }, body)
+  return { id, references, pending: feedbackPending(references, feedbackSource(body)) }
+}
 
 /** POST /feedbacks: 201 with the record as it will be stored; members without a value are left out. */
-export const createFeedback: SubmissionKind<'create_feedback', typeof feedbackRecord> = {
+export const createFeedback: SubmissionKind<'create_feedback', typeof feedbackRecord, FeedbackGrounds> = {
   operation: 'create_feedback',
   needs: 'submit',
   schema: feedbackRecord,
-  lookUp: (ingress, job) => keysToLookUp(referencesOf(ingress, job)),
-  respond: async (ingress, job, admitted) => ({
+  groundsOf,
+  respond: async (ingress, job, known) => ({
     status: 201,
-    body: { feedback: await answered(ingress, job, admitted) },
+    body: { feedback: await answered(ingress, job, known) },
   }),
 }
 
@@ -28,22 +37,13 @@ export type Feedback = {
   sourceData?: object
 }
 
-const idOf = ({ hashKey }: Ingress, { body, workspaceId, submissionId }: JobOf<'create_feedback'>): string =>
-  feedbackId({ hashKey, workspaceId, submissionId }, body)
-
-const referencesOf = (ingress: Ingress, job: JobOf<'create_feedback'>): References => {
-  const { body, workspaceId, number } = job
-  return feedbackReferences({ hashKey: ingress.hashKey, workspaceId, number, recordId: idOf(ingress, job) }, body)
-}
-
 const answered = async (
   ingress: Ingress,
-  job: JobOf<'create_feedback'>,
-  { queued, purgesQueued }: Admitted,
+  { body, workspaceId, number }: JobOf<'create_feedback'>,
+  { grounds, admitted }: { grounds: FeedbackGrounds; admitted: Admitted },
 ): Promise<Feedback> => {
-  const { body, workspaceId, number } = job
-  const id = idOf(ingress, job)
-  const references = referencesOf(ingress, job)
+  const { id, references } = grounds
+  const { queued, purgesQueued } = admitted
   const meant = await ingress.resolveReferences({
     workspaceId,
     number,

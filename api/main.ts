@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { answerSeconds } from '../db/answer-time.ts'
-import { admissionTo, type RateLimit } from '../db/admission.ts'
+import { admissionsIn, type RateLimit } from '../db/admission.ts'
 import { aliasesIn } from '../db/aliases.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
 import type { Operation } from '../db/contract/job.ts'
 import { describeFault } from '../db/fault.ts'
 import { purgeMatcher } from '../db/find-contacts.ts'
-import { rememberAnswered } from '../db/idempotency.ts'
 import { referenceResolver } from '../db/identity.ts'
 import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
 import { queuedFactsIn } from '../db/queued-facts.ts'
@@ -72,7 +71,7 @@ const identity = {
   lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
   ...aliasesIn(redis, config.REDIS_PREFIX),
 }
-const admit = admissionTo(redis, config.REDIS_PREFIX)
+const admissions = admissionsIn(redis, config.REDIS_PREFIX)
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
 // So does a cluster say that another node may have taken a slot over.
@@ -89,7 +88,7 @@ const settledInTime: FindSettled = (submissions) => withinTime(findSettled(sql, 
 const app = createApp({
   ingress: {
     authenticate,
-    admit: async (request) => admit({ ...request, floor: await floor.of(request.workspaceId) }),
+    admit: async (request) => admissions.admit({ ...request, floor: await floor.of(request.workspaceId) }),
     enqueue: (job, bytes) => {
       pressure.added(bytes)
       return enqueueSubmission(queues, job)
@@ -97,7 +96,7 @@ const app = createApp({
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
     awaitSettled: settledAwaiter(settledInTime, Date.now, stopping.signal),
-    rememberAnswered: (done, idempotency) => rememberAnswered(redis, config.REDIS_PREFIX, { ...done, idempotency }),
+    rememberAnswered: admissions.rememberAnswered,
     pressure: pressure.current,
     limitOf,
     maxBytes: { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES },

@@ -1,11 +1,13 @@
 import { v7 as submissionIdNow } from 'uuid'
 import type { GenericSchema } from 'valibot'
-import type { Admission, AdmissionRequest, Admit, Bucket, RateLimit } from '../db/admission.ts'
+import type { Admission, AdmissionRequest, Admissions, Bucket, RateLimit } from '../db/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
-import type { HashKey } from '../db/contract/own-id.ts'
-import { concernedKeys, pendingOf } from '../db/contract/pending.ts'
+import type { HashKey, Realm } from '../db/contract/own-id.ts'
+import { keysConcerned, type Pending, pendingOf } from '../db/contract/pending.ts'
+import type { AnswerReferences } from '../db/contract/reference.ts'
 import type { MatchesPurge } from '../db/find-contacts.ts'
 import type { Idempotency } from '../db/idempotency.ts'
+import { keysToLookUp } from '../db/identity.ts'
 import type { ResolveReferences } from '../db/meaning.ts'
 import type { Span } from '../db/tracing.ts'
 import { type Authenticate, type Caller, permitted } from './authenticate.ts'
@@ -19,13 +21,13 @@ import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
 /** What the ingress needs to take submissions in. Everything that has a clock, a store or randomness is handed in. */
 export type Ingress = {
   authenticate: Authenticate
-  admit: Admit
+  admit: Admissions['admit']
   /** `bytes`: about how many its body has. */
   enqueue: (job: SubmissionJob, bytes: number) => Promise<void>
   resolveReferences: ResolveReferences
   matchesPurge: MatchesPurge
   awaitSettled: AwaitSettled
-  rememberAnswered: (done: SubmissionJob, idempotency: Idempotency) => Promise<void>
+  rememberAnswered: Admissions['rememberAnswered']
   /** Why nothing may be taken in at this moment, if so. */
   pressure: () => 'redis-memory' | 'backlog' | undefined
   limitOf: (operation: Operation) => RateLimit | undefined
@@ -38,24 +40,32 @@ export type Ingress = {
 export type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
 export type Answer = { status: number; body: object }
 
+/**
+ * What admission and answer go by, made once for both: the hashes of a feedback, made anew wherever they were needed, took a
+ * third of its request's processor time.
+ */
+export type Grounds = { pending: Pending; references?: AnswerReferences }
+
 /** One operation of the interface, as a submission. */
-export type SubmissionKind<O extends Operation, S extends GenericSchema> = {
+export type SubmissionKind<O extends Operation, S extends GenericSchema, G extends Grounds = Grounds> = {
   operation: O
   needs: 'submit' | 'admin'
   schema: S
   /** What validation cannot see: refuses what is well-formed and yet cannot be taken in. */
   check?: (ingress: Ingress, draft: JobOf<O>, request: Request) => Promise<Refusal | undefined> | Refusal | undefined
-  /** Keys about which the answer needs to know what is queued. */
-  lookUp?: (ingress: Ingress, job: JobOf<O>) => string[]
-  respond: (ingress: Ingress, job: JobOf<O>, admitted: Admitted) => Promise<Answer> | Answer
+  groundsOf: (realm: Realm, draft: JobOf<O>) => G
+  respond: (ingress: Ingress, job: JobOf<O>, known: { grounds: G; admitted: Admitted }) => Promise<Answer> | Answer
 }
+
+/** Of operations whose answers tell of nobody. */
+export const pendingAlone = (realm: Realm, draft: SubmissionJob): Grounds => ({ pending: pendingOf(realm, draft) })
 
 export type Incoming = { request: Request; token: string | undefined; span: Span | undefined }
 
 /** Token → permission → size and content type → validation → idempotency key → rate limit → backlog → queue → answer. */
-export const submit = async <O extends Operation, S extends GenericSchema>(
+export const submit = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
   ingress: Ingress,
-  kind: SubmissionKind<O, S>,
+  kind: SubmissionKind<O, S, G>,
   incoming: Incoming,
 ): Promise<Response> => {
   const { operation } = kind
@@ -89,16 +99,16 @@ const callerOf = async (
   return caller
 }
 
-type Taking<O extends Operation, S extends GenericSchema> = {
+type Taking<O extends Operation, S extends GenericSchema, G extends Grounds> = {
   ingress: Ingress
-  kind: SubmissionKind<O, S>
+  kind: SubmissionKind<O, S, G>
   incoming: Incoming
 }
 /** `bucket`: what is left of the limit, where it was looked at. */
 type Taken = { outcome: Response | Refusal; bucket?: Bucket | undefined }
 
-const takeIn = async <O extends Operation, S extends GenericSchema>(
-  taking: Taking<O, S>,
+const takeIn = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
+  taking: Taking<O, S, G>,
   caller: Caller,
 ): Promise<Taken> => {
   const { ingress, kind } = taking
@@ -116,51 +126,52 @@ const takeIn = async <O extends Operation, S extends GenericSchema>(
     body,
     ...(span && { traceparent: span.traceparent }),
   } as JobOf<O>
-  const lookUp = kind.lookUp?.(ingress, draft) ?? []
-  const entering: Entering = { request, draft, lookUp, idempotency, pressure: ingress.pressure() }
-  if (idempotency) {
-    const former = await admit(ingress, { ...entering, peek: true })
-    if (isRefusal(former)) return { outcome: former }
-    if (former.outcome !== 'fresh') return answered(taking, entering, former)
+  const grounds = kind.groundsOf({ hashKey: ingress.hashKey, workspaceId: caller.workspaceId }, draft)
+  const entering: Entering<G> = { request, draft, grounds, idempotency, pressure: ingress.pressure() }
+  if (kind.check) {
+    if (idempotency) {
+      const former = await admit(ingress, { ...entering, peek: true })
+      if (isRefusal(former)) return { outcome: former }
+      if (former.outcome !== 'fresh') return answered(taking, entering, former)
+    }
+    const refusal = await kind.check(ingress, draft, request)
+    if (refusal) return { outcome: refusal }
   }
-  const refusal = await kind.check?.(ingress, draft, request)
-  if (refusal) return { outcome: refusal }
-
   const admission = await admit(ingress, entering)
   if (isRefusal(admission)) return { outcome: admission }
-  if (admission.outcome === 'admitted') {
-    const unqueued = await enqueue(ingress, { ...draft, number: admission.number }, { request, bytes, idempotency })
-    if (unqueued) return { outcome: unqueued, bucket: admission.bucket }
-  }
-  return answered(taking, entering, admission)
+  if (admission.outcome !== 'admitted') return answered(taking, entering, admission)
+  const queued = enqueue(ingress, { ...draft, number: admission.number }, { request, bytes, idempotency })
+  return answered(taking, { ...entering, queued }, admission)
 }
 
-type Entering = {
+type Entering<G extends Grounds> = {
   request: Request
   draft: SubmissionJob
-  lookUp: readonly string[]
+  grounds: G
   idempotency: Idempotency | undefined
   pressure: ReturnType<Ingress['pressure']>
   peek?: boolean
+  /** Why its job could not be queued, if so. */
+  queued?: Promise<Refusal | undefined>
 }
 
 const admit = async (
   ingress: Ingress,
-  { request, draft, lookUp, idempotency, pressure, peek = false }: Entering,
+  { request, draft, grounds, idempotency, pressure, peek = false }: Entering<Grounds>,
 ): Promise<Admission | Refusal> => {
   const { workspaceId, operation, submissionId } = draft
-  const realm = { hashKey: ingress.hashKey, workspaceId }
+  const { pending, references } = grounds
   const asked: AdmissionRequest = {
     workspaceId,
     operation,
     submissionId,
     limit: ingress.limitOf(operation),
     idempotency,
-    ...(idempotency && { concerns: concernedKeys(realm, draft) }),
+    ...(idempotency && { concerns: keysConcerned(pending, references) }),
     full: pressure !== undefined,
     peek,
-    pending: pendingOf(realm, draft),
-    lookUp,
+    pending,
+    lookUp: references ? keysToLookUp(references) : [],
   }
   try {
     return await ingress.admit(asked)
@@ -184,23 +195,23 @@ const enqueue = async (
   // It is queued: a key that cannot be kept now is no reason to confirm nothing.
   if (idempotency) {
     await ingress
-      .rememberAnswered(job, idempotency)
+      .rememberAnswered({ ...job, idempotency })
       .catch((error: unknown) => ingress.onFault('remember_failed', error, faultIds(request, job)))
   }
   return undefined
 }
 
-const answered = async <O extends Operation, S extends GenericSchema>(
-  taking: Taking<O, S>,
-  { draft, pressure }: Entering,
+const answered = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
+  taking: Taking<O, S, G>,
+  entering: Entering<G>,
   admission: Admission,
 ): Promise<Taken> => {
   switch (admission.outcome) {
     case 'admitted':
     case 'repeated':
-      return { outcome: await respond(taking, draft as JobOf<O>, admission), bucket: admission.bucket }
+      return { outcome: await respond(taking, entering, admission), bucket: admission.bucket }
     case 'full':
-      return { outcome: { refused: 'unavailable', why: pressure ?? 'backlog' }, bucket: admission.bucket }
+      return { outcome: { refused: 'unavailable', why: entering.pressure ?? 'backlog' }, bucket: admission.bucket }
     case 'rate-limited':
       return { outcome: rateLimited(taking, admission.bucket), bucket: admission.bucket }
     case 'in-flight':
@@ -212,8 +223,8 @@ const answered = async <O extends Operation, S extends GenericSchema>(
   }
 }
 
-const rateLimited = <O extends Operation, S extends GenericSchema>(
-  { ingress, kind }: Taking<O, S>,
+const rateLimited = <O extends Operation, S extends GenericSchema, G extends Grounds>(
+  { ingress, kind }: Taking<O, S, G>,
   bucket: Bucket | undefined,
 ): Refusal => {
   const { tokens = 0, windowMs = 0 } = ingress.limitOf(kind.operation) ?? {}
@@ -225,16 +236,22 @@ const rateLimited = <O extends Operation, S extends GenericSchema>(
   }
 }
 
-/** The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. */
-const respond = async <O extends Operation, S extends GenericSchema>(
-  { ingress, kind, incoming }: Taking<O, S>,
-  draft: JobOf<O>,
+/**
+ * The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. Made while
+ * the job is queued, which it does not depend on.
+ */
+const respond = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
+  { ingress, kind, incoming }: Taking<O, S, G>,
+  { draft, grounds: own, queued }: Entering<G>,
   admitted: Admitted,
-): Promise<Response> => {
-  const submissionId = admitted.outcome === 'repeated' ? admitted.submissionId : draft.submissionId
+): Promise<Response | Refusal> => {
+  const isRepeated = admitted.outcome === 'repeated'
+  const submissionId = isRepeated ? admitted.submissionId : draft.submissionId
   incoming.span?.set({ 'feedback_insights.submission.id': submissionId })
-  const job: JobOf<O> = { ...draft, submissionId, number: admitted.number }
-  const { status, body } = await kind.respond(ingress, job, admitted)
+  const job = { ...draft, submissionId, number: admitted.number } as JobOf<O>
+  const grounds = isRepeated ? kind.groundsOf({ hashKey: ingress.hashKey, workspaceId: job.workspaceId }, job) : own
+  const [unqueued, { status, body }] = await Promise.all([queued, kind.respond(ingress, job, { grounds, admitted })])
+  if (unqueued) return unqueued
   const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
   const seconds = waitSeconds(incoming.request.headers)
   if (seconds !== undefined) {

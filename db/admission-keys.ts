@@ -4,9 +4,17 @@ import { admissionPrefix } from './contract/queues.ts'
 /** Names of the Redis keys of one workspace's admission. */
 export const admissionKeys = (prefix: string, workspaceId: string) => {
   const base = admissionPrefix(prefix, workspaceId)
+  /** Of keys that there are many of: what comes before their own part, for scripts that complete them. */
+  const before = {
+    bucket: `${base}:bucket:`,
+    said: `${base}:said:`,
+    idempotency: `${base}:idempotency:`,
+    idempotencyOf: `${base}:idempotency-of:`,
+  }
   return {
+    before,
     number: `${base}:number`,
-    bucket: (operation: Operation) => `${base}:bucket:${operation}`,
+    bucket: (operation: Operation) => `${before.bucket}${operation}`,
     /** Submissions that are not settled, by acceptance number; purges only until they are decided. */
     outstanding: `${base}:outstanding`,
     /** Those of the outstanding that are purges: what was accepted after one waits until it is decided. */
@@ -15,11 +23,11 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     removing: `${base}:removing`,
     exists: `${base}:exists`,
     ledger: `${base}:ledger`,
-    said: (keyId: string) => `${base}:said:${keyId}`,
+    said: (keyId: string) => `${before.said}${keyId}`,
     /** The key that an own id will belong to once a queued purge has ended its former one. */
     alias: (ownId: string) => `${base}:alias:${ownId}`,
-    idempotency: (operation: Operation, key: string) => `${base}:idempotency:${operation}:${key}`,
+    idempotency: (operation: Operation, key: string) => `${before.idempotency}${operation}:${key}`,
     /** Names of the idempotency records of submissions that concern an identity key, for purges to free. */
-    idempotencyOf: (keyId: string) => `${base}:idempotency-of:${keyId}`,
+    idempotencyOf: (keyId: string) => `${before.idempotencyOf}${keyId}`,
   }
 }

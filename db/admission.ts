@@ -1,7 +1,9 @@
 import type { RedisClient } from './redis.ts'
+import { coalesce } from './contract/coalesce.ts'
 import type { Operation } from './contract/job.ts'
 import type { Pending } from './contract/pending.ts'
 import { admissionKeys } from './admission-keys.ts'
+import { ADMIT } from './admit-script.ts'
 import { type Idempotency, IDEMPOTENCY_SECONDS } from './idempotency.ts'
 import { factsByKey, type QueuedFactsByKey, type RawFacts } from './queued-facts.ts'
 
@@ -43,180 +45,164 @@ export type Admission =
 
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
+export type Admissions = {
+  admit: Admit
+  /** The first answer was given: from now on, for a day, the same request gets it again. */
+  rememberAnswered: (done: Answered) => Promise<void>
+}
+
+export type Answered = {
+  workspaceId: string
+  operation: Operation
+  submissionId: string
+  number: number
+  idempotency: Idempotency
+}
+
 /** A first request that died frees its idempotency key after this time. */
 const IN_FLIGHT_SECONDS = 60
+/** A submission as the script reads it. */
+type Asked = [
+  submissionId: string,
+  operation: Operation,
+  tokens: number,
+  windowMs: number,
+  mode: 'open' | 'full' | 'peek',
+  idempotencyKey: string,
+  idempotencyBody: string,
+  isPurge: 0 | 1,
+  exists: [id: string, of: string][],
+  said: [keyId: string, sayings: string][],
+  lookUp: readonly string[],
+  concerns: readonly string[],
+]
+/** `said`: what became of it, its fields between spaces. Of keys looked up only those about which something is queued. */
+type Told = string | [said: string, ...facts: (number | string | string[])[]]
 
-// One round trip and one atomic step on Redis's own clock: has it been here before, may it enter, which number does it get,
-// and what is queued about the keys it asks for. The bucket is the list of the moments at which its missing tokens were
-// spent, oldest last, in microseconds. An idempotency record is body:submission:number:state. Clients send a command once more
-// when its answer was lost with the connection, so a submission that is admitted already is told so, and counted once.
-// KEYS number bucket outstanding exists ledger idempotency purges, then the keys of what is said, then those looked up, then
-// the sets of idempotency records by whom they concern.
-// ARGV tokens windowMs floor open|full|peek submission body inFlightSeconds isPurge idempotencySeconds
-//   #exists id… #exists suffix… #said value… #lookUp id…
-const ADMIT = `
-local at = 10
-local function list()
-  local n = tonumber(ARGV[at])
-  local items = {}
-  for i = 1, n do items[i] = ARGV[at + i] end
-  at = at + n + 1
-  return items
-end
-local exists, suffixes, said, lookUp = list(), list(), list(), list()
-local function queued()
-  local facts = {}
-  for i, id in ipairs(lookUp) do
-    facts[i] = {redis.call('HGET', KEYS[4], id) or '', redis.call('HGETALL', KEYS[7 + #said + i])}
-  end
-  return facts
-end
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local tokens, window = tonumber(ARGV[1]), tonumber(ARGV[2]) * 1000
-local function bucket()
-  if tokens == 0 then return {} end
-  local oldest = redis.call('LINDEX', KEYS[2], -1)
-  while oldest and oldest + window <= now do
-    redis.call('RPOP', KEYS[2])
-    oldest = redis.call('LINDEX', KEYS[2], -1)
-  end
-  return {tokens - redis.call('LLEN', KEYS[2]), oldest and string.format('%.0f', oldest + window - now) or '0'}
-end
-local admitted = redis.call('ZSCORE', KEYS[3], ARGV[5])
-if admitted then return {'admitted', bucket(), admitted, queued(), redis.call('ZCARD', KEYS[7])} end
-if ARGV[6] ~= '' then
-  local record = redis.call('GET', KEYS[6])
-  if record then
-    local body, submission, number, state = string.match(record, '^([^:]*):([^:]*):([^:]*):([^:]*)$')
-    if body ~= ARGV[6] then return {'other-body', bucket()} end
-    if state == 'in-flight' then return {'in-flight', bucket()} end
-    return {'repeated', bucket(), submission, number, queued(), redis.call('ZCARD', KEYS[7])}
-  end
-end
-if ARGV[4] == 'peek' then return {'fresh'} end
-local left = bucket()
-if tokens > 0 and left[1] <= 0 then return {'rate-limited', left} end
-if ARGV[4] == 'full' then return {'full', left} end
-if tokens > 0 then
-  redis.call('LPUSH', KEYS[2], string.format('%.0f', now))
-  redis.call('PEXPIRE', KEYS[2], ARGV[2])
-  left = bucket()
-end
-local last = tonumber(redis.call('GET', KEYS[1]) or '0')
-local number = string.format('%.0f', math.max(now, last + 1, tonumber(ARGV[3]) + 1))
-local facts, purges = queued(), redis.call('ZCARD', KEYS[7])
-redis.call('SET', KEYS[1], number)
-redis.call('ZADD', KEYS[3], number, ARGV[5])
-if ARGV[8] == '1' then redis.call('ZADD', KEYS[7], number, ARGV[5]) end
-redis.call('HINCRBY', KEYS[5], 'accepted', 1)
-for i, id in ipairs(exists) do redis.call('HSETNX', KEYS[4], id, number .. suffixes[i]) end
-for i, saying in ipairs(said) do redis.call('HSET', KEYS[7 + i], number, saying) end
-if ARGV[6] ~= '' then
-  redis.call('SET', KEYS[6], ARGV[6] .. ':' .. ARGV[5] .. ':' .. number .. ':in-flight', 'EX', ARGV[7])
-  for i = 8 + #said + #lookUp, #KEYS do
-    redis.call('SADD', KEYS[i], KEYS[6])
-    redis.call('EXPIRE', KEYS[i], ARGV[9])
-  end
-end
-return {'admitted', left, number, facts, purges}
-`
+type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Told[]> }
 
-type RawBucket = [remaining: number, resetMicroseconds: string] | []
-type RawAdmission =
-  | ['admitted', bucket: RawBucket, number: string, facts: RawFacts, purges: number]
-  | ['repeated', bucket: RawBucket, submissionId: string, number: string, facts: RawFacts, purges: number]
-  | ['rate-limited' | 'full' | 'in-flight' | 'other-body', bucket: RawBucket]
-  | ['fresh']
-
-type RedisWithAdmit = RedisClient & { admit(numberOfKeys: number, ...rest: (string | number)[]): Promise<RawAdmission> }
-
-const MICROSECONDS_PER_MS = 1_000
+type Errand = { admit: AdmissionRequest; done?: never } | { admit?: never; done: Answered }
 
 /**
  * Decides whether a submission enters, and gives it its acceptance number: strictly increasing in its workspace, whichever
- * process asks, never at or below `floor`. Rejects when Redis does not answer; then nothing may be confirmed.
+ * process asks, never at or below `floor`. Both reject when Redis does not answer; then nothing may be confirmed.
+ * What is in flight together in one workspace shares a call.
  */
-export const admissionTo = (redis: RedisClient, prefix: string): Admit => {
-  redis.defineCommand('admit', { lua: ADMIT })
-  const withAdmit = redis as RedisWithAdmit
-  return async ({
-    workspaceId,
-    operation,
+export const admissionsIn = (redis: RedisClient, prefix: string): Admissions => {
+  redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: 5 })
+  const desks = new Map<string, (errand: Errand) => Promise<Admission | undefined>>()
+  const send = (workspaceId: string, errand: Errand): Promise<Admission | undefined> => {
+    let desk = desks.get(workspaceId)
+    if (!desk) {
+      desk = coalesce(
+        (errands) => carryOut(redis as RedisWithAdmit, admissionKeys(prefix, workspaceId), errands),
+        TOGETHER,
+      )
+      desks.set(workspaceId, desk)
+    }
+    return desk(errand)
+  }
+  return {
+    admit: async (request) => (await send(request.workspaceId, { admit: request }))!,
+    rememberAnswered: async (done) => {
+      await send(done.workspaceId, { done })
+    },
+  }
+}
+
+const keysOf = ({ admit }: Errand): number =>
+  admit === undefined ? 1 : admit.pending.exists.length + admit.pending.said.length + admit.lookUp.length
+
+/** What one call carries at most, so that Redis is there for others again after a millisecond or two. */
+const TOGETHER = { items: 100, weight: { most: 1_000, of: keysOf } }
+
+const carryOut = async (
+  redis: RedisWithAdmit,
+  name: ReturnType<typeof admissionKeys>,
+  errands: readonly Errand[],
+): Promise<(Admission | undefined)[]> => {
+  const requests = errands.flatMap(({ admit }) => admit ?? [])
+  const told = await redis.admit(
+    name.number,
+    name.outstanding,
+    name.exists,
+    name.ledger,
+    name.purges,
+    name.before.bucket,
+    name.before.said,
+    name.before.idempotency,
+    name.before.idempotencyOf,
+    requests.reduce((highest, { floor = 0 }) => Math.max(highest, floor), 0),
+    IN_FLIGHT_SECONDS,
+    IDEMPOTENCY_SECONDS,
+    JSON.stringify(errands.flatMap(({ done }) => (done ? [recordOf(done)] : []))),
+    JSON.stringify(requests.map(askedOf)),
+  )
+  let place = 0
+  return errands.map(({ admit }) => admit && admissionOf(admit.lookUp, told[place++]!))
+}
+
+const recordOf = ({ operation, idempotency, submissionId, number }: Answered): [key: string, record: string] => [
+  `${operation}:${idempotency.key}`,
+  `${idempotency.body}:${submissionId}:${number}:answered`,
+]
+
+const askedOf = (request: AdmissionRequest): Asked => {
+  const { submissionId, operation, limit, idempotency, pending, lookUp, concerns = [] } = request
+  return [
     submissionId,
-    limit,
-    idempotency,
-    concerns = [],
-    floor = 0,
-    full = false,
-    peek = false,
-    pending,
+    operation,
+    limit?.tokens ?? 0,
+    limit?.windowMs ?? 0,
+    request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
+    idempotency ? `${operation}:${idempotency.key}` : '',
+    idempotency?.body ?? '',
+    operation === 'purge_contact' ? 1 : 0,
+    pending.exists.map(({ id, of }) => [id, of]),
+    pending.said.map(({ keyId, sayings }) => [keyId, JSON.stringify(sayings)]),
     lookUp,
-  }) => {
-    const name = admissionKeys(prefix, workspaceId)
-    const keys = [
-      name.number,
-      name.bucket(operation),
-      name.outstanding,
-      name.exists,
-      name.ledger,
-      name.idempotency(operation, idempotency?.key ?? ''),
-      name.purges,
-      ...pending.said.map(({ keyId }) => name.said(keyId)),
-      ...lookUp.map(name.said),
-      ...(idempotency === undefined ? [] : concerns.map(name.idempotencyOf)),
-    ]
-    const result = await withAdmit.admit(
-      keys.length,
-      ...keys,
-      limit?.tokens ?? 0,
-      limit?.windowMs ?? 0,
-      floor,
-      peek ? 'peek' : full ? 'full' : 'open',
-      submissionId,
-      idempotency?.body ?? '',
-      IN_FLIGHT_SECONDS,
-      operation === 'purge_contact' ? 1 : 0,
-      IDEMPOTENCY_SECONDS,
-      pending.exists.length,
-      ...pending.exists.map(({ id }) => id),
-      pending.exists.length,
-      ...pending.exists.map(({ of }) => `:${of}`),
-      pending.said.length,
-      ...pending.said.map(({ sayings }) => JSON.stringify(sayings)),
-      lookUp.length,
-      ...lookUp,
-    )
-    switch (result[0]) {
-      case 'admitted':
-        return {
-          outcome: 'admitted',
-          bucket: bucketOf(result[1]),
-          number: Number(result[2]),
-          queued: factsByKey(lookUp, result[3]),
-          purgesQueued: result[4] > 0,
-        }
-      case 'repeated':
-        return {
-          outcome: 'repeated',
-          bucket: bucketOf(result[1]),
-          submissionId: result[2],
-          number: Number(result[3]),
-          queued: factsByKey(lookUp, result[4]),
-          purgesQueued: result[5] > 0,
-        }
-      case 'fresh':
-        return { outcome: 'fresh' }
-      case 'rate-limited':
-      case 'full':
-      case 'in-flight':
-      case 'other-body':
-        return { outcome: result[0], bucket: bucketOf(result[1]) }
+    idempotency ? concerns : [],
+  ]
+}
+
+const admissionOf = (lookUp: readonly string[], told: Told): Admission => {
+  const [said, ...facts] = typeof told === 'string' ? [told] : told
+  const [outcome, remaining, reset, number, purges, submissionId] = said.split(' ')
+  const bucket = bucketOf(remaining!, reset!)
+  switch (outcome as Admission['outcome']) {
+    case 'fresh':
+      return { outcome: 'fresh' }
+    case 'rate-limited':
+    case 'full':
+    case 'in-flight':
+    case 'other-body':
+      return { outcome: outcome as 'full', bucket }
+    case 'admitted':
+    case 'repeated': {
+      const queue = { queued: factsOf(lookUp, facts), purgesQueued: purges !== '0' }
+      return outcome === 'admitted'
+        ? { outcome, number: Number(number), bucket, ...queue }
+        : { outcome: 'repeated', submissionId: submissionId!, number: Number(number), bucket, ...queue }
     }
   }
 }
 
-const bucketOf = ([remaining, resetMicroseconds]: RawBucket): Bucket | undefined =>
-  remaining === undefined
+const NOTHING_QUEUED: QueuedFactsByKey = new Map()
+
+const factsOf = (lookUp: readonly string[], facts: readonly (number | string | string[])[]): QueuedFactsByKey => {
+  if (facts.length === 0) return NOTHING_QUEUED
+  const ids: string[] = []
+  const raw: RawFacts = []
+  for (let at = 0; at < facts.length; at += 3) {
+    ids.push(lookUp[Number(facts[at]) - 1]!)
+    raw.push([facts[at + 1] as string, facts[at + 2] as string[]])
+  }
+  return factsByKey(ids, raw)
+}
+
+const MICROSECONDS_PER_MS = 1_000
+
+const bucketOf = (remaining: string, resetMicroseconds: string): Bucket | undefined =>
+  remaining === '-'
     ? undefined
-    : { remaining: Math.max(0, remaining), resetMs: Math.ceil(Number(resetMicroseconds) / MICROSECONDS_PER_MS) }
+    : { remaining: Math.max(0, Number(remaining)), resetMs: Math.ceil(Number(resetMicroseconds) / MICROSECONDS_PER_MS) }

@@ -1,26 +1,10 @@
 import { admissionKeys } from './admission-keys.ts'
-import type { Operation } from './contract/job.ts'
 import type { RedisClient } from './redis.ts'
 
 /** Keyed hashes of an `Idempotency-Key` and of the body that came with it. */
 export type Idempotency = { key: string; body: string }
 
 export const IDEMPOTENCY_SECONDS = 24 * 60 * 60
-
-/** The first answer was given: from now on, for a day, the same request gets it again. */
-export const rememberAnswered = async (
-  redis: RedisClient,
-  prefix: string,
-  done: { workspaceId: string; operation: Operation; submissionId: string; number: number; idempotency: Idempotency },
-): Promise<void> => {
-  const { workspaceId, operation, submissionId, number, idempotency } = done
-  await redis.set(
-    admissionKeys(prefix, workspaceId).idempotency(operation, idempotency.key),
-    `${idempotency.body}:${submissionId}:${number}:answered`,
-    'EX',
-    IDEMPOTENCY_SECONDS,
-  )
-}
 
 // KEYS the set of records that concern a key. ARGV number. Frees those of submissions that were accepted before it.
 const FREE = `

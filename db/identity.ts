@@ -1,5 +1,5 @@
 import { inBatches } from './contract/in-batches.ts'
-import type { Reference, References } from './contract/reference.ts'
+import type { AnswerReferences, Reference } from './contract/reference.ts'
 import { isPermanentFault } from './fault.ts'
 import type { Meaning, Question, ResolveReferences } from './meaning.ts'
 import type { Sql } from './postgres.ts'
@@ -7,7 +7,7 @@ import { type Identity, meaningWithQueued } from './queued-identity.ts'
 import { withinTime } from './within-time.ts'
 
 /** The keys whose queued facts can change what a feedback's references mean. */
-export const keysToLookUp = ({ contact, project }: References): string[] => [
+export const keysToLookUp = ({ contact, project }: AnswerReferences): string[] => [
   ...(contact?.ids ?? []),
   ...(contact?.weakKind === 'contact_email' ? [contact.weak!] : []),
   ...(project?.ids ?? []),
@@ -51,7 +51,7 @@ const STORED_BATCH = { items: 500, waitMs: 0 }
 const needsLookUp = (reference: Reference | null): boolean =>
   reference?.ids !== undefined || reference?.weakKind === 'contact_email'
 
-const certain = ({ contact, project }: References): Meaning => {
+const certain = ({ contact, project }: AnswerReferences): Meaning => {
   const unasked = (reference: Reference | null) => (reference?.ids === undefined ? (reference?.weak ?? null) : null)
   return { contact: unasked(contact), project: unasked(project) }
 }

@@ -1,12 +1,12 @@
 import type { QueuedFactsByKey } from './queued-facts.ts'
-import type { References } from './contract/reference.ts'
+import type { AnswerReferences } from './contract/reference.ts'
 
 export type Question = {
   workspaceId: string
   /** Acceptance number of whoever asks: what came later does not count. */
   number: number
   source: string
-  references: References
+  references: AnswerReferences
   /** What was queued about the keys of `keysToLookUp` when the number was given. */
   queued: QueuedFactsByKey
   /** Whether any purge of the workspace was undecided then. */

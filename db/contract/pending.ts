@@ -1,8 +1,8 @@
 import type { ContactRecord } from './contact-record.ts'
 import { lastOfEach, namedContacts } from './conversation-record.ts'
-import type { SubmissionJob } from './job.ts'
+import type { JobOf, SubmissionJob } from './job.ts'
 import { comparableEmail, ownId, type Realm } from './own-id.ts'
-import { contactGroup, contactKey, feedbackReferences, type References } from './reference.ts'
+import { type AnswerReferences, answerReferences, contactGroup, contactKey } from './reference.ts'
 import { DEFAULT_SOURCE, feedbackId, feedbackSource } from './stored-feedback.ts'
 
 /**
@@ -36,8 +36,7 @@ export type NamedIds = { ids: string[]; own: boolean; source: string }
 export const pendingOf = (realm: Realm, job: SubmissionJob): Pending => {
   switch (job.operation) {
     case 'create_feedback': {
-      const recordId = feedbackId({ ...realm, submissionId: job.submissionId }, job.body)
-      return feedbackPending(feedbackReferences({ ...realm, number: 0, recordId }, job.body), feedbackSource(job.body))
+      return feedbackPending(referencesOf(realm, job), feedbackSource(job.body))
     }
     case 'identify_contact':
       return contactsPending(realm, [job.body], DEFAULT_SOURCE)
@@ -71,10 +70,7 @@ const remembered = (keyId: string, unless: NamedIds | null = null): Pending['sai
 })
 
 /** Of a feedback whose references are known already. */
-export const feedbackPending = (
-  { contact, project }: Pick<References, 'contact' | 'project'>,
-  source: string,
-): Pending => {
+export const feedbackPending = ({ contact, project }: AnswerReferences, source: string): Pending => {
   const said: Pending['said'] = []
   const unless = contact?.ids ? { ids: contact.ids, own: contact.own === true, source } : null
   const isRecord = contact?.weakKind === 'contact_record'
@@ -110,12 +106,19 @@ const contactsPending = (realm: Realm, contacts: readonly ContactRecord[], homeS
   return { exists: [...exists.values()], said: [...said].map(([keyId, sayings]) => ({ keyId, sayings })) }
 }
 
+const referencesOf = (realm: Realm, job: JobOf<'create_feedback'>): AnswerReferences => {
+  const recordId = feedbackId({ ...realm, submissionId: job.submissionId }, job.body)
+  return answerReferences({ ...realm, number: 0, recordId }, job.body)
+}
+
 /** Identity keys of all contacts that a submission concerns, also by own id: those by which a purge finds it. */
 export const concernedKeys = (realm: Realm, job: SubmissionJob): string[] => {
-  const { exists, said } = pendingOf(realm, job)
-  const keys = [...exists.map(({ id }) => id), ...said.map(({ keyId }) => keyId)]
-  if (job.operation !== 'create_feedback') return [...new Set(keys)]
-  const recordId = feedbackId({ ...realm, submissionId: job.submissionId }, job.body)
-  const { contact } = feedbackReferences({ ...realm, number: 0, recordId }, job.body)
-  return [...new Set([...keys, ...(contact?.ids ?? [])])]
+  if (job.operation !== 'create_feedback') return keysConcerned(pendingOf(realm, job))
+  const references = referencesOf(realm, job)
+  return keysConcerned(feedbackPending(references, feedbackSource(job.body)), references)
 }
+
+/** The same of a submission of which this is known already; `references` are those of a feedback. */
+export const keysConcerned = ({ exists, said }: Pending, references?: AnswerReferences): string[] => [
+  ...new Set([...exists.map(({ id }) => id), ...said.map(({ keyId }) => keyId), ...(references?.contact?.ids ?? [])]),
+]

@@ -27,6 +27,8 @@ export type Reference = {
 }
 
 export type References = { contact: Reference | null; account: Reference | null; project: Reference | null }
+/** Those that an answer tells of, and that the queue's books know: accounts are in neither. */
+export type AnswerReferences = Pick<References, 'contact' | 'project'>
 
 /** Where a reference stands: hashes are made for this workspace, `number` ranks what is given, `recordId` owns the nameless. */
 export type ReferenceContext = Realm & { number: number; recordId: string }
@@ -40,8 +42,13 @@ export const accountKey = (realm: Realm, externalId: string): string => ownId(re
 
 /** Contact, account and project of a feedback. */
 export const feedbackReferences = (context: ReferenceContext, record: FeedbackRecord): References => ({
-  contact: contactReference(context, record),
+  ...answerReferences(context, record),
   account: accountReference(context, record),
+})
+
+/** Contact and project of a feedback. */
+export const answerReferences = (context: ReferenceContext, record: FeedbackRecord): AnswerReferences => ({
+  contact: contactReference(context, record),
   project: projectReference(context, record),
 })
 

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq'
 import { v7 as newId } from 'uuid'
 import * as v from 'valibot'
-import { admissionTo } from '../../db/admission.ts'
+import { admissionsIn } from '../../db/admission.ts'
 import { JOB_VERSION, type Operation, QUEUE_OF, submissionJob } from '../../db/contract/job.ts'
 import { pendingOf } from '../../db/contract/pending.ts'
 import { JOB_OPTIONS } from '../../db/contract/queues.ts'
@@ -21,7 +21,7 @@ export async function fillQueue(
   operation: Exclude<Operation, 'purge_contact'>,
   filling: Filling,
 ): Promise<number> {
-  const admit = admissionTo(redis, prefix)
+  const { admit } = admissionsIn(redis, prefix)
   return inChunks(filling, async (bodies) => {
     const drafts = bodies.map((body) =>
       v.parse(submissionJob, { version: JOB_VERSION, operation, workspaceId, submissionId: newId(), number: 1, body }),

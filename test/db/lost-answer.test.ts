@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { admissionKeys } from '../../db/admission-keys.ts'
-import { admissionTo, type Admit } from '../../db/admission.ts'
+import { admissionsIn, type Admit } from '../../db/admission.ts'
 import { connectToAnswer, type RedisClient } from '../../db/redis.ts'
 import { testServers } from '../support/servers.ts'
 
@@ -27,7 +27,7 @@ describe('an admission whose answer is lost with the connection', () => {
     ingress = connectToAnswer(url.href)
     ingress.on('error', () => {})
     await once(ingress, 'ready')
-    admit = admissionTo(ingress, prefix)
+    admit = admissionsIn(ingress, prefix).admit
   })
   after(async () => {
     ingress.disconnect()

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { Redis } from 'ioredis'
 import * as v from 'valibot'
-import { admissionTo, type Admit } from '../../db/admission.ts'
+import { admissionsIn } from '../../db/admission.ts'
 import { aliasesIn } from '../../db/aliases.ts'
 import { JOB_VERSION, type JobOf, type SubmissionJob, submissionJob } from '../../db/contract/job.ts'
 import { pendingOf } from '../../db/contract/pending.ts'
@@ -146,7 +146,7 @@ type Accepted = { accepted: SubmissionJob; customerId: string | null }
 /** Admission, look-ups and storing, as API and workers do them, with a prefix of its own. */
 const openIngress = ({ sql }: TestSchema, redis: Redis) => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
-  const admit: Admit = admissionTo(redis, prefix)
+  const { admit } = admissionsIn(redis, prefix)
   const settlement: Settlement = settlementIn(redis, prefix)
   const identity = { sql, lookUpQueued: queuedFactsIn(redis, prefix), ...aliasesIn(redis, prefix) }
   const resolve: ResolveReferences = referenceResolver(identity, TIMEOUT_MS)

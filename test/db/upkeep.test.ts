@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { admissionTo, type Admit } from '../../db/admission.ts'
+import { admissionsIn, type Admit } from '../../db/admission.ts'
 import { admissionKeys } from '../../db/admission-keys.ts'
 import { feedbackRecord } from '../../db/contract/feedback-record.ts'
 import { JOB_VERSION } from '../../db/contract/job.ts'
@@ -26,7 +26,7 @@ describe('upkeep', () => {
     schema = await freshSchema(2)
     redis = new Redis(testServers().redisUrl)
     queues = openQueues(redis, prefix, () => {})
-    admit = admissionTo(redis, prefix)
+    admit = admissionsIn(redis, prefix).admit
     const [workspace] = await schema.sql<{ id: string }[]>`select id from workspace`
     workspaceId = workspace!.id
   })
