@@ -1,3 +1,4 @@
+import { coalesce } from './contract/coalesce.ts'
 import { inBatches } from './contract/in-batches.ts'
 import type { AnswerReferences, Reference } from './contract/reference.ts'
 import { isPermanentFault } from './fault.ts'
@@ -25,8 +26,15 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
     STORED_BATCH,
     isPermanentFault,
   )
+  const askEmail = coalesce((questions: readonly Emailed[]) => emailsAt(identity.sql, questions), {
+    items: STORED_BATCH.items,
+  })
   const meaningOf = async (question: Question): Promise<Meaning> => {
     if (hasQueuedFacts(question)) return meaningWithQueued(identity, question)
+    if (isEmailAlone(question)) {
+      const contact = await askEmail({ ...question, email: question.references.contact.weak })
+      return { contact, project: question.references.project?.weak ?? null }
+    }
     const { fresh, ...stored } = await askStored(question)
     // What is queued about an own id with which a purge made a key start afresh is found by the key alone; and one that is
     // not stored may be such an id.
@@ -50,6 +58,13 @@ const STORED_BATCH = { items: 500, waitMs: 0 }
 /** Only an email can have been claimed by somebody else, and only an id can be unknown. */
 const needsLookUp = (reference: Reference | null): boolean =>
   reference?.ids !== undefined || reference?.weakKind === 'contact_email'
+
+type OfEmail = { contact: Reference & { weak: string }; project: Reference | null }
+
+const isEmailAlone = (question: Question): question is Question & { references: OfEmail } => {
+  const { contact, project } = question.references
+  return contact?.weakKind === 'contact_email' && contact.ids === undefined && project?.ids === undefined
+}
 
 const certain = ({ contact, project }: AnswerReferences): Meaning => {
   const unasked = (reference: Reference | null) => (reference?.ids === undefined ? (reference?.weak ?? null) : null)
@@ -89,4 +104,26 @@ const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise
       jsonb_to_recordset(${sql.json(asked)}) as (workspace uuid, number bigint, source text, contact jsonb, project jsonb)
     ) with ordinality as q (workspace, number, source, contact, project, place)
     order by q.place`
+}
+
+type Emailed = Pick<Question, 'workspaceId' | 'number'> & { email: string }
+
+/**
+ * Whom emails mean as of these numbers. Most are looked for in vain, which costs two look-ups in an index each; `resolve`, which
+ * every question went through, made … of Postgres' time of each.
+ */
+const emailsAt = async (sql: Sql, asked: readonly Emailed[]): Promise<string[]> => {
+  const literal = (values: readonly (string | number)[]): string => `{${values.join()}}`
+  const found = await sql<{ place: number; contact: string }[]>`
+    select q.place::int, resolve_weak(q.workspace, id_at(q.workspace, q.email, q.number), q.number) as contact
+    from unnest(
+      ${literal(asked.map(({ workspaceId }) => workspaceId))}::uuid[],
+      ${literal(asked.map(({ email }) => email))}::uuid[],
+      ${literal(asked.map(({ number }) => number))}::bigint[]
+    ) with ordinality as q (workspace, email, number, place)
+    where exists (select from identity_claim as c where c.workspace_id = q.workspace and c.key_id = q.email offset 0)
+      or exists (select from fence as f where f.workspace_id = q.workspace and f.key_id = q.email offset 0)`
+  const contacts = asked.map(({ email }) => email)
+  for (const { place, contact } of found) contacts[place - 1] = contact
+  return contacts
 }
