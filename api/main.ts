@@ -9,7 +9,7 @@ import type { Operation } from '../db/contract/job.ts'
 import { describeFault } from '../db/fault.ts'
 import { purgeMatcher } from '../db/find-contacts.ts'
 import { referenceResolver } from '../db/identity.ts'
-import { closeQueues, countWaiting, enqueueSubmission, openQueues } from '../db/job-queues.ts'
+import { closeQueues, countWaiting, openQueues, submissionEnqueuer } from '../db/job-queues.ts'
 import { queuedFactsIn } from '../db/queued-facts.ts'
 import { numberFloor } from '../db/number-floor.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
@@ -71,6 +71,7 @@ const identity = {
   lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
   ...aliasesIn(redis, config.REDIS_PREFIX),
 }
+const enqueue = submissionEnqueuer(redis, queues)
 const admissions = admissionsIn(redis, config.REDIS_PREFIX)
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
@@ -91,7 +92,7 @@ const app = createApp({
     admit: async (request) => admissions.admit({ ...request, floor: await floor.of(request.workspaceId) }),
     enqueue: (job, bytes) => {
       pressure.added(bytes)
-      return enqueueSubmission(queues, job)
+      return enqueue(job, bytes)
     },
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),

@@ -1,8 +1,25 @@
+import { JOB_OPTIONS } from './contract/queues.ts'
 import type { RedisClient } from './redis.ts'
 
-// What BullMQ's moveToActive and moveToFinished do, for many jobs in one call. Left out is what no job of ours has: parents,
+// What BullMQ's addJob, moveToActive and moveToFinished do, for many jobs in one call. Left out is what no job of ours has: parents,
 // priorities, limiters and BullMQ's own de-duplication; and the event stream, which nothing reads. Whatever is not that simple
 // is left to BullMQ.
+
+// A job that is there already is left as it is. KEYS wait meta marker. ARGV prefix now options, then id, name and data of each.
+const ADD_JOBS = `
+local added = {}
+for at = 4, #ARGV, 3 do
+  local key = ARGV[1] .. ARGV[at]
+  if redis.call('EXISTS', key) == 0 then
+    redis.call('HSET', key, 'name', ARGV[at + 1], 'data', ARGV[at + 2], 'opts', ARGV[3], 'timestamp', ARGV[2])
+    added[#added + 1] = ARGV[at]
+  end
+end
+if #added == 0 then return 0 end
+redis.call('LPUSH', KEYS[1], unpack(added))
+if redis.call('HEXISTS', KEYS[2], 'paused') == 0 then redis.call('ZADD', KEYS[3], 0, '0') end
+return #added
+`
 
 // A queue that is paused, that has a limit, or in which delayed jobs are due or prioritized ones wait, is answered with false.
 // Clients send a command again when its answer was lost with the connection: what it has handed over it hands over once more.
@@ -79,12 +96,32 @@ redis.call('DEL', unpack(old))
 return answers
 `
 
+const JOB_OPTIONS_TEXT = JSON.stringify(JOB_OPTIONS)
+
 /** What one call hands over at most, roughly, and at least one job: Redis answers nobody else meanwhile. */
 const MOST_BYTES = 1_000_000
 
 type WithJobsAtOnce = RedisClient & {
+  addJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<number>
   fetchJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<[[string, string[]][], number] | null>
   finishJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<(0 | 1)[]>
+}
+
+export type AddedJob = { id: string; name: string; data: string }
+
+/** Queues jobs, first ones first, in a queue whose keys `toKey` names. Doing it again queues nothing twice. */
+export const addJobsIn = (
+  redis: RedisClient,
+  toKey: (name: string) => string,
+): ((jobs: readonly AddedJob[]) => Promise<void>) => {
+  redis.defineCommand('addJobs', { lua: ADD_JOBS })
+  const scripts = redis as WithJobsAtOnce
+  const keys = ['wait', 'meta', 'marker'].map(toKey)
+  const prefix = toKey('')
+  return async (jobs) => {
+    const each = jobs.flatMap(({ id, name, data }) => [id, name, data])
+    await scripts.addJobs(keys.length, ...keys, prefix, Date.now(), JOB_OPTIONS_TEXT, ...each)
+  }
 }
 
 export type HeldQueue = {

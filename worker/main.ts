@@ -6,7 +6,7 @@ import { barrierIn } from '../db/barrier.ts'
 import { connectProcess, endWith } from '../db/connect-process.ts'
 import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
 import type { TaggingJob } from '../db/contract/job.ts'
-import { QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
+import { FINISHED_JOBS_KEPT, QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { describeFault } from '../db/fault.ts'
 import { bringForward, closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
@@ -78,6 +78,8 @@ const workers = QUEUE_NAMES.map((name) => {
     connection: redis,
     prefix: queuePrefix(config.REDIS_PREFIX, name),
     concurrency: CONCURRENCY[name],
+    // A failed one stays: it is an accepted submission.
+    removeOnComplete: FINISHED_JOBS_KEPT,
     maxStalledCount: MAX_DELIVERIES,
     lockDuration: LOCK_MS,
     stalledInterval: LOOK_FOR_STALLED_EVERY_MS,

@@ -13,10 +13,8 @@ export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
 const ATTEMPTS = 8
 const FIRST_RETRY_MS = 500
 
-/** How every job is queued. A failed one stays: it is an accepted submission. */
+/** How every job is queued. */
 export const JOB_OPTIONS = {
   attempts: ATTEMPTS,
   backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
-  removeOnComplete: FINISHED_JOBS_KEPT,
-  removeOnFail: false,
 } as const

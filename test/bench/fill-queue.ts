@@ -2,9 +2,9 @@ import type { Queue } from 'bullmq'
 import { v7 as newId } from 'uuid'
 import * as v from 'valibot'
 import { admissionsIn } from '../../db/admission.ts'
-import { JOB_VERSION, type Operation, QUEUE_OF, submissionJob } from '../../db/contract/job.ts'
+import { JOB_VERSION, type Operation, submissionJob } from '../../db/contract/job.ts'
 import { pendingOf } from '../../db/contract/pending.ts'
-import { JOB_OPTIONS } from '../../db/contract/queues.ts'
+import { submissionEnqueuer } from '../../db/job-queues.ts'
 import type { Installation } from './installation.ts'
 
 const AT_ONCE = 500
@@ -22,6 +22,7 @@ export async function fillQueue(
   filling: Filling,
 ): Promise<number> {
   const { admit } = admissionsIn(redis, prefix)
+  const enqueue = submissionEnqueuer(redis, queues)
   return inChunks(filling, async (bodies) => {
     const drafts = bodies.map((body) =>
       v.parse(submissionJob, { version: JOB_VERSION, operation, workspaceId, submissionId: newId(), number: 1, body }),
@@ -35,9 +36,7 @@ export async function fillQueue(
         return { ...draft, number: admission.number }
       }),
     )
-    await queues[QUEUE_OF[operation]].addBulk(
-      jobs.map((job) => ({ name: operation, data: job, opts: { ...JOB_OPTIONS, jobId: job.submissionId } })),
-    )
+    await Promise.all(jobs.map((job) => enqueue(job, JSON.stringify(job.body).length)))
   })
 }
 
