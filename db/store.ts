@@ -84,22 +84,22 @@ export type Rows = {
 export type PurgeRow = { id: string; number: number; group: string | null; email: string | null; source: string | null }
 export type PurgeRows = { workspaceId: string; purge: PurgeRow }
 
-export type SettledSubmission = { id: string; state: 'applied' | 'superseded' | 'purged' }
+export type NotApplied = { id: string; state: 'superseded' | 'purged' }
 
 /**
  * Stores what any number of submissions come to, of any workspaces, in any order: one statement, all or nothing. Purges are
  * decided in their place among the others by number: nothing of their workspace with a lower number may be outstanding
- * elsewhere. Returns the submissions that this call settled; those missing had been settled before (redelivery changes
- * nothing), or are purges, whose records are removed afterwards (`purge.ts`).
+ * elsewhere. Returns the submissions that this call settled without applying them; what had been settled before is not among them
+ * (redelivery changes nothing), nor are purges, whose records are removed afterwards (`purge.ts`).
  *
  * @throws the driver's error; see `isPermanentFault`.
  */
-export const store = async (sql: Sql, batch: readonly (Rows | PurgeRows)[]): Promise<SettledSubmission[]> => {
+export const store = async (sql: Sql, batch: readonly (Rows | PurgeRows)[]): Promise<NotApplied[]> => {
   const byWorkspace: Record<string, JsonValue> = {}
   for (const [workspaceId, rows] of Map.groupBy(batch, (row) => row.workspaceId)) {
     byWorkspace[workspaceId] = parts(rows)
   }
-  return sql<SettledSubmission[]>`select id, state from store(${sql.json(byWorkspace)})`
+  return sql<NotApplied[]>`select id, state from store(${sql.json(byWorkspace)}) where state <> 'applied'`
 }
 
 const numberOf = (row: Rows | PurgeRows): number => ('purge' in row ? row.purge.number : row.submission.number)

@@ -20,7 +20,7 @@ import { describeFault, isPermanentFault } from '../db/fault.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type PurgeCounts, purgeRow } from '../db/purge.ts'
 import type { Settled, Settlement } from '../db/settlement.ts'
-import { type PurgeRows, type Rows, type SettledSubmission, store } from '../db/store.ts'
+import { type PurgeRows, type Rows, type NotApplied, store } from '../db/store.ts'
 import type { Span, Tracing } from '../db/tracing.ts'
 import { inTurn } from './in-turn.ts'
 import { learningPace } from './learning-pace.ts'
@@ -88,7 +88,7 @@ type Item = {
   settled: Settled
   span?: Span | undefined
 }
-type Stored = SettledSubmission['state'] | 'decided'
+type Stored = 'applied' | NotApplied['state'] | 'decided'
 type StoreInTurn = (item: Item) => Promise<Stored | 'given-back'>
 
 const itemOf = ({ hashKey }: WorkerDependencies, submission: SubmissionJob, rows: Rows | PurgeRows): Item => ({
@@ -120,8 +120,8 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
     bringForward,
     store: async (batch: readonly Item[]): Promise<Stored[]> => {
       const rows = batch.map((item) => item.rows)
-      const settled = await whenAvailable(() => store(sql, rows), stop)
-      const states = new Map(settled.map(({ id, state }) => [id, state]))
+      const notApplied = await whenAvailable(() => store(sql, rows), stop)
+      const states = new Map(notApplied.map(({ id, state }) => [id, state]))
       const stored = batch.filter(({ isPurge }) => !isPurge)
       if (tracing) for (const { span } of batch) span?.set({ 'messaging.batch.message_count': batch.length })
       // Before the jobs are answered: after a crash in between they are delivered again, and these steps taken again. Off the

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { admissionKeys } from '../../db/admission-keys.ts'
 import { admissionsIn, type Admit } from '../../db/admission.ts'
 import { connectToAnswer, type RedisClient } from '../../db/redis.ts'
+import { type LosingAnswers, losingAnswers } from '../support/losing-answers.ts'
 import { testServers } from '../support/servers.ts'
 
 const workspaceId = randomUUID()
@@ -15,16 +15,13 @@ describe('an admission whose answer is lost with the connection', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
   const name = admissionKeys(prefix, workspaceId)
   let redis: Redis
-  let between: { server: Server; loseNextAnswer: () => void; stop: () => void }
+  let between: LosingAnswers
   let ingress: RedisClient
   let admit: Admit
   before(async () => {
     redis = new Redis(testServers().redisUrl)
-    between = await standBetween(new URL(testServers().redisUrl))
-    const url = new URL(testServers().redisUrl)
-    url.port = String((between.server.address() as AddressInfo).port)
-    url.hostname = '127.0.0.1'
-    ingress = connectToAnswer(url.href)
+    between = await losingAnswers(testServers().redisUrl)
+    ingress = connectToAnswer(between.url)
     ingress.on('error', () => {})
     await once(ingress, 'ready')
     admit = admissionsIn(ingress, prefix).admit
@@ -61,35 +58,3 @@ describe('an admission whose answer is lost with the connection', () => {
     assert.equal(await redis.llen(name.bucket('create_feedback')), 2)
   })
 })
-
-/** Passes on what it gets, until it is told to lose an answer: then it closes the connection in its place. */
-const standBetween = async ({ hostname, port }: URL) => {
-  const open = new Set<Socket>()
-  let loses = false
-  const server = createServer((client) => {
-    const redis = connect(Number(port), hostname)
-    for (const socket of [client, redis]) {
-      open.add(socket)
-      socket.on('error', () => {}).on('close', () => open.delete(socket))
-    }
-    client.on('data', (request) => redis.write(request)).on('close', () => redis.destroy())
-    redis.on('close', () => client.destroy())
-    redis.on('data', (answer) => {
-      if (!loses) return void client.write(answer)
-      loses = false
-      client.destroy()
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    server,
-    loseNextAnswer: () => {
-      loses = true
-    },
-    stop: () => {
-      server.close()
-      for (const socket of open) socket.destroy()
-    },
-  }
-}

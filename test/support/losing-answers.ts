@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export type LosingAnswers = { url: string; loseNextAnswer: () => void; stop: () => void }
+
+/** Stands before a server and passes on what it gets, until it is told to lose an answer: then it closes the connection instead. */
+export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> => {
+  const { hostname, port } = new URL(serverUrl)
+  const open = new Set<Socket>()
+  let loses = false
+  const server = createServer((client) => {
+    const behind = connect(Number(port), hostname)
+    for (const socket of [client, behind]) {
+      open.add(socket)
+      socket.on('error', () => {}).on('close', () => open.delete(socket))
+    }
+    client.on('data', (request) => behind.write(request)).on('close', () => behind.destroy())
+    behind.on('close', () => client.destroy())
+    behind.on('data', (answer) => {
+      if (!loses) return void client.write(answer)
+      loses = false
+      client.destroy()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = new URL(serverUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    loseNextAnswer: () => {
+      loses = true
+    },
+    stop: () => {
+      server.close()
+      for (const socket of open) socket.destroy()
+    },
+  }
+}

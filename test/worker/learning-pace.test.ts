@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { LEARNED_AT_ONCE, LEARNED_PER_SECOND, learningPace } from '../../worker/learning-pace.ts'
+
+const texts = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
+
+describe('the pace of learning from people', () => {
+  it('takes what comes, until there is too much of it', () => {
+    const { choose } = learningPace(() => 0)
+    assert.deepEqual(choose('a', texts(500)), texts(500))
+    assert.equal(choose('a', texts(LEARNED_AT_ONCE)).length, LEARNED_AT_ONCE - 500)
+    assert.deepEqual(choose('a', texts(10)), [])
+    assert.deepEqual(choose('b', texts(10)), texts(10), 'another workspace has its own')
+  })
+
+  it('takes of too much a part that is spread over all of it', () => {
+    const { choose } = learningPace(() => 0)
+    const chosen = choose('a', texts(2 * LEARNED_AT_ONCE))
+    assert.deepEqual(
+      chosen,
+      texts(LEARNED_AT_ONCE).map((at) => 2 * at),
+    )
+  })
+
+  it('goes on slowly, and after a pause as if nothing had been', () => {
+    let now = 0
+    const { choose } = learningPace(() => now)
+    choose('a', texts(LEARNED_AT_ONCE))
+    now += 1_500
+    assert.equal(choose('a', texts(100)).length, 1.5 * LEARNED_PER_SECOND)
+    now += 3_600_000
+    assert.equal(choose('a', texts(10_000)).length, LEARNED_AT_ONCE)
+  })
+})
