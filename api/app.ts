@@ -70,15 +70,17 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
     return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
   }
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
-  const incoming = ({ request, bearer: token, route }: RouteContext): Incoming => {
+  const incoming = (request: Request, token: string | undefined, route: string): Incoming => {
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
     return { request, token, span }
   }
+  // They say what they take of a context. Of one that is handed on Elysia makes all that there may be, cookies too, and every answer
+  // a second time.
   const take =
     <O extends Operation, S extends GenericSchema, G extends Grounds>(kind: SubmissionKind<O, S, G>) =>
-    (context: RouteContext): Promise<never> =>
-      asTyped(submit(ingress, kind, incoming(context)))
+    ({ request, bearer: token, route }: RouteContext): Promise<never> =>
+      asTyped(submit(ingress, kind, incoming(request, token, route)))
   const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
 
   return (
@@ -106,7 +108,8 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
       .post(`${BASE_PATH}/conversations`, take(submitConversation), taking<typeof conversationRecord, 200, Success>())
       .get(
         `${BASE_PATH}/submissions/:id`,
-        (context) => asTyped(readReceipt(receipts, incoming(context), context.params.id)),
+        ({ request, bearer: token, route, params }) =>
+          asTyped(readReceipt(receipts, incoming(request, token, route), params.id)),
         telling<{ submission: Receipt }>(),
       )
       .get('/healthz', () => Response.json({ alive: true }))
