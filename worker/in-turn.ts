@@ -28,6 +28,8 @@ type InTurn<Item, Out> = {
   /** Puts submissions that wait first in their queue; returns how many, by queue. */
   bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   store: (items: readonly Item[]) => Promise<readonly Out[]>
+  /** What is to be done about stored items before their callers hear of it, while the next ones are stored. */
+  conclude: (items: readonly Item[], results: readonly Out[]) => Promise<void>
   isPermanent: (error: unknown) => boolean
   now: () => number
   bounds: Bounds
@@ -49,6 +51,7 @@ export const inTurn = <Item extends Placed, Out>({
   readBarrier,
   bringForward,
   store,
+  conclude,
   isPermanent,
   now,
   bounds,
@@ -83,7 +86,7 @@ export const inTurn = <Item extends Placed, Out>({
       batch = ready.slice(0, bounds.items)
       waiting.push(...ready.slice(bounds.items))
       if (batch.length > 0) {
-        await settle(batch)
+        await storeTogether(batch)
         movedAt = now()
       }
     } catch (error) {
@@ -127,19 +130,18 @@ export const inTurn = <Item extends Placed, Out>({
     return held.filter((one) => !isGivenBack.has(one))
   }
 
-  const settle = async (batch: readonly Held[]): Promise<void> => {
+  const storeTogether = async (batch: readonly Held[]): Promise<void> => {
+    const items = batch.map(({ item }) => item)
+    const fail = (error: unknown): void => batch.forEach(({ reject }) => reject(error))
     try {
-      const results = await store(batch.map(({ item }) => item))
-      batch.forEach(({ resolve }, index) => resolve(results[index]!))
+      const results = await store(items)
+      void conclude(items, results).then(() => batch.forEach(({ resolve }, index) => resolve(results[index]!)), fail)
     } catch (error) {
-      if (batch.length === 1 || !isPermanent(error)) {
-        for (const { reject } of batch) reject(error)
-        return
-      }
+      if (batch.length === 1 || !isPermanent(error)) return fail(error)
       const firstPurge = batch.findIndex(({ item }) => item.isPurge)
       const alone = firstPurge > 0 ? batch.slice(0, firstPurge) : firstPurge === 0 ? batch.slice(0, 1) : batch
       waiting.push(...batch.slice(alone.length))
-      for (const one of alone) await settle([one])
+      for (const one of alone) await storeTogether([one])
     }
   }
 

@@ -119,24 +119,26 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
     readBarrier,
     bringForward,
     store: async (batch: readonly Item[]): Promise<Stored[]> => {
+      if (tracing) for (const { span } of batch) span?.set({ 'messaging.batch.message_count': batch.length })
       const rows = batch.map((item) => item.rows)
       const notApplied = await whenAvailable(() => store(sql, rows), stop)
       const states = new Map(notApplied.map(({ id, state }) => [id, state]))
+      return batch.map(({ isPurge, submission }) =>
+        isPurge ? 'decided' : (states.get(submission.submissionId) ?? 'applied'),
+      )
+    },
+    // Before the jobs are answered: after a crash in between they are delivered again, and these steps taken again. Off the
+    // books last: what is not outstanding lies nowhere in Redis any more.
+    conclude: async (batch) => {
       const stored = batch.filter(({ isPurge }) => !isPurge)
-      if (tracing) for (const { span } of batch) span?.set({ 'messaging.batch.message_count': batch.length })
-      // Before the jobs are answered: after a crash in between they are delivered again, and these steps taken again. Off the
-      // books last: what is not outstanding lies nowhere in Redis any more.
       const untagged = taggingFor(
-        rows.filter((row) => 'submission' in row),
+        stored.flatMap(({ rows }) => ('submission' in rows ? [rows] : [])),
         pace,
       )
       await enqueueTagging(tracing ? tracedTagging(untagged, batch) : untagged)
       await forgetBodies(stored.map(({ submission }) => submission))
       await settlement.settle(stored.map((item) => item.settled))
       await settlement.decided(batch.filter(({ isPurge }) => isPurge).map((item) => item.settled))
-      return batch.map(({ isPurge, submission }) =>
-        isPurge ? 'decided' : (states.get(submission.submissionId) ?? 'applied'),
-      )
     },
     isPermanent: isPermanentFault,
     now: Date.now,

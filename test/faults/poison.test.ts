@@ -71,6 +71,7 @@ describe('a bad submission', () => {
         await store(sql, rows)
         return rows
       },
+      conclude: async () => {},
       isPermanent: isPermanentFault,
       now: Date.now,
       bounds: { items: BATCH, waitMs: 5, parallel: 2, lookAgainAfterMs: 20, stuckAfterMs: 1_000, exchanged: 20 },

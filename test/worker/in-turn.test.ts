@@ -73,6 +73,7 @@ describe('storing in turn', () => {
               settle(numbers)
               return batch.map(() => 'stored')
             },
+            conclude: async () => {},
             isPermanent: () => false,
             now: Date.now,
             bounds,
@@ -102,6 +103,7 @@ describe('storing in turn', () => {
         settle(batch.map(({ number }) => number))
         return batch.map(() => 'stored')
       },
+      conclude: async () => {},
       isPermanent: () => false,
       now: Date.now,
       bounds,
@@ -124,6 +126,7 @@ describe('storing in turn', () => {
         settle(batch.map(({ number }) => number))
         return batch.map(() => 'stored')
       },
+      conclude: async () => {},
       isPermanent: () => true,
       now: Date.now,
       bounds,
@@ -133,5 +136,50 @@ describe('storing in turn', () => {
       ends.map(({ status }) => status),
       ['fulfilled', 'rejected', 'fulfilled'],
     )
+  })
+
+  it('stores the next while what is stored is concluded, and only then tells who handed it in', async () => {
+    const { items, settle } = workspaceOf([false, false])
+    const [first, second] = items as [Item, Item]
+    const concluded = Promise.withResolvers<void>()
+    const stored: number[] = []
+    const told: number[] = []
+    const secondIsStored = Promise.withResolvers<void>()
+    const storeInTurn = inTurn<Item, 'stored'>({
+      readBarrier: async () => ({ purges: [], outstanding: [] }),
+      bringForward: async () => new Map(),
+      store: async (batch) => {
+        stored.push(...batch.map(({ number }) => number))
+        settle(stored)
+        if (stored.length === 2) secondIsStored.resolve()
+        return batch.map(() => 'stored')
+      },
+      conclude: ([item]) => (item === first ? concluded.promise : Promise.resolve()),
+      isPermanent: () => false,
+      now: Date.now,
+      bounds: { ...bounds, items: 1, parallel: 1 },
+    })
+    const hand = (item: Item): Promise<number> => storeInTurn(item).then(() => told.push(item.number))
+    const both = [hand(first), hand(second)]
+    await secondIsStored.promise
+    await both[1]
+    assert.deepEqual({ stored, told }, { stored: [1, 2], told: [2] })
+    concluded.resolve()
+    await both[0]
+    assert.deepEqual(told, [2, 1])
+  })
+
+  it('fails for those who handed in what could not be concluded', async () => {
+    const { items } = workspaceOf([false])
+    const storeInTurn = inTurn<Item, 'stored'>({
+      readBarrier: async () => ({ purges: [], outstanding: [] }),
+      bringForward: async () => new Map(),
+      store: async (batch) => batch.map(() => 'stored'),
+      conclude: () => Promise.reject(new Error('away')),
+      isPermanent: () => true,
+      now: Date.now,
+      bounds,
+    })
+    await assert.rejects(storeInTurn(items[0]!), /away/)
   })
 })
