@@ -51,7 +51,8 @@ while #ids < tonumber(ARGV[5]) and bytes < tonumber(ARGV[6]) do
   if not id then break end
   ids[#ids + 1] = id
   jobs[#jobs + 1] = handOver(id)
-  for _, field in ipairs(jobs[#jobs][2]) do bytes = bytes + #field end
+  local fields = jobs[#jobs][2]
+  for at = 2, #fields, 2 do bytes = bytes + #fields[at] end
 end
 if #ids == 0 then return {jobs, delayed} end
 redis.call('RPUSH', KEYS[7], unpack(ids))
@@ -60,43 +61,55 @@ if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('ZADD', KEYS[6], 0, '0') e
 return {jobs, 0}
 `
 
-// Answers 1 for each job that is finished, also when an earlier call of the same has done it; 0 for one that is not held.
-// KEYS active stalled completed. ARGV prefix now token keptCount keptSeconds, then id, result and attempts of each.
+// Answers 1 for each job that is finished, also when an earlier call of the same has done it; 0 for one that is held by another,
+// or by nobody. Of many only the last are kept for operators to see: under load the others would be gone a moment later.
+// KEYS active stalled completed. ARGV prefix now token keptOfOneCall keptCount keptSeconds, then id, result and attempts of each.
 const FINISH_JOBS = `
 local prefix, now = ARGV[1], ARGV[2]
-local answers, finished, locks, scores = {}, {}, {}, {}
-for at = 6, #ARGV, 3 do
+local answers, finished, gone, scores = {}, {}, {}, {}
+local firstKept = #ARGV - 3 * ARGV[4]
+for at = 7, #ARGV, 3 do
   local id, key = ARGV[at], prefix .. ARGV[at]
   local holder = redis.call('GET', key .. ':lock')
   if holder == ARGV[3] and redis.call('LREM', KEYS[1], -1, id) == 1 then
-    redis.call('HSET', key, 'returnvalue', ARGV[at + 1], 'atm', ARGV[at + 2], 'finishedOn', now)
     finished[#finished + 1] = id
-    locks[#locks + 1] = key .. ':lock'
-    scores[#scores + 1] = now
-    scores[#scores + 1] = id
+    gone[#gone + 1] = key .. ':lock'
+    if at > firstKept then
+      redis.call('HSET', key, 'returnvalue', ARGV[at + 1], 'atm', ARGV[at + 2], 'finishedOn', now)
+      scores[#scores + 1] = now
+      scores[#scores + 1] = id
+    else
+      gone[#gone + 1] = key
+      gone[#gone + 1] = key .. ':logs'
+    end
     answers[#answers + 1] = 1
+  elseif holder then
+    answers[#answers + 1] = 0
   else
-    answers[#answers + 1] = (not holder and redis.call('ZSCORE', KEYS[3], id)) and 1 or 0
+    local isFinished = redis.call('EXISTS', key) == 0 or redis.call('ZSCORE', KEYS[3], id)
+    answers[#answers + 1] = isFinished and 1 or 0
   end
 end
 if #finished == 0 then return answers end
-redis.call('DEL', unpack(locks))
 redis.call('SREM', KEYS[2], unpack(finished))
-redis.call('ZADD', KEYS[3], unpack(scores))
-local old = redis.call('ZRANGE', KEYS[3], 0, -1 - ARGV[4])
+if #scores > 0 then redis.call('ZADD', KEYS[3], unpack(scores)) end
+local old = redis.call('ZRANGE', KEYS[3], 0, -1 - ARGV[5])
 if #old == 0 then
-  old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now - ARGV[5] * 1000, 'LIMIT', 0, 1000)
+  old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now - ARGV[6] * 1000, 'LIMIT', 0, 1000)
 end
-if #old == 0 then return answers end
-redis.call('ZREM', KEYS[3], unpack(old))
-for at, id in ipairs(old) do old[at] = prefix .. id end
-redis.call('DEL', unpack(old))
-for at, key in ipairs(old) do old[at] = key .. ':logs' end
-redis.call('DEL', unpack(old))
+if #old > 0 then redis.call('ZREM', KEYS[3], unpack(old)) end
+for _, id in ipairs(old) do
+  gone[#gone + 1] = prefix .. id
+  gone[#gone + 1] = prefix .. id .. ':logs'
+end
+redis.call('DEL', unpack(gone))
 return answers
 `
 
 const JOB_OPTIONS_TEXT = JSON.stringify(JOB_OPTIONS)
+
+/** Finished jobs that stay of those that one call finishes. */
+const KEPT_OF_ONE_CALL = 10
 
 /** What one call hands over at most, roughly, and at least one job: Redis answers nobody else meanwhile. */
 const MOST_BYTES = 1_000_000
@@ -137,7 +150,7 @@ export type FinishedJob = { id: string; result: string; attempts: number }
 export type JobsAtOnce = {
   /** `delayedUntil`: when the first delayed job is due, in Unix milliseconds, or 0. Undefined when this is left to BullMQ. */
   fetch: (most: number) => Promise<{ jobs: FetchedJob[]; delayedUntil: number } | undefined>
-  /** Returns whether each of them is finished: one that is not is not held by this token. */
+  /** Returns whether each of them is finished, or gone: one that is not is not held by this token. */
   finish: (jobs: readonly FinishedJob[]) => Promise<boolean[]>
 }
 
@@ -158,7 +171,7 @@ export const jobsAtOnceIn = (redis: RedisClient, { toKey, token, lockMs, kept }:
       return { jobs: answer[0].map(([id, fields]) => ({ id, fields })), delayedUntil: answer[1] }
     },
     finish: async (jobs) => {
-      const settings = [prefix, Date.now(), token, kept.count, kept.age]
+      const settings = [prefix, Date.now(), token, KEPT_OF_ONE_CALL, kept.count, kept.age]
       const results = jobs.flatMap(({ id, result, attempts }) => [id, result, attempts])
       const finished = await scripts.finishJobs(finishKeys.length, ...finishKeys, ...settings, ...results)
       return finished.map((one) => one === 1)
