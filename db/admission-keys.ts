@@ -9,7 +9,7 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     bucket: `${base}:bucket:`,
     said: `${base}:said:`,
     idempotency: `${base}:idempotency:`,
-    idempotencyOf: `${base}:idempotency-of:`,
+    concerned: `${base}:concerned:`,
   }
   return {
     before,
@@ -27,7 +27,7 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     /** The key that an own id will belong to once a queued purge has ended its former one. */
     alias: (ownId: string) => `${base}:alias:${ownId}`,
     idempotency: (operation: Operation, key: string) => `${before.idempotency}${operation}:${key}`,
-    /** Names of the idempotency records of submissions that concern an identity key, for purges to free. */
-    idempotencyOf: (keyId: string) => `${before.idempotencyOf}${keyId}`,
+    /** What names the idempotency records of submissions that concern an identity key, by number, for purges to free. */
+    concerned: (keyId: string) => `${before.concerned}${keyId}`,
   }
 }

@@ -61,21 +61,6 @@ export type Answered = {
 
 /** A first request that died frees its idempotency key after this time. */
 const IN_FLIGHT_SECONDS = 60
-/** A submission as the script reads it. */
-type Asked = [
-  submissionId: string,
-  operation: Operation,
-  tokens: number,
-  windowMs: number,
-  mode: 'open' | 'full' | 'peek',
-  idempotencyKey: string,
-  idempotencyBody: string,
-  isPurge: 0 | 1,
-  exists: [id: string, of: string][],
-  said: [keyId: string, sayings: string][],
-  lookUp: readonly string[],
-  concerns: readonly string[],
-]
 /** `said`: what became of it, its fields between spaces. Of keys looked up only those about which something is queued. */
 type Told = string | [said: string, ...facts: (number | string | string[])[]]
 
@@ -131,12 +116,13 @@ const carryOut = async (
     name.before.bucket,
     name.before.said,
     name.before.idempotency,
-    name.before.idempotencyOf,
+    name.before.concerned,
     requests.reduce((highest, { floor = 0 }) => Math.max(highest, floor), 0),
     IN_FLIGHT_SECONDS,
     IDEMPOTENCY_SECONDS,
-    JSON.stringify(errands.flatMap(({ done }) => (done ? [recordOf(done)] : []))),
-    JSON.stringify(requests.map(askedOf)),
+    errands.length - requests.length,
+    ...errands.flatMap(({ done }) => (done ? recordOf(done) : [])),
+    ...requests.flatMap(askedOf),
   )
   let place = 0
   return errands.map(({ admit }) => admit && admissionOf(admit.lookUp, told[place++]!))
@@ -147,8 +133,9 @@ const recordOf = ({ operation, idempotency, submissionId, number }: Answered): [
   `${idempotency.body}:${submissionId}:${number}:answered`,
 ]
 
-const askedOf = (request: AdmissionRequest): Asked => {
-  const { submissionId, operation, limit, idempotency, pending, lookUp, concerns = [] } = request
+const askedOf = (request: AdmissionRequest): (string | number)[] => {
+  const { submissionId, operation, limit, idempotency, pending, lookUp } = request
+  const concerns = idempotency ? (request.concerns ?? []) : []
   return [
     submissionId,
     operation,
@@ -158,10 +145,14 @@ const askedOf = (request: AdmissionRequest): Asked => {
     idempotency ? `${operation}:${idempotency.key}` : '',
     idempotency?.body ?? '',
     operation === 'purge_contact' ? 1 : 0,
-    pending.exists.map(({ id, of }) => [id, of]),
-    pending.said.map(({ keyId, sayings }) => [keyId, JSON.stringify(sayings)]),
-    lookUp,
-    idempotency ? concerns : [],
+    pending.exists.length,
+    pending.said.length,
+    lookUp.length,
+    concerns.length,
+    ...pending.exists.flatMap(({ id, of }) => [id, of]),
+    ...pending.said.flatMap(({ keyId, sayings }) => [keyId, JSON.stringify(sayings)]),
+    ...lookUp,
+    ...concerns,
   ]
 }
 
@@ -194,7 +185,7 @@ const factsOf = (lookUp: readonly string[], facts: readonly (number | string | s
   const ids: string[] = []
   const raw: RawFacts = []
   for (let at = 0; at < facts.length; at += 3) {
-    ids.push(lookUp[Number(facts[at]) - 1]!)
+    ids.push(lookUp[Number(facts[at])]!)
     raw.push([facts[at + 1] as string, facts[at + 2] as string[]])
   }
   return factsByKey(ids, raw)

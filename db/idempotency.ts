@@ -6,13 +6,13 @@ export type Idempotency = { key: string; body: string }
 
 export const IDEMPOTENCY_SECONDS = 24 * 60 * 60
 
-// KEYS the set of records that concern a key. ARGV number. Frees those of submissions that were accepted before it.
+// KEYS the records that concern a key. ARGV how names of records begin, number. Frees those of submissions that were accepted before it.
 const FREE = `
-for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local number = string.match(redis.call('GET', name) or '', '^[^:]*:[^:]*:([^:]*):')
-  if number and tonumber(number) < tonumber(ARGV[1]) then redis.call('DEL', name) end
-  if not number or tonumber(number) < tonumber(ARGV[1]) then redis.call('SREM', KEYS[1], name) end
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2])) do
+  local number = string.match(redis.call('GET', ARGV[1] .. key) or '', '^[^:]*:[^:]*:([^:]*):')
+  if number and tonumber(number) < tonumber(ARGV[2]) then redis.call('DEL', ARGV[1] .. key) end
 end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2])
 return 0
 `
 
@@ -23,5 +23,5 @@ export const freeIdempotencyKeys = async (
   { workspaceId, keyIds, number }: { workspaceId: string; keyIds: readonly string[]; number: number },
 ): Promise<void> => {
   const name = admissionKeys(prefix, workspaceId)
-  await Promise.all(keyIds.map((id) => redis.eval(FREE, 1, name.idempotencyOf(id), number)))
+  await Promise.all(keyIds.map((id) => redis.eval(FREE, 1, name.concerned(id), name.before.idempotency, number)))
 }
