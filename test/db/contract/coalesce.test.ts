@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { coalesce } from '../../../db/contract/coalesce.ts'
+
+/** Calls that are answered when the test says so, each item with itself; `calls`: what they carried. */
+const held = () => {
+  const calls: number[][] = []
+  const answers: PromiseWithResolvers<void>[] = []
+  const call = async (items: readonly number[]): Promise<number[]> => {
+    calls.push([...items])
+    const answer = Promise.withResolvers<void>()
+    answers.push(answer)
+    await answer.promise
+    return [...items]
+  }
+  return { calls, answers, call }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+describe('what is coalesced', () => {
+  it('goes at once, with what comes in the same turn', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const sent = Promise.all([send(1), send(2)])
+    await turn()
+    assert.deepEqual(calls, [[1, 2]])
+    answers[0]!.resolve()
+    assert.deepEqual(await sent, [1, 2])
+  })
+
+  it('goes together, in the order in which it came, when it came while a call was on its way', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const sent = [send(1)]
+    await turn()
+    sent.push(send(2))
+    await turn()
+    sent.push(send(3))
+    await turn()
+    assert.deepEqual(calls, [[1]])
+    answers[0]!.resolve()
+    assert.equal(await sent[0], 1)
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3]])
+    answers[1]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3])
+  })
+
+  it('is no more than may go together', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 2 })
+    const sent = Promise.all([1, 2, 3, 4, 5].map(send))
+    for (let index = 0; index < 3; index++) {
+      await turn()
+      answers[index]!.resolve()
+    }
+    assert.deepEqual(await sent, [1, 2, 3, 4, 5])
+    assert.deepEqual(calls, [[1, 2], [3, 4], [5]])
+  })
+
+  it('weighs no more than may go together, and goes alone where it weighs more', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10, weight: { most: 5, of: (item) => item } })
+    const sent = Promise.all([9, 2, 3, 1, 9].map(send))
+    for (let index = 0; index < 4; index++) {
+      await turn()
+      answers[index]!.resolve()
+    }
+    assert.deepEqual(await sent, [9, 2, 3, 1, 9])
+    assert.deepEqual(calls, [[9], [2, 3], [1], [9]])
+  })
+
+  it('fails with its call, as does what waited for that, and not what comes later', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const fault = new Error('away')
+    const outcomes = Promise.allSettled([send(1), turn().then(() => send(2))])
+    await turn()
+    await turn()
+    answers[0]!.reject(fault)
+    assert.deepEqual(await outcomes, [
+      { status: 'rejected', reason: fault },
+      { status: 'rejected', reason: fault },
+    ])
+    const later = send(3)
+    await turn()
+    answers[1]!.resolve()
+    assert.equal(await later, 3)
+    assert.deepEqual(calls, [[1], [3]])
+  })
+})
