@@ -6,14 +6,27 @@ create or replace function acceptance_time(number bigint) returns timestamptz
   language sql immutable strict parallel safe
   return to_timestamp(number::double precision / 1000000);
 
--- Metadata only: the columns' keys are taken away first, which is the whole work for those that have none (1.6 us, now 0.6).
+-- Without a query where there are few keys: 1.6 us for facts without metadata, now 0.6; 9 us for those of two keys, now 3.
 create or replace function metadata(facts jsonb) returns jsonb
   language plpgsql immutable strict parallel safe as $$
 declare
   rest jsonb := facts - '{c:name,c:email,c:domain,c:contractValue,c:createdAt,c:updatedAt,k:email}'::text[];
+  keys jsonb;
+  key text;
+  result jsonb := '{}';
 begin
   if rest = '{}' then return rest; end if;
-  return (select coalesce(jsonb_object_agg(substr(key, 3), value -> 1), '{}') from jsonb_each(rest) where starts_with(key, 'p:'));
+  keys := jsonb_path_query_array(rest, '$.keyvalue().key');
+  if jsonb_array_length(keys) > 8 then
+    return (select coalesce(jsonb_object_agg(substr(f.key, 3), f.value -> 1), '{}') from jsonb_each(rest) as f where starts_with(f.key, 'p:'));
+  end if;
+  for place in 0 .. jsonb_array_length(keys) - 1 loop
+    key := keys ->> place;
+    if starts_with(key, 'p:') then
+      result := result || jsonb_build_object(substr(key, 3), rest -> key -> 1);
+    end if;
+  end loop;
+  return result;
 end $$;
 
 -- A feedback as a worker says it. Columns that are null need not be there: parsing a batch cost 11 us a feedback, now 7.
@@ -176,18 +189,23 @@ begin
   on conflict do nothing;
 end $$;
 
--- As they are stored, changed is what a claim answers otherwise: most repeat the one that holds already, which needs no more
--- than one look.
+-- Mostly a claim repeats the one that holds already, or is the first on its key: neither changes an answer, and one look tells.
 create or replace function store_claims(ws uuid, claims said_claim[], out changed uuid[], out appeared uuid[]) returns record
   language plpgsql as $$
 begin
   changed := '{}';
   appeared := '{}';
   if cardinality(claims) = 0 then return; end if;
-  changed := array(
-    select distinct c.key_id
+  with said as materialized (
+    select c.*, known.place, known.exists_from
     from unnest(claims) as c
-    cross join lateral (select from identity_key where workspace_id = ws and id = c.key_id offset 0) as known
+    left join lateral (
+      select ctid as place, exists_from from identity_key where workspace_id = ws and id = c.key_id offset 0
+    ) as known on true
+  ),
+  altered as (
+    select distinct c.key_id
+    from said as c
     left join lateral (
       select target_id from identity_claim
       where workspace_id = ws and key_id = c.key_id and not link and decides and number <= c.number order by number desc limit 1
@@ -195,29 +213,23 @@ begin
     cross join lateral (
       select case when last_claim.target_id is null then claim_at(ws, c.key_id, c.number) end as claim offset 0
     ) as before
-    where c.decides and case
+    where c.decides and c.place is not null and case
       when last_claim.target_id is not null then not c.link and last_claim.target_id <> c.target_id
       else (before.claim).key_id is null or (before.claim).target_id <> c.target_id or (before.claim).link <> c.link
         or ((before.claim).number > c.number and c.link)
     end
-  );
-  insert into identity_claim (workspace_id, key_id, number, target_id, link, decides)
-  select ws, c.key_id, c.number, c.target_id, c.link, c.decides from unnest(claims) as c
-  on conflict do nothing;
-  -- A name that was linked to a domain follows it.
-  if cardinality(changed) > 0 then
-    changed := changed || array(
-      select c.key_id from unnest(changed) as t (id),
-        lateral (select key_id from identity_claim where workspace_id is not distinct from ws and target_id = t.id and link offset 0) as c
-    );
-  end if;
-  with earliest as materialized (
-    select c.key_id, c.kind, known.place, min(c.number) as number from unnest(claims) as c
-    left join lateral (
-      select ctid as place, exists_from from identity_key where workspace_id = ws and id = c.key_id offset 0
-    ) as known on true
-    where known.exists_from is null or known.exists_from > c.number
-    group by c.key_id, c.kind, known.place
+  ),
+  kept as (
+    insert into identity_claim (workspace_id, key_id, number, target_id, link, decides)
+    select ws, c.key_id, c.number, c.target_id, c.link, c.decides from said as c
+    where c.place is null or not exists (
+      select from identity_claim as i
+      where i.workspace_id = ws and i.key_id = c.key_id and i.number = c.number and i.target_id = c.target_id offset 0
+    )
+  ),
+  earliest as materialized (
+    select key_id, kind, place, min(number) as number from said where exists_from is null or exists_from > number
+    group by key_id, kind, place
   ),
   added as (
     insert into identity_key (workspace_id, id, kind, exists_from, subject_id)
@@ -227,7 +239,14 @@ begin
     update identity_key as k set exists_from = least(k.exists_from, e.number) from earliest as e
     where e.place is not null and k.workspace_id is not distinct from ws and k.ctid = e.place
   )
-  select coalesce(array_agg(key_id), '{}') into appeared from earliest;
+  select array(select key_id from altered), array(select key_id from earliest) into changed, appeared;
+  -- A name that was linked to a domain follows it.
+  if cardinality(changed) > 0 then
+    changed := changed || array(
+      select c.key_id from unnest(changed) as t (id),
+        lateral (select key_id from identity_claim where workspace_id is not distinct from ws and target_id = t.id and link offset 0) as c
+    );
+  end if;
 end $$;
 
 create or replace function store_given(ws uuid, given given_reference[], out changed uuid[], out appeared uuid[]) returns record
@@ -495,16 +514,23 @@ begin
   end if;
 end $$;
 
+-- Aligned with what comes in. Sorting whole rows, to find doubles in a batch, cost 3 us a feedback; there are hardly any.
 create function answer_feedback(ws uuid, incoming said_feedback[]) returns answered_feedback[]
   language plpgsql stable as $$
+declare
+  has_repeats boolean := (select count(distinct id) < count(*) from unnest(incoming));
 begin
-  return array(
-    select row(
-      f.number > coalesce(held.number, 0) and row_number() over (partition by f.id order by f.number desc) = 1,
-      held.number is not null,
-      (c.answer).id, (a.answer).id, (p.answer).id, (c.answer).given, (a.answer).given, (p.answer).given,
-      (c.answer).missed || (a.answer).missed || (p.answer).missed
-    )::answered_feedback
+  return (
+    select array_agg(
+      row(
+        f.number > coalesce(held.number, 0)
+          and (not has_repeats or not exists (select from unnest(incoming) as o where o.id = f.id and o.number > f.number)),
+        held.number is not null,
+        (c.answer).id, (a.answer).id, (p.answer).id, (c.answer).given, (a.answer).given, (p.answer).given,
+        (c.answer).missed || (a.answer).missed || (p.answer).missed
+      )::answered_feedback
+      order by f.ordinality
+    )
     from unnest(incoming) with ordinality as f
     left join lateral (select k.number from feedback as k where k.workspace_id = ws and k.id = f.id offset 0) as held on true,
       lateral (
@@ -535,7 +561,6 @@ begin
         end as answer
         offset 0
       ) as p
-    order by f.ordinality
   );
 end $$;
 
@@ -635,6 +660,128 @@ begin
   from rows from (unnest(submissions), unnest(states)) as s (id, number, operation, attempts, record, state)
   where not are_known or not exists (select from submission as held where held.workspace_id = ws and held.id = s.id offset 0)
   returning k.*;
+end $$;
+
+-- What several submissions of a batch say about one key, put together.
+create function sum_keys(keys identity_key[]) returns identity_key[]
+  language plpgsql immutable as $$
+declare
+  repeated uuid[] := array(select id from unnest(keys) group by id having count(*) > 1);
+begin
+  if cardinality(repeated) = 0 then return keys; end if;
+  return array(select n from unnest(keys) as n where n.id <> all (repeated)) || array(
+    select row(
+      null, n.id, min(n.kind), (array_agg(n.group_id))[1], (array_agg(n.home_id order by n.said_from))[1],
+      (array_agg(n.source order by n.said_from))[1], min(n.external_id), min(n.said_from), max(n.last_number), all_facts(n.facts),
+      (array_agg(n.account_id order by n.account_number desc) filter (where n.account_id is not null))[1],
+      max(n.account_number), null, null, null
+    )::identity_key
+    from unnest(keys) as n where n.id = any (repeated) group by n.id
+  );
+end $$;
+
+-- Writes keys, facts and external ids. A key that is the first of its group is written as it stays, without being regrouped
+-- (43 us for each new contact); anew are groups that got another key, or one that was said earlier than known.
+create function store_keys(ws uuid, keys identity_key[], out anew uuid[], out appeared uuid[]) returns record
+  language plpgsql as $$
+declare
+  shared uuid[] := array(select group_id from unnest(keys) group by group_id having count(*) > 1);
+begin
+  with said as materialized (
+    select n.*, known.place, known.said_from as former_from,
+      known.place is null and n.kind <> 'contact_bare' and n.group_id <> all (shared) and (n.group_id = n.id or not exists (
+        select from identity_key as k where k.workspace_id is not distinct from ws and k.group_id = n.group_id offset 0
+      )) as is_first
+    from unnest(keys) as n
+    left join lateral (
+      select ctid as place, said_from from identity_key where workspace_id = ws and id = n.id offset 0
+    ) as known on true
+  ),
+  added as (
+    insert into identity_key (
+      workspace_id, id, kind, group_id, home_id, source, external_id, said_from, last_number, facts,
+      account_id, account_number, exists_from, subject_id)
+    select ws, id, kind, group_id, home_id, source, external_id, said_from, last_number, facts,
+      account_id, account_number, case when is_first then said_from end, id
+    from said where place is null
+  ),
+  contact_listed as (
+    insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id)
+    select ws, id, source, external_id, id from said where is_first and kind = 'contact_external'
+  ),
+  account_listed as (
+    insert into account_external_id (workspace_id, key_id, source, external_id, account_id)
+    select ws, id, source, external_id, id from said where is_first and kind = 'account_external'
+  ),
+  moved as (
+    update identity_key as k set
+      facts = merge_facts(k.facts, n.facts),
+      home_id = case when n.said_from < k.said_from then n.home_id else k.home_id end,
+      source = case when n.said_from < k.said_from then n.source else k.source end,
+      said_from = least(k.said_from, n.said_from),
+      last_number = greatest(k.last_number, n.last_number),
+      account_id = case when n.account_number > coalesce(k.account_number, 0) then n.account_id else k.account_id end,
+      account_number = greatest(k.account_number, n.account_number)
+    from said as n where n.place is not null and k.workspace_id is not distinct from ws and k.ctid = n.place
+  )
+  select
+    array(
+      select distinct group_id from said
+      where not is_first and (place is null or former_from is null or said_from < former_from)
+    ),
+    array(select u.id from said as n, lateral (values (n.id), (n.group_id)) as u (id) where n.is_first)
+  into anew, appeared;
+end $$;
+
+create or replace function store_identities(ws uuid, keys identity_key[], claims said_claim[])
+  returns table (changed uuid[], appeared uuid[], touched uuid[])
+  language plpgsql as $$
+declare
+  stored record;
+  regrouped record;
+  claimed record;
+begin
+  keys := sum_keys(keys);
+  stored := store_keys(ws, keys);
+  changed := '{}';
+  appeared := stored.appeared;
+  if cardinality(stored.anew) > 0 then
+    regrouped := regroup(ws, stored.anew);
+    changed := regrouped.changed;
+    appeared := appeared || regrouped.appeared;
+  end if;
+  claimed := store_claims(ws, claims);
+  changed := changed || claimed.changed;
+  appeared := appeared || claimed.appeared;
+  touched := '{}';
+  if cardinality(changed) > 0 then
+    -- A bare id that moved takes along what was said about it, so both contacts are gathered anew.
+    touched := array(
+      select k.id from unnest(changed) as c (id),
+        lateral (
+          select group_id from identity_key where workspace_id = ws and id = c.id and kind = 'contact_bare' offset 0
+        ) as b,
+        lateral (
+          select id from identity_key where workspace_id is not distinct from ws and group_id = b.group_id and kind = 'contact_external' offset 0
+        ) as k
+    );
+    perform derive_conversation_contacts(ws, array(
+      select distinct c.conversation_id from unnest(touched) as t (id),
+        lateral (select conversation_id from conversation_contact where workspace_id is not distinct from ws and contact_id = t.id offset 0) as c
+    ));
+  end if;
+  perform add_to_contacts(ws, array(
+    select row(ws, k.subject_id, null, null, null, n.account_id, null, null, null, null, null,
+      n.facts, n.account_number, n.said_from, n.last_number)::contact
+    from unnest(keys) as n,
+      lateral (select subject_id from identity_key where workspace_id = ws and id = n.id offset 0) as k
+    where n.kind in ('contact_external', 'contact_bare')
+  ));
+  perform add_to_accounts(ws, array(
+    select row(ws, n.id, null, null, null, null, null, null, null, null, n.facts, n.said_from, n.last_number)::account
+    from unnest(keys) as n where n.kind = 'account_external'
+  ));
+  return next;
 end $$;
 
 -- Under the lock like all that writes receipts: whoever stores them looks once and inserts.
