@@ -686,14 +686,20 @@ CREATE OR REPLACE FUNCTION answer_feedback(ws uuid, incoming said_feedback[])
  LANGUAGE plpgsql
  STABLE
 AS $function$
+declare
+  has_repeats boolean := (select count(distinct id) < count(*) from unnest(incoming));
 begin
-  return array(
-    select row(
-      f.number > coalesce(held.number, 0) and row_number() over (partition by f.id order by f.number desc) = 1,
-      held.number is not null,
-      (c.answer).id, (a.answer).id, (p.answer).id, (c.answer).given, (a.answer).given, (p.answer).given,
-      (c.answer).missed || (a.answer).missed || (p.answer).missed
-    )::answered_feedback
+  return (
+    select array_agg(
+      row(
+        f.number > coalesce(held.number, 0)
+          and (not has_repeats or not exists (select from unnest(incoming) as o where o.id = f.id and o.number > f.number)),
+        held.number is not null,
+        (c.answer).id, (a.answer).id, (p.answer).id, (c.answer).given, (a.answer).given, (p.answer).given,
+        (c.answer).missed || (a.answer).missed || (p.answer).missed
+      )::answered_feedback
+      order by f.ordinality
+    )
     from unnest(incoming) with ordinality as f
     left join lateral (select k.number from feedback as k where k.workspace_id = ws and k.id = f.id offset 0) as held on true,
       lateral (
@@ -724,7 +730,6 @@ begin
         end as answer
         offset 0
       ) as p
-    order by f.ordinality
   );
 end $function$
 ;
@@ -1534,9 +1539,22 @@ CREATE OR REPLACE FUNCTION metadata(facts jsonb)
 AS $function$
 declare
   rest jsonb := facts - '{c:name,c:email,c:domain,c:contractValue,c:createdAt,c:updatedAt,k:email}'::text[];
+  keys jsonb;
+  key text;
+  result jsonb := '{}';
 begin
   if rest = '{}' then return rest; end if;
-  return (select coalesce(jsonb_object_agg(substr(key, 3), value -> 1), '{}') from jsonb_each(rest) where starts_with(key, 'p:'));
+  keys := jsonb_path_query_array(rest, '$.keyvalue().key');
+  if jsonb_array_length(keys) > 8 then
+    return (select coalesce(jsonb_object_agg(substr(f.key, 3), f.value -> 1), '{}') from jsonb_each(rest) as f where starts_with(f.key, 'p:'));
+  end if;
+  for place in 0 .. jsonb_array_length(keys) - 1 loop
+    key := keys ->> place;
+    if starts_with(key, 'p:') then
+      result := result || jsonb_build_object(substr(key, 3), rest -> key -> 1);
+    end if;
+  end loop;
+  return result;
 end $function$
 ;
 
@@ -2286,10 +2304,16 @@ begin
   changed := '{}';
   appeared := '{}';
   if cardinality(claims) = 0 then return; end if;
-  changed := array(
-    select distinct c.key_id
+  with said as materialized (
+    select c.*, known.place, known.exists_from
     from unnest(claims) as c
-    cross join lateral (select from identity_key where workspace_id = ws and id = c.key_id offset 0) as known
+    left join lateral (
+      select ctid as place, exists_from from identity_key where workspace_id = ws and id = c.key_id offset 0
+    ) as known on true
+  ),
+  altered as (
+    select distinct c.key_id
+    from said as c
     left join lateral (
       select target_id from identity_claim
       where workspace_id = ws and key_id = c.key_id and not link and decides and number <= c.number order by number desc limit 1
@@ -2297,29 +2321,23 @@ begin
     cross join lateral (
       select case when last_claim.target_id is null then claim_at(ws, c.key_id, c.number) end as claim offset 0
     ) as before
-    where c.decides and case
+    where c.decides and c.place is not null and case
       when last_claim.target_id is not null then not c.link and last_claim.target_id <> c.target_id
       else (before.claim).key_id is null or (before.claim).target_id <> c.target_id or (before.claim).link <> c.link
         or ((before.claim).number > c.number and c.link)
     end
-  );
-  insert into identity_claim (workspace_id, key_id, number, target_id, link, decides)
-  select ws, c.key_id, c.number, c.target_id, c.link, c.decides from unnest(claims) as c
-  on conflict do nothing;
-  -- A name that was linked to a domain follows it.
-  if cardinality(changed) > 0 then
-    changed := changed || array(
-      select c.key_id from unnest(changed) as t (id),
-        lateral (select key_id from identity_claim where workspace_id is not distinct from ws and target_id = t.id and link offset 0) as c
-    );
-  end if;
-  with earliest as materialized (
-    select c.key_id, c.kind, known.place, min(c.number) as number from unnest(claims) as c
-    left join lateral (
-      select ctid as place, exists_from from identity_key where workspace_id = ws and id = c.key_id offset 0
-    ) as known on true
-    where known.exists_from is null or known.exists_from > c.number
-    group by c.key_id, c.kind, known.place
+  ),
+  kept as (
+    insert into identity_claim (workspace_id, key_id, number, target_id, link, decides)
+    select ws, c.key_id, c.number, c.target_id, c.link, c.decides from said as c
+    where c.place is null or not exists (
+      select from identity_claim as i
+      where i.workspace_id = ws and i.key_id = c.key_id and i.number = c.number and i.target_id = c.target_id offset 0
+    )
+  ),
+  earliest as materialized (
+    select key_id, kind, place, min(number) as number from said where exists_from is null or exists_from > number
+    group by key_id, kind, place
   ),
   added as (
     insert into identity_key (workspace_id, id, kind, exists_from, subject_id)
@@ -2329,7 +2347,14 @@ begin
     update identity_key as k set exists_from = least(k.exists_from, e.number) from earliest as e
     where e.place is not null and k.workspace_id is not distinct from ws and k.ctid = e.place
   )
-  select coalesce(array_agg(key_id), '{}') into appeared from earliest;
+  select array(select key_id from altered), array(select key_id from earliest) into changed, appeared;
+  -- A name that was linked to a domain follows it.
+  if cardinality(changed) > 0 then
+    changed := changed || array(
+      select c.key_id from unnest(changed) as t (id),
+        lateral (select key_id from identity_claim where workspace_id is not distinct from ws and target_id = t.id and link offset 0) as c
+    );
+  end if;
 end $function$
 ;
 
@@ -2339,6 +2364,10 @@ CREATE OR REPLACE FUNCTION store_conversations(ws uuid, incoming conversation[],
 AS $function$
 declare
   touched uuid[] := array(select distinct id from unnest(incoming));
+  known uuid[] := array(
+    select c.id from unnest(touched) as c (id),
+      lateral (select from conversation where workspace_id = ws and id = c.id offset 0) as held
+  );
 begin
   insert into conversation as k (
     workspace_id, id, external_id, source, title, rating, properties, created_at, updated_at, number, contact_keys)
@@ -2350,27 +2379,27 @@ begin
     title = excluded.title, rating = excluded.rating, properties = excluded.properties,
     created_at = excluded.created_at, updated_at = excluded.updated_at, number = excluded.number
   where excluded.number > k.number;
-
-  update conversation as k set contact_keys = more.keys
-  from (
-    select held.place, held.contact_keys as former, array(
-      select key from unnest(held.contact_keys) as key
-      union
-      select key from unnest(incoming) as i, unnest(i.contact_keys) as key where i.id = c.id
-      order by 1
-    ) as keys
-    from unnest(touched) as c (id),
-      lateral (select ctid as place, contact_keys from conversation where workspace_id = ws and id = c.id offset 0) as held
-  ) as more
-  where k.workspace_id is not distinct from ws and k.ctid = more.place and more.former <> more.keys;
-  perform derive_conversation_contacts(ws, touched);
-  perform store_messages(ws, array(
-    select distinct on (m.id) m from unnest(incoming_messages) as m
-    where not exists (
-      select from message as held where held.workspace_id = ws and held.id = m.id and held.number >= m.number offset 0
-    )
-    order by m.id, m.number desc
-  ));
+  if cardinality(known) > 0 or cardinality(touched) < cardinality(incoming) then
+    update conversation as k set contact_keys = more.keys
+    from (
+      select held.place, held.contact_keys as former, array(
+        select key from unnest(held.contact_keys) as key
+        union
+        select key from unnest(incoming) as i, unnest(i.contact_keys) as key where i.id = c.id
+        order by 1
+      ) as keys
+      from unnest(touched) as c (id),
+        lateral (select ctid as place, contact_keys from conversation where workspace_id = ws and id = c.id offset 0) as held
+    ) as more
+    where k.workspace_id is not distinct from ws and k.ctid = more.place and more.former <> more.keys;
+    perform derive_conversation_contacts(ws, known);
+  end if;
+  insert into conversation_contact (workspace_id, conversation_id, contact_id)
+  select distinct ws, c.id, k.subject_id
+  from unnest(incoming) as c, unnest(c.contact_keys) as key (id),
+    lateral (select subject_id from identity_key where workspace_id = ws and id = key.id offset 0) as k
+  where c.id <> all (known);
+  perform store_messages(ws, incoming_messages);
 end $function$
 ;
 
@@ -2627,29 +2656,22 @@ CREATE OR REPLACE FUNCTION store_identities(ws uuid, keys identity_key[], claims
  LANGUAGE plpgsql
 AS $function$
 declare
+  stored record;
   regrouped record;
   claimed record;
 begin
-  insert into identity_key as k (
-    workspace_id, id, kind, group_id, home_id, source, external_id, said_from, last_number, facts,
-    account_id, account_number, subject_id)
-  select ws, n.id, min(n.kind), (array_agg(n.group_id))[1], (array_agg(n.home_id order by n.said_from))[1],
-    (array_agg(n.source order by n.said_from))[1], min(n.external_id), min(n.said_from), max(n.last_number), all_facts(n.facts),
-    (array_agg(n.account_id order by n.account_number desc) filter (where n.account_id is not null))[1],
-    max(n.account_number), n.id
-  from unnest(keys) as n group by n.id order by n.id
-  on conflict (workspace_id, id) do update set
-    facts = merge_facts(k.facts, excluded.facts),
-    home_id = case when excluded.said_from < k.said_from then excluded.home_id else k.home_id end,
-    source = case when excluded.said_from < k.said_from then excluded.source else k.source end,
-    said_from = least(k.said_from, excluded.said_from),
-    last_number = greatest(k.last_number, excluded.last_number),
-    account_id = case when excluded.account_number > coalesce(k.account_number, 0) then excluded.account_id else k.account_id end,
-    account_number = greatest(k.account_number, excluded.account_number);
-  regrouped := regroup(ws, array(select distinct group_id from unnest(keys)));
+  keys := sum_keys(keys);
+  stored := store_keys(ws, keys);
+  changed := '{}';
+  appeared := stored.appeared;
+  if cardinality(stored.anew) > 0 then
+    regrouped := regroup(ws, stored.anew);
+    changed := regrouped.changed;
+    appeared := appeared || regrouped.appeared;
+  end if;
   claimed := store_claims(ws, claims);
-  changed := regrouped.changed || claimed.changed;
-  appeared := regrouped.appeared || claimed.appeared;
+  changed := changed || claimed.changed;
+  appeared := appeared || claimed.appeared;
   touched := '{}';
   if cardinality(changed) > 0 then
     -- A bare id that moved takes along what was said about it, so both contacts are gathered anew.
@@ -2679,6 +2701,60 @@ begin
     from unnest(keys) as n where n.kind = 'account_external'
   ));
   return next;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_keys(ws uuid, keys identity_key[], OUT anew uuid[], OUT appeared uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  shared uuid[] := array(select group_id from unnest(keys) group by group_id having count(*) > 1);
+begin
+  with said as materialized (
+    select n.*, known.place, known.said_from as former_from,
+      known.place is null and n.kind <> 'contact_bare' and n.group_id <> all (shared) and (n.group_id = n.id or not exists (
+        select from identity_key as k where k.workspace_id is not distinct from ws and k.group_id = n.group_id offset 0
+      )) as is_first
+    from unnest(keys) as n
+    left join lateral (
+      select ctid as place, said_from from identity_key where workspace_id = ws and id = n.id offset 0
+    ) as known on true
+  ),
+  added as (
+    insert into identity_key (
+      workspace_id, id, kind, group_id, home_id, source, external_id, said_from, last_number, facts,
+      account_id, account_number, exists_from, subject_id)
+    select ws, id, kind, group_id, home_id, source, external_id, said_from, last_number, facts,
+      account_id, account_number, case when is_first then said_from end, id
+    from said where place is null
+  ),
+  contact_listed as (
+    insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id)
+    select ws, id, source, external_id, id from said where is_first and kind = 'contact_external'
+  ),
+  account_listed as (
+    insert into account_external_id (workspace_id, key_id, source, external_id, account_id)
+    select ws, id, source, external_id, id from said where is_first and kind = 'account_external'
+  ),
+  moved as (
+    update identity_key as k set
+      facts = merge_facts(k.facts, n.facts),
+      home_id = case when n.said_from < k.said_from then n.home_id else k.home_id end,
+      source = case when n.said_from < k.said_from then n.source else k.source end,
+      said_from = least(k.said_from, n.said_from),
+      last_number = greatest(k.last_number, n.last_number),
+      account_id = case when n.account_number > coalesce(k.account_number, 0) then n.account_id else k.account_id end,
+      account_number = greatest(k.account_number, n.account_number)
+    from said as n where n.place is not null and k.workspace_id is not distinct from ws and k.ctid = n.place
+  )
+  select
+    array(
+      select distinct group_id from said
+      where not is_first and (place is null or former_from is null or said_from < former_from)
+    ),
+    array(select u.id from said as n, lateral (values (n.id), (n.group_id)) as u (id) where n.is_first)
+  into anew, appeared;
 end $function$
 ;
 
@@ -2736,41 +2812,64 @@ CREATE OR REPLACE FUNCTION store_messages(ws uuid, said message[])
  LANGUAGE plpgsql
 AS $function$
 declare
-  -- Mostly the sender is known by the key that the conversation itself identified.
-  senders resolution[] := array(
+  has_repeats boolean := (select count(distinct id) < count(*) from unnest(said));
+  latest message[];
+  replaced uuid[];
+  has_others boolean;
+  subject_of jsonb := (
+    select jsonb_object_agg(p.key, k.subject_id)
+    from (select distinct contact_ref ->> 'preferred' as key from unnest(said) where contact_ref ? 'preferred') as p,
+      lateral (select subject_id from identity_key where workspace_id = ws and id = p.key::uuid offset 0) as k
+  );
+  senders resolution[];
+begin
+  select array_agg(m), coalesce(array_agg(m.id) filter (where held.number is not null), '{}'),
+    bool_or(m.contact_ref is not null and not m.contact_ref ? 'preferred')
+  into latest, replaced, has_others
+  from unnest(said) as m
+  left join lateral (select number from message where workspace_id = ws and id = m.id offset 0) as held on true
+  where m.number > coalesce(held.number, 0)
+    and (not has_repeats or not exists (select from unnest(said) as o where o.id = m.id and o.number > m.number));
+  senders := array(
     select case
       when m.contact_ref is null then row(null, false, '{}')::resolution
-      when m.contact_ref ? 'preferred' then row(
-        (select subject_id from identity_key where workspace_id = ws and id = (m.contact_ref ->> 'preferred')::uuid), false, '{}'
-      )::resolution
+      when m.contact_ref ? 'preferred' then row((subject_of ->> (m.contact_ref ->> 'preferred'))::uuid, false, '{}')::resolution
       else resolve(ws, 'contact', m.contact_ref, m.number + 1, m.source)
     end
-    from unnest(said) as m
+    from unnest(latest) as m
   );
-begin
-  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
-    select u.ctid from unnest(said) as m,
-      lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
-  ));
-  insert into message as k (
+  if cardinality(replaced) > 0 then
+    delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
+      select u.ctid from unnest(replaced) as m (id),
+        lateral (select ctid from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id offset 0) as u
+    ));
+    update message as k set
+      incoming = m.incoming, contact_id = m.sender, content = m.content, source_url = m.source_url, raw_data = m.raw_data,
+      created_at = m.created_at, number = m.number, contact_ref = m.contact_ref
+    from rows from (unnest(latest), unnest(senders)) as m (
+        workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at,
+        number, source, contact_ref, sender, given, missed),
+      lateral (select ctid as place from message where workspace_id = ws and id = m.id offset 0) as held
+    where k.workspace_id is not distinct from ws and k.ctid = held.place;
+  end if;
+  insert into message (
     workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at,
     number, source, contact_ref)
   select ws, m.id, m.conversation_id, m.external_id, m.incoming, m.sender, m.content, m.source_url, m.raw_data, m.created_at,
     m.number, m.source, m.contact_ref
-  from rows from (unnest(said), unnest(senders)) as m (
+  from rows from (unnest(latest), unnest(senders)) as m (
     workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at,
     number, source, contact_ref, sender, given, missed)
-  on conflict (workspace_id, id) do update set
-    incoming = excluded.incoming, contact_id = excluded.contact_id, content = excluded.content,
-    source_url = excluded.source_url, raw_data = excluded.raw_data, created_at = excluded.created_at,
-    number = excluded.number, contact_ref = excluded.contact_ref;
-  insert into unresolved_reference (workspace_id, ref_id, record_id, number)
-  select ws, u.ref_id, m.id, m.number + 1
-  from rows from (unnest(said), unnest(senders)) as m (
-    workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at,
-    number, source, contact_ref, sender, given, missed),
-    unnest(m.missed) as u (ref_id)
-  on conflict do nothing;
+  where m.id <> all (replaced);
+  if has_others then
+    insert into unresolved_reference (workspace_id, ref_id, record_id, number)
+    select ws, u.ref_id, m.id, m.number + 1
+    from rows from (unnest(latest), unnest(senders)) as m (
+      workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at,
+      number, source, contact_ref, sender, given, missed),
+      unnest(m.missed) as u (ref_id)
+    on conflict do nothing;
+  end if;
 end $function$
 ;
 
@@ -2986,6 +3085,27 @@ begin
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);
   perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);
   return cardinality(ids);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION sum_keys(keys identity_key[])
+ RETURNS identity_key[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+  repeated uuid[] := array(select id from unnest(keys) group by id having count(*) > 1);
+begin
+  if cardinality(repeated) = 0 then return keys; end if;
+  return array(select n from unnest(keys) as n where n.id <> all (repeated)) || array(
+    select row(
+      null, n.id, min(n.kind), (array_agg(n.group_id))[1], (array_agg(n.home_id order by n.said_from))[1],
+      (array_agg(n.source order by n.said_from))[1], min(n.external_id), min(n.said_from), max(n.last_number), all_facts(n.facts),
+      (array_agg(n.account_id order by n.account_number desc) filter (where n.account_id is not null))[1],
+      max(n.account_number), null, null, null
+    )::identity_key
+    from unnest(keys) as n where n.id = any (repeated) group by n.id
+  );
 end $function$
 ;
 

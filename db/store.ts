@@ -132,7 +132,10 @@ const storedPart = (rows: readonly Rows[]): JsonObject => {
     submissions: rows.flatMap((row) => (row.feedback ? [] : row.submission)),
   }
   if (keys.length > 0) Object.assign(part, { keys: keys.map(withoutNulls), claims })
-  if (feedback.length > 0) Object.assign(part, { feedback: rows.flatMap((row) => (row.feedback ? settling(row.submission, row.feedback) : [])) })
+  if (feedback.length > 0)
+    Object.assign(part, {
+      feedback: rows.flatMap((row) => (row.feedback ? settling(row.submission, row.feedback) : [])),
+    })
   if (conversations.length > 0) Object.assign(part, { conversations, messages: messages.map(withoutNulls) })
   return part as JsonObject
 }
