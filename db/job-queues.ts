@@ -71,27 +71,27 @@ return 0
 
 type WithReplaceData = { replaceData(numberOfKeys: number, ...keysAndData: string[]): Promise<0> }
 
+export type ForgetBodies = (settled: readonly Settleable[]) => Promise<void>
+
 /**
  * Takes from the jobs of settled submissions what was submitted: finished jobs are kept for a while for operators, and hold
  * nothing that a purge would have to find.
  */
-export const forgetBodies = async (
-  redis: RedisClient,
-  queues: JobQueues,
-  settled: readonly Settleable[],
-): Promise<void> => {
+export const forgetBodiesIn = (redis: RedisClient, queues: JobQueues): ForgetBodies => {
   redis.defineCommand('replaceData', { lua: REPLACE_DATA })
   const withReplaceData = redis as RedisClient & WithReplaceData
-  await Promise.all(
-    [...Map.groupBy(settled, ({ operation }) => QUEUE_OF[operation])].map(([name, jobs]) => {
-      const keys = jobs.map(({ submissionId }) => queues[name].toKey(submissionId))
-      const data = jobs.map(({ version, operation, workspaceId, submissionId, number }) => {
-        const left: SettledJob = { version, operation, workspaceId, submissionId, number, settled: true }
-        return JSON.stringify(left)
-      })
-      return withReplaceData.replaceData(keys.length, ...keys, ...data)
-    }),
-  )
+  return async (settled) => {
+    await Promise.all(
+      [...Map.groupBy(settled, ({ operation }) => QUEUE_OF[operation])].map(([name, jobs]) => {
+        const keys = jobs.map(({ submissionId }) => queues[name].toKey(submissionId))
+        const data = jobs.map(({ version, operation, workspaceId, submissionId, number }) => {
+          const left: SettledJob = { version, operation, workspaceId, submissionId, number, settled: true }
+          return JSON.stringify(left)
+        })
+        return withReplaceData.replaceData(keys.length, ...keys, ...data)
+      }),
+    )
+  }
 }
 
 // KEYS the list of waiting jobs, taken from its end. ARGV jobs, first ones first.

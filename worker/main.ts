@@ -8,7 +8,7 @@ import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
 import type { TaggingJob } from '../db/contract/job.ts'
 import { FINISHED_JOBS_KEPT, QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
 import { describeFault } from '../db/fault.ts'
-import { bringForward, closeQueues, enqueueTagging, forgetBodies, openQueues } from '../db/job-queues.ts'
+import { bringForward, closeQueues, enqueueTagging, forgetBodiesIn, openQueues } from '../db/job-queues.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { connectToWork } from '../db/redis.ts'
 import { settlementIn } from '../db/settlement.ts'
@@ -51,7 +51,7 @@ const processors = createProcessors({
   readBarrier: barrierIn(redis, config.REDIS_PREFIX),
   bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
   enqueueTagging: enqueue,
-  forgetBodies: (settled) => forgetBodies(redis, queues, settled),
+  forgetBodies: forgetBodiesIn(redis, queues),
   clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
   finishPurge: (purge, at) =>
     finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: enqueue }, purge, at),

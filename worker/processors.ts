@@ -17,6 +17,7 @@ import { feedbackPending, pendingOf } from '../db/contract/pending.ts'
 import type { QueueName } from '../db/contract/queues.ts'
 import { setAside } from '../db/dead.ts'
 import { describeFault, isPermanentFault } from '../db/fault.ts'
+import type { ForgetBodies } from '../db/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type PurgeCounts, purgeRow } from '../db/purge.ts'
 import type { Settled, Settlement } from '../db/settlement.ts'
@@ -39,7 +40,7 @@ export type WorkerDependencies = {
   readBarrier: ReadBarrier
   bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
-  forgetBodies: (settled: readonly SubmissionJob[]) => Promise<void>
+  forgetBodies: ForgetBodies
   clearBooks: (settled: SettledJob) => Promise<void>
   finishPurge: (
     purge: JobOf<'purge_contact'>,

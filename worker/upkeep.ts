@@ -6,7 +6,7 @@ import type { HashKey } from '../db/contract/own-id.ts'
 import { pendingOf } from '../db/contract/pending.ts'
 import { setAside } from '../db/dead.ts'
 import { expireReceipts } from '../db/expire-receipts.ts'
-import { forgetBodies, type JobQueues } from '../db/job-queues.ts'
+import { forgetBodiesIn, type JobQueues } from '../db/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { giveUpLostReplays } from '../db/replay.ts'
 import { settlementIn } from '../db/settlement.ts'
@@ -51,7 +51,7 @@ const setAsideFailed = async ({ sql, redis, prefix, queues, hashKey }: Upkeep): 
     if (!parsed.success) continue
     const { workspaceId, submissionId, number } = parsed.output
     await setAside(sql, hashKey, { job: parsed.output, attempts: job.attemptsMade, reason: 'GivenUp stalled' })
-    await forgetBodies(redis, queues, [parsed.output])
+    await forgetBodiesIn(redis, queues)([parsed.output])
     const pending = pendingOf({ hashKey, workspaceId }, parsed.output)
     await settlementIn(redis, prefix).settle([{ workspaceId, submissionId, number, pending }])
     // Nothing removes failed jobs, and only the newest are looked at.
