@@ -14,6 +14,10 @@ type Bounds = {
   /** Items that one statement stores at most, and how long a lone one waits for company. */
   items: number
   waitMs: number
+  /** After a statement with so many the next gathers for longer, or until there are enough. */
+  busyFrom: number
+  busyWaitMs: number
+  enough: number
   /** Statements at the same time. */
   parallel: number
   /** Items that have to wait for a purge are looked at again after this time. */
@@ -93,7 +97,8 @@ export const inTurn = <Item extends Placed, Out>({
       for (const { reject } of batch.length > 0 ? batch : inHand) reject(error)
     } finally {
       running--
-      if (waiting.length > 0) schedule(batch.length > 0 ? 0 : bounds.lookAgainAfterMs)
+      if (batch.length >= bounds.busyFrom && waiting.length < bounds.enough) schedule(bounds.busyWaitMs)
+      else if (waiting.length > 0) schedule(batch.length > 0 ? 0 : bounds.lookAgainAfterMs)
     }
   }
 
@@ -149,7 +154,7 @@ export const inTurn = <Item extends Placed, Out>({
     new Promise((resolve, reject) => {
       if (waiting.length === 0 && running === 0) movedAt = now()
       waiting.push({ item, resolve, reject })
-      if (waiting.length >= bounds.items) void round()
+      if (waiting.length >= bounds.enough) void round()
       else schedule(bounds.waitMs)
     })
 }

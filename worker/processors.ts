@@ -53,8 +53,19 @@ export type WorkerDependencies = {
 }
 
 // One statement at a time: while it runs, the next batch gathers. With two, batches became ever smaller, as each was taken when
-// the other had just made room.
-const BOUNDS = { items: 500, waitMs: 5, parallel: 1, lookAgainAfterMs: 20, stuckAfterMs: 1_000, exchanged: 20 }
+// the other had just made room. A batch costs the worker, Redis and Postgres much the same however small it is: gathering under
+// load took a tenth off the processor time of a submission.
+const BOUNDS = {
+  items: 500,
+  waitMs: 5,
+  busyFrom: 16,
+  busyWaitMs: 20,
+  enough: 250,
+  parallel: 1,
+  lookAgainAfterMs: 20,
+  stuckAfterMs: 1_000,
+  exchanged: 20,
+}
 const GIVEN_BACK_FOR_MS = 250
 
 /** What is done with the jobs of each queue. */

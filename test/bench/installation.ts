@@ -4,6 +4,7 @@ import { type HashKey, hashKeyFrom } from '../../db/contract/own-id.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
 import { migrate, readMigrations } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { halt } from './drain.ts'
 import { type Program, type Runtime, startProgram } from './program.ts'
 
 /** One API process and one worker of ours, with a schema and a Redis prefix of their own. */
@@ -67,8 +68,11 @@ export async function startInstallation(
     worker,
     emptyQueues: () => removeKeys(redis, prefix),
     empty: async () => {
+      // What it has in hand would meet the truncation of its tables.
+      await halt(queues.tagging)
       await truncateTables(sql, prefix)
       await removeKeys(redis, prefix)
+      await queues.tagging.resume()
     },
     stop: async () => {
       await Promise.all([api.stop(), worker.stop()])

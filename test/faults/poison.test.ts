@@ -74,7 +74,17 @@ describe('a bad submission', () => {
       conclude: async () => {},
       isPermanent: isPermanentFault,
       now: Date.now,
-      bounds: { items: BATCH, waitMs: 5, parallel: 2, lookAgainAfterMs: 20, stuckAfterMs: 1_000, exchanged: 20 },
+      bounds: {
+        items: BATCH,
+        waitMs: 5,
+        busyFrom: BATCH,
+        busyWaitMs: 5,
+        enough: BATCH,
+        parallel: 2,
+        lookAgainAfterMs: 20,
+        stuckAfterMs: 1_000,
+        exchanged: 20,
+      },
     })
     const results = await Promise.allSettled(items.map(storeInTurn))
     const failed = results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))

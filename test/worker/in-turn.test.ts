@@ -29,7 +29,17 @@ const workspaceOf = (purges: readonly boolean[]) => {
   }
 }
 
-const bounds = { items: 4, waitMs: 0, parallel: 2, lookAgainAfterMs: 1, stuckAfterMs: 20, exchanged: 2 }
+const bounds = {
+  items: 4,
+  waitMs: 0,
+  busyFrom: 3,
+  busyWaitMs: 1,
+  enough: 2,
+  parallel: 2,
+  lookAgainAfterMs: 1,
+  stuckAfterMs: 20,
+  exchanged: 2,
+}
 
 describe('what is ready', () => {
   it('is everything when no purge is undecided', () => {
@@ -157,7 +167,7 @@ describe('storing in turn', () => {
       conclude: ([item]) => (item === first ? concluded.promise : Promise.resolve()),
       isPermanent: () => false,
       now: Date.now,
-      bounds: { ...bounds, items: 1, parallel: 1 },
+      bounds: { ...bounds, items: 1, enough: 1, parallel: 1 },
     })
     const hand = (item: Item): Promise<number> => storeInTurn(item).then(() => told.push(item.number))
     const both = [hand(first), hand(second)]

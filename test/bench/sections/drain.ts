@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { contactBody, conversationBody } from '../bodies.ts'
-import { drainFor, halt } from '../drain.ts'
+import { drainFor } from '../drain.ts'
 import { fillPlainQueue, fillQueue } from '../fill-queue.ts'
 import type { Installation } from '../installation.ts'
 import { type CreateSection, drainBounds, feedbackFilling, type Rig } from '../rig.ts'
@@ -64,9 +64,7 @@ async function drainConversations({ config, measures, takeNumbers }: Rig, main: 
   const { finished, perSecond } = await drainFor(main.queues.conversations, { ...drainBounds(config), jobs: count })
   measures.add('conversations drained', perSecond)
   await assertApplied(main, finished)
-  await halt(main.queues.tagging)
   await main.empty()
-  await main.queues.tagging.resume()
 }
 
 /** Bytes of Redis memory that a filling takes beyond the bodies it consists of. */
