@@ -10,7 +10,8 @@ type Options = WorkerOptions & { connection: RedisClient; concurrency: number; l
 
 /**
  * A worker of BullMQ that fetches as many jobs as it has hands free, and finishes with one call those that are done at the same
- * time. BullMQ's own makes a call for each job, which is nearly all that an empty job costs: FIGURES.
+ * time. BullMQ's own makes a call for each job: one that does nothing costs it 50 µs and Redis 60 µs of processor time, here
+ * 24 µs and 23 µs, a thousand in hand.
  */
 export class BatchingWorker extends Worker {
   /** In the locks of all its jobs. BullMQ has one for each hand, and a job that is fetched ahead has none yet. */
