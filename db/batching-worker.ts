@@ -68,7 +68,7 @@ const batched = (backend: Backend, batches: JobBatches, room: () => number) => {
   const moveToActive = backend.moveToActive.bind(backend)
   const moveToCompleted = backend.moveToCompleted.bind(backend)
   return {
-    moveToActive: async (...asked: Parameters<Backend['moveToActive']>) => {
+    moveToActive: async (...asked: Parameters<Backend['moveToActive']>): Promise<unknown[]> => {
       const next = await batches.next(room())
       if (next === undefined) return moveToActive(...asked)
       return 'id' in next ? raw2NextJobData([next.fields, next.id, 0, 0]) : [null, '', 0, next.delayedUntil]

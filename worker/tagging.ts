@@ -63,15 +63,15 @@ export const taggingFor = (stored: readonly Rows[], pace: LearningPace): Tagging
   [...Map.groupBy(stored, ({ workspaceId }) => workspaceId)]
     .map(([workspaceId, rows]): TaggingJob => {
       const wanting = rows.filter(wantsTags)
-      const feedback = wanting.flatMap(({ feedback }) => feedback ?? [])
+      const texts = wanting.flatMap(({ feedback }) => feedback ?? [])
       const learned = pace.choose(
         workspaceId,
-        feedback.filter(({ tags }) => tags !== null),
+        texts.filter(({ tags }) => tags !== null),
       )
       return {
         version: JOB_VERSION,
         workspaceId,
-        feedbackIds: [...feedback.filter(({ tags }) => tags === null), ...learned].map(({ id }) => id),
+        feedbackIds: [...texts.filter(({ tags }) => tags === null), ...learned].map(({ id }) => id),
         conversationIds: wanting.flatMap(({ conversation }) => (conversation ? [conversation.id] : [])),
       }
     })
