@@ -71,7 +71,9 @@ const batched = (backend: Backend, batches: JobBatches, room: () => number) => {
     moveToActive: async (...asked: Parameters<Backend['moveToActive']>): Promise<unknown[]> => {
       const next = await batches.next(room())
       if (next === undefined) return moveToActive(...asked)
-      return 'id' in next ? raw2NextJobData([next.fields, next.id, 0, 0]) : [null, '', 0, next.delayedUntil]
+      return 'id' in next
+        ? (raw2NextJobData([next.fields, next.id, 0, 0]) as unknown[])
+        : [null, '', 0, next.delayedUntil]
     },
     moveToCompleted: async (...[job, result, ...rest]: Parameters<Backend['moveToCompleted']>) => {
       const finishedOn = Date.now()
