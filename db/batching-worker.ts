@@ -29,7 +29,7 @@ export class BatchingWorker extends Worker {
       batches = jobBatches(jobsAtOnceIn(options.connection, held))
       return Object.assign(
         backend,
-        batched(backend, batches, () => this.concurrency - this.#inHand),
+        batched(backend, batches, () => ({ room: this.concurrency - this.#inHand, inHand: this.#inHand })),
       )
     })
     this.#token = token
@@ -64,12 +64,12 @@ export class BatchingWorker extends Worker {
 
 type Backend = ReturnType<typeof createRedisBackend>
 
-const batched = (backend: Backend, batches: JobBatches, room: () => number) => {
+const batched = (backend: Backend, batches: JobBatches, hands: () => { room: number; inHand: number }) => {
   const moveToActive = backend.moveToActive.bind(backend)
   const moveToCompleted = backend.moveToCompleted.bind(backend)
   return {
     moveToActive: async (...asked: Parameters<Backend['moveToActive']>): Promise<unknown[]> => {
-      const next = await batches.next(room())
+      const next = await batches.next(hands())
       if (next === undefined) return moveToActive(...asked)
       return 'id' in next
         ? (raw2NextJobData([next.fields, next.id, 0, 0]) as unknown[])

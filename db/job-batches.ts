@@ -1,16 +1,21 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { FetchedJob, FinishedJob, JobsAtOnce } from './jobs-at-once.ts'
 
 /** Jobs that one call fetches or finishes at most: Redis answers nobody else meanwhile. */
 const JOBS_AT_ONCE = 100
+
+/** A worker that has so many jobs in hand and has fetched all that waited lets some more come before it fetches again. */
+const BUSY_FROM = 50
+const GATHER_MS = 5
 
 type Finishing = { job: FinishedJob; resolve: (finished: boolean) => void; reject: (reason: unknown) => void }
 
 export type JobBatches = {
   /**
    * The next job, or until when there is none, in Unix milliseconds (0: until one comes). Undefined when it is to be asked
-   * for in BullMQ's own way. `room`: how many jobs the worker could take, this one included.
+   * for in BullMQ's own way. `room`: how many jobs the worker could take, this one included; `inHand`: how many it has.
    */
-  next: (room: number) => Promise<FetchedJob | { delayedUntil: number } | undefined>
+  next: (worker: { room: number; inHand: number }) => Promise<FetchedJob | { delayedUntil: number } | undefined>
   /** Together with all that finish in this turn of the event loop. False when it is not the worker's any more. */
   finish: (job: FinishedJob) => Promise<boolean>
   /** What was fetched and that nobody has asked for yet; nothing more is fetched. */
@@ -22,6 +27,9 @@ export const jobBatches = ({ fetch, finish }: JobsAtOnce): JobBatches => {
   let fetched: FetchedJob[] = []
   let finishing: Finishing[] = []
   let isClosed = false
+  /** What is known without asking: there were no more when the last ones were fetched. One that comes since wakes the worker. */
+  let none: { delayedUntil: number } | undefined
+  let wasAll = false
 
   const finishTogether = async (batch: readonly Finishing[]): Promise<void> => {
     try {
@@ -39,14 +47,23 @@ export const jobBatches = ({ fetch, finish }: JobsAtOnce): JobBatches => {
   }
 
   return {
-    next: async (room) => {
+    next: async ({ room, inHand }) => {
       if (isClosed) return { delayedUntil: 0 }
-      const waiting = fetched.shift()
-      if (waiting !== undefined) return waiting
+      if (fetched.length > 0) return fetched.shift()
+      if (none !== undefined) {
+        const known = none
+        none = undefined
+        return known
+      }
+      if (wasAll && inHand >= BUSY_FROM) await wait(GATHER_MS)
       const answer = await fetch(Math.max(1, Math.min(room, JOBS_AT_ONCE)))
       if (answer === undefined) return undefined
+      wasAll = answer.isAll
+      const noMore = { delayedUntil: answer.delayedUntil }
+      if (answer.jobs.length === 0) return noMore
+      if (answer.isAll) none = noMore
       fetched.push(...answer.jobs)
-      return fetched.shift() ?? { delayedUntil: answer.delayedUntil }
+      return fetched.shift()
     },
     finish: (job) =>
       new Promise((resolve, reject) => {

@@ -38,27 +38,30 @@ if #before > 0 then
   for _, id in ipairs(before) do
     if redis.call('GET', prefix .. id .. ':lock') == token then jobs[#jobs + 1] = handOver(id) end
   end
-  return {jobs, 0}
+  return {jobs, 0, 0}
 end
 local meta = redis.call('HMGET', KEYS[5], 'paused', 'concurrency', 'max')
 local delayed = tonumber(redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] or 0) / 4096
 if meta[1] or meta[2] or meta[3] or (delayed > 0 and delayed <= now) or redis.call('EXISTS', KEYS[3]) == 1 then
   return false
 end
-local ids, bytes = {}, 0
+local ids, bytes, isEmpty = {}, 0, 0
 while #ids < tonumber(ARGV[5]) and bytes < tonumber(ARGV[6]) do
   local id = redis.call('RPOPLPUSH', KEYS[1], KEYS[2])
-  if not id then break end
+  if not id then
+    isEmpty = 1
+    break
+  end
   ids[#ids + 1] = id
   jobs[#jobs + 1] = handOver(id)
   local fields = jobs[#jobs][2]
   for at = 2, #fields, 2 do bytes = bytes + #fields[at] end
 end
-if #ids == 0 then return {jobs, delayed} end
+if #ids == 0 then return {jobs, delayed, 1} end
 redis.call('RPUSH', KEYS[7], unpack(ids))
 redis.call('PEXPIRE', KEYS[7], lockMs)
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('ZADD', KEYS[6], 0, '0') end
-return {jobs, 0}
+if isEmpty == 0 and redis.call('EXISTS', KEYS[1]) == 1 then redis.call('ZADD', KEYS[6], 0, '0') end
+return {jobs, delayed, isEmpty}
 `
 
 // Answers 1 for each job that is finished, also when an earlier call of the same has done it; 0 for one that is held by another,
@@ -116,7 +119,7 @@ const MOST_BYTES = 1_000_000
 
 type WithJobsAtOnce = RedisClient & {
   addJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<number>
-  fetchJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<[[string, string[]][], number] | null>
+  fetchJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<[[string, string[]][], number, 0 | 1] | null>
   finishJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<(0 | 1)[]>
 }
 
@@ -148,8 +151,11 @@ export type HeldQueue = {
 export type FetchedJob = { id: string; fields: string[] }
 export type FinishedJob = { id: string; result: string; attempts: number }
 export type JobsAtOnce = {
-  /** `delayedUntil`: when the first delayed job is due, in Unix milliseconds, or 0. Undefined when this is left to BullMQ. */
-  fetch: (most: number) => Promise<{ jobs: FetchedJob[]; delayedUntil: number } | undefined>
+  /**
+   * `isAll`: no more are waiting. `delayedUntil`: when the first delayed job is due, in Unix milliseconds, or 0. Undefined when this is
+   * left to BullMQ.
+   */
+  fetch: (most: number) => Promise<{ jobs: FetchedJob[]; isAll: boolean; delayedUntil: number } | undefined>
   /** Returns whether each of them is finished, or gone: one that is not is not held by this token. */
   finish: (jobs: readonly FinishedJob[]) => Promise<boolean[]>
 }
@@ -168,7 +174,8 @@ export const jobsAtOnceIn = (redis: RedisClient, { toKey, token, lockMs, kept }:
       const keys = [...fetchKeys, toKey(`handed:${token}:${fetches++}`)]
       const answer = await scripts.fetchJobs(keys.length, ...keys, prefix, Date.now(), token, lockMs, most, MOST_BYTES)
       if (answer === null) return undefined
-      return { jobs: answer[0].map(([id, fields]) => ({ id, fields })), delayedUntil: answer[1] }
+      const [jobs, delayedUntil, isAll] = answer
+      return { jobs: jobs.map(([id, fields]) => ({ id, fields })), isAll: isAll === 1, delayedUntil }
     },
     finish: async (jobs) => {
       const settings = [prefix, Date.now(), token, KEPT_OF_ONE_CALL, kept.count, kept.age]
