@@ -45,7 +45,6 @@ local function bucket(operation, tokens, window)
   return format('%d %.0f', left, oldest and oldest + window * 1000 - now or 0), left
 end
 local records = {}
-local admitted = call('ZMSCORE', KEYS[2], unpack(ids))
 if #names > 0 then
   for i, record in ipairs(call('MGET', unpack(names))) do records[names[i]] = record end
 end
@@ -56,8 +55,9 @@ for i, submission in ipairs(ids) do
   tokens = tonumber(tokens)
   local name = nameOf[i]
   local record = name and records[name]
-  if admitted[i] then
-    answers[i], numbers[i] = 'admitted ' .. bucket(operation, tokens, window), admitted[i]
+  local admitted = call('ZSCORE', KEYS[2], submission)
+  if admitted then
+    answers[i], numbers[i] = 'admitted ' .. bucket(operation, tokens, window), admitted
   elseif record then
     local formerBody, former, number, state = string.match(record, '^([^:]*):([^:]*):([^:]*):([^:]*)$')
     local said = bucket(operation, tokens, window)

@@ -163,6 +163,7 @@ describe('the Compose file', () => {
       'appendfsync everysec',
       'appendonly yes',
       'dir /data',
+      'hash-max-listpack-value 2048',
       'maxmemory 64mb',
       'maxmemory-policy noeviction',
       'requirepass p4ss',
