@@ -109,8 +109,8 @@ const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise
 type Emailed = Pick<Question, 'workspaceId' | 'number'> & { email: string }
 
 /**
- * Whom emails mean as of these numbers. Most are looked for in vain, which costs two look-ups in an index each; `resolve`, which
- * every question went through, made … of Postgres' time of each.
+ * Whom emails mean as of these numbers. Most are looked for in vain, which costs two look-ups in an index each: 9 us of Postgres for
+ * a submission, where 41 went into resolving every email as if something were known about it.
  */
 const emailsAt = async (sql: Sql, asked: readonly Emailed[]): Promise<string[]> => {
   const literal = (values: readonly (string | number)[]): string => `{${values.join()}}`
