@@ -121,26 +121,20 @@ const parts = (rows: readonly (Rows | PurgeRows)[]): JsonValue[] => {
   return result
 }
 
+/** What is null, or as Postgres takes it by itself, is left out: it would parse it (13 µs of a feedback, now 6). */
 const storedPart = (rows: readonly Rows[]): JsonObject => {
-  const keys = rows.flatMap((row) => oncePerKey(row.keys ?? []))
-  const claims = rows.flatMap((row) => decided(row.claims ?? []))
-  const feedback = rows.flatMap((row) => row.feedback ?? [])
-  const conversations = rows.flatMap((row) => row.conversation ?? [])
-  const messages = rows.flatMap((row) => row.messages ?? [])
-  const part: Record<string, unknown> = {
-    mentions: mentions({ keys, claims, feedback, conversations, messages }),
+  const part = {
     submissions: rows.flatMap((row) => (row.feedback ? [] : row.submission)),
+    keys: rows.flatMap((row) => oncePerKey(row.keys ?? []).map(withoutNulls)),
+    claims: rows.flatMap((row) => decided(row.claims ?? [])),
+    feedback: rows.flatMap((row) => (row.feedback ? settling(row.submission, row.feedback) : [])),
+    conversations: rows.flatMap((row) => row.conversation ?? []),
+    messages: rows.flatMap((row) => row.messages?.map(withoutNulls) ?? []),
   }
-  if (keys.length > 0) Object.assign(part, { keys: keys.map(withoutNulls), claims })
-  if (feedback.length > 0)
-    Object.assign(part, {
-      feedback: rows.flatMap((row) => (row.feedback ? settling(row.submission, row.feedback) : [])),
-    })
-  if (conversations.length > 0) Object.assign(part, { conversations, messages: messages.map(withoutNulls) })
-  return part as JsonObject
+  return Object.fromEntries(Object.entries(part).filter(([, values]) => values.length > 0)) as JsonObject
 }
 
-/** Postgres would parse a submission of its own for 2 µs, and 3 µs of nulls. */
+/** A feedback brings its submission along. */
 const settling = ({ id, attempts }: SettledRow, feedback: FeedbackRow): object => ({
   ...withoutNulls(feedback),
   submission: id,
@@ -153,37 +147,13 @@ const withoutNulls = (row: object): object => {
   return present
 }
 
-/** Every key that a purge can have ended: whether one has is asked with a single look. */
-const mentions = (rows: {
-  keys: readonly KeyRow[]
-  claims: readonly ClaimRow[]
-  feedback: readonly FeedbackRow[]
-  conversations: readonly ConversationRow[]
-  messages: readonly MessageRow[]
-}): string[] => [
-  ...new Set(
-    [
-      ...rows.keys.flatMap(({ id, group_id, home_id }) => [id, group_id, home_id]),
-      ...rows.claims.flatMap(({ key_id, target_id }) => [key_id, target_id]),
-      ...[...rows.feedback, ...rows.messages].flatMap(({ contact_ref: ref }) =>
-        ref === null ? [] : [...(ref.ids ?? []), ref.weak, ref.preferred],
-      ),
-      ...rows.feedback.flatMap(({ id, source_id }) => (source_id === null ? [] : [id])),
-      ...rows.conversations.flatMap(({ id, contact_keys }) => [id, ...contact_keys]),
-      ...rows.messages.map(({ id }) => id),
-    ].filter((id) => id != null),
-  ),
-]
-
 /** Of several who claim the same in one submission, the last decides. */
 const decided = (claims: readonly ClaimRow[]) => {
   const last = new Map(claims.map((claim) => [claim.key_id, claim]))
   const once = new Map(claims.map((claim) => [`${claim.key_id} ${claim.target_id}`, claim]))
-  return [...once.values()].map((claim) => ({
-    ...claim,
-    link: false,
-    decides: last.get(claim.key_id)!.target_id === claim.target_id,
-  }))
+  return [...once.values()].map((claim) =>
+    last.get(claim.key_id)!.target_id === claim.target_id ? claim : { ...claim, decides: false },
+  )
 }
 
 /** A conversation can name an account more than once: what it says is put together, the later counting. */

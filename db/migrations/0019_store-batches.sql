@@ -56,17 +56,13 @@ create type said_submission as (
 );
 
 -- Adds what is said to what is known, where it changes anything. What says nothing new is left out first: mostly find-or-create
--- gives what was given before. Nobody else writes a workspace that is locked, so `on conflict` would only look twice and write
--- each row in two steps.
+-- gives what was given before. Only then is put together what several say of one. Nobody else writes a workspace that is locked,
+-- so `on conflict` would only look twice and write each row in two steps.
 create or replace function add_to_contacts(ws uuid, said contact[]) returns void
   language plpgsql as $$
-begin
-  with news as materialized (
-    select s.id, known.place, all_facts(s.facts) as facts,
-      (array_agg(s.account_id order by s.account_number desc) filter (where s.account_id is not null))[1] as account_id,
-      max(s.account_number) as account_number, min(s.first_number) as first_number,
-      max(s.last_identify_number) as last_identify_number
-    from unnest(said) as s
+declare
+  news contact[] := array(
+    select s from unnest(said) as s
     left join lateral (
       select ctid as place, facts, account_number, first_number, last_identify_number, updated_at from contact
       where workspace_id = ws and id = s.id offset 0
@@ -79,11 +75,26 @@ begin
         (known.updated_at < acceptance_time(s.first_number) and known.facts ?& array(select jsonb_object_keys(s.facts)))
         or merge_facts(known.facts, s.facts) = known.facts
       )
-    group by s.id, known.place
+  );
+begin
+  if cardinality(news) = 0 then return; end if;
+  if (select count(distinct id) < count(*) from unnest(news)) then
+    news := array(
+      select row(
+        ws, s.id, null, null, null,
+        (array_agg(s.account_id order by s.account_number desc) filter (where s.account_id is not null))[1],
+        null, null, null, null, null, all_facts(s.facts), max(s.account_number), min(s.first_number), max(s.last_identify_number)
+      )::contact
+      from unnest(news) as s group by s.id
+    );
+  end if;
+  with placed as materialized (
+    select n.*, known.place from unnest(news) as n
+    left join lateral (select ctid as place from contact where workspace_id = ws and id = n.id offset 0) as known on true
   ),
   added as (
     insert into contact (workspace_id, id, facts, account_id, account_number, first_number, last_identify_number)
-    select ws, id, facts, account_id, account_number, first_number, last_identify_number from news where place is null
+    select ws, id, facts, account_id, account_number, first_number, last_identify_number from placed where place is null
   )
   update contact as k set
     facts = merge_facts(k.facts, n.facts),
@@ -91,16 +102,14 @@ begin
     account_number = greatest(k.account_number, n.account_number),
     first_number = least(k.first_number, n.first_number),
     last_identify_number = greatest(k.last_identify_number, n.last_identify_number)
-  from news as n where n.place is not null and k.workspace_id is not distinct from ws and k.ctid = n.place;
+  from placed as n where n.place is not null and k.workspace_id is not distinct from ws and k.ctid = n.place;
 end $$;
 
 create or replace function add_to_accounts(ws uuid, said account[]) returns void
   language plpgsql as $$
-begin
-  with news as materialized (
-    select s.id, known.place, all_facts(s.facts) as facts, min(s.first_number) as first_number,
-      max(s.last_identify_number) as last_identify_number
-    from unnest(said) as s
+declare
+  news account[] := array(
+    select s from unnest(said) as s
     left join lateral (
       select ctid as place, facts, first_number, last_identify_number, updated_at from account
       where workspace_id = ws and id = s.id offset 0
@@ -112,17 +121,30 @@ begin
         (known.updated_at < acceptance_time(s.first_number) and known.facts ?& array(select jsonb_object_keys(s.facts)))
         or merge_facts(known.facts, s.facts) = known.facts
       )
-    group by s.id, known.place
+  );
+begin
+  if cardinality(news) = 0 then return; end if;
+  if (select count(distinct id) < count(*) from unnest(news)) then
+    news := array(
+      select row(
+        ws, s.id, null, null, null, null, null, null, null, null, all_facts(s.facts), min(s.first_number), max(s.last_identify_number)
+      )::account
+      from unnest(news) as s group by s.id
+    );
+  end if;
+  with placed as materialized (
+    select n.*, known.place from unnest(news) as n
+    left join lateral (select ctid as place from account where workspace_id = ws and id = n.id offset 0) as known on true
   ),
   added as (
     insert into account (workspace_id, id, facts, first_number, last_identify_number)
-    select ws, id, facts, first_number, last_identify_number from news where place is null
+    select ws, id, facts, first_number, last_identify_number from placed where place is null
   )
   update account as k set
     facts = merge_facts(k.facts, n.facts),
     first_number = least(k.first_number, n.first_number),
     last_identify_number = greatest(k.last_identify_number, n.last_identify_number)
-  from news as n where n.place is not null and k.workspace_id is not distinct from ws and k.ctid = n.place;
+  from placed as n where n.place is not null and k.workspace_id is not distinct from ws and k.ctid = n.place;
 end $$;
 
 -- The links of a name that references in the given reach have made: those that lead elsewhere than the one before.
@@ -324,16 +346,45 @@ begin
   return weak_keys || names;
 end $$;
 
+-- Every key of a part that a purge can have ended.
+create function mentions_of(part jsonb) returns uuid[]
+  language sql immutable as $$
+  select array(
+    select u.id::uuid from jsonb_array_elements(part -> 'keys') as k,
+      lateral (values (k ->> 'id'), (k ->> 'group_id'), (k ->> 'home_id')) as u (id) where u.id is not null
+    union
+    select u.id::uuid from jsonb_array_elements(part -> 'claims') as c, lateral (values (c ->> 'key_id'), (c ->> 'target_id')) as u (id)
+    union
+    select (f ->> 'id')::uuid from jsonb_array_elements(part -> 'feedback') as f where f ->> 'source_id' is not null
+    union
+    select u.id::uuid
+    from (
+      select f -> 'contact_ref' as ref from jsonb_array_elements(part -> 'feedback') as f
+      union all
+      select m -> 'contact_ref' from jsonb_array_elements(part -> 'messages') as m
+    ) as r,
+      lateral (
+        select r.ref ->> 'weak' union all select r.ref ->> 'preferred'
+        union all select jsonb_array_elements_text(r.ref -> 'ids')
+      ) as u (id)
+    where jsonb_typeof(r.ref) = 'object' and u.id is not null
+    union
+    select (c ->> 'id')::uuid from jsonb_array_elements(part -> 'conversations') as c
+    union
+    select key::uuid from jsonb_array_elements(part -> 'conversations') as c, jsonb_array_elements_text(c -> 'contact_keys') as key
+    union
+    select (m ->> 'id')::uuid from jsonb_array_elements(part -> 'messages') as m
+  )
+$$;
+
 create or replace function past_fences(ws uuid, part jsonb, out passed jsonb, out refused bigint[]) returns record
   language plpgsql stable as $$
 begin
   passed := part;
   refused := '{}';
-  -- Mostly nobody was purged, and the keys need not be read: 1 us a feedback.
-  if not exists (select from fence where workspace_id = ws)
-     or not is_fenced(ws, array(select jsonb_array_elements_text(part -> 'mentions')::uuid)) then
-    return;
-  end if;
+  -- Mostly nobody was ever purged, and the keys need not be read.
+  if not exists (select from fence where workspace_id = ws) then return; end if;
+  if not is_fenced(ws, mentions_of(part)) then return; end if;
   refused := array(
     select (f ->> 'number')::bigint from jsonb_array_elements(part -> 'feedback') as f
     where is_reference_ended(ws, nullif(f -> 'contact_ref', 'null'), (f ->> 'number')::bigint, f ->> 'source')
@@ -564,7 +615,7 @@ begin
   );
 end $$;
 
--- One workspace's part of a batch: {mentions, keys, claims, feedback, conversations, messages, submissions}, rows in the tables'
+-- One workspace's part of a batch: {keys, claims, feedback, conversations, messages, submissions}, rows in the tables'
 -- own shapes; a feedback can bring its submission along, as `submission` and `attempts`. Redelivery changes nothing.
 create or replace function store_part(ws uuid, part jsonb) returns setof submission
   language plpgsql as $$
@@ -603,7 +654,7 @@ begin
     select * into identities from store_identities(
       ws,
       array(select k from jsonb_populate_recordset(null::identity_key, fenced.passed -> 'keys') as k where k.said_from <> all (settled)),
-      array(select c from jsonb_populate_recordset(null::said_claim, fenced.passed -> 'claims') as c where c.number <> all (settled))
+      array(select c from jsonb_populate_recordset(row(null, null, null, null, false, true)::said_claim, fenced.passed -> 'claims') as c where c.number <> all (settled))
     );
     changed := identities.changed;
     appeared := identities.appeared;
@@ -680,15 +731,15 @@ begin
   );
 end $$;
 
--- Writes keys, facts and external ids. A key that is the first of its group is written as it stays, without being regrouped
--- (43 us for each new contact); anew are groups that got another key, or one that was said earlier than known.
-create function store_keys(ws uuid, keys identity_key[], out anew uuid[], out appeared uuid[]) returns record
+-- Writes keys, facts and external ids. A key that is the first of its group is written as it stays, with its contact or account,
+-- and not regrouped (43 us for each new contact); anew are groups that got another key, or one that was said earlier than known.
+create function store_keys(ws uuid, keys identity_key[], out anew uuid[], out appeared uuid[], out others identity_key[]) returns record
   language plpgsql as $$
 declare
   shared uuid[] := array(select group_id from unnest(keys) group by group_id having count(*) > 1);
 begin
   with said as materialized (
-    select n.*, known.place, known.said_from as former_from,
+    select n.*, n as key, known.place, known.said_from as former_from,
       known.place is null and n.kind <> 'contact_bare' and n.group_id <> all (shared) and (n.group_id = n.id or not exists (
         select from identity_key as k where k.workspace_id is not distinct from ws and k.group_id = n.group_id offset 0
       )) as is_first
@@ -713,6 +764,14 @@ begin
     insert into account_external_id (workspace_id, key_id, source, external_id, account_id)
     select ws, id, source, external_id, id from said where is_first and kind = 'account_external'
   ),
+  contact_added as (
+    insert into contact (workspace_id, id, facts, account_id, account_number, first_number, last_identify_number)
+    select ws, id, facts, account_id, account_number, said_from, last_number from said where is_first and kind = 'contact_external'
+  ),
+  account_added as (
+    insert into account (workspace_id, id, facts, first_number, last_identify_number)
+    select ws, id, facts, said_from, last_number from said where is_first and kind = 'account_external'
+  ),
   moved as (
     update identity_key as k set
       facts = merge_facts(k.facts, n.facts),
@@ -729,8 +788,9 @@ begin
       select distinct group_id from said
       where not is_first and (place is null or former_from is null or said_from < former_from)
     ),
-    array(select u.id from said as n, lateral (values (n.id), (n.group_id)) as u (id) where n.is_first)
-  into anew, appeared;
+    array(select u.id from said as n, lateral (values (n.id), (n.group_id)) as u (id) where n.is_first),
+    array(select key from said where not is_first)
+  into anew, appeared, others;
 end $$;
 
 create or replace function store_identities(ws uuid, keys identity_key[], claims said_claim[])
@@ -770,17 +830,19 @@ begin
         lateral (select conversation_id from conversation_contact where workspace_id is not distinct from ws and contact_id = t.id offset 0) as c
     ));
   end if;
-  perform add_to_contacts(ws, array(
-    select row(ws, k.subject_id, null, null, null, n.account_id, null, null, null, null, null,
-      n.facts, n.account_number, n.said_from, n.last_number)::contact
-    from unnest(keys) as n,
-      lateral (select subject_id from identity_key where workspace_id = ws and id = n.id offset 0) as k
-    where n.kind in ('contact_external', 'contact_bare')
-  ));
-  perform add_to_accounts(ws, array(
-    select row(ws, n.id, null, null, null, null, null, null, null, null, n.facts, n.said_from, n.last_number)::account
-    from unnest(keys) as n where n.kind = 'account_external'
-  ));
+  if cardinality(stored.others) > 0 then
+    perform add_to_contacts(ws, array(
+      select row(ws, k.subject_id, null, null, null, n.account_id, null, null, null, null, null,
+        n.facts, n.account_number, n.said_from, n.last_number)::contact
+      from unnest(stored.others) as n,
+        lateral (select subject_id from identity_key where workspace_id = ws and id = n.id offset 0) as k
+      where n.kind in ('contact_external', 'contact_bare')
+    ));
+    perform add_to_accounts(ws, array(
+      select row(ws, n.id, null, null, null, null, null, null, null, null, n.facts, n.said_from, n.last_number)::account
+      from unnest(stored.others) as n where n.kind = 'account_external'
+    ));
+  end if;
   return next;
 end $$;
 
