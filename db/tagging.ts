@@ -67,14 +67,18 @@ export const storeTags = async (
     tags,
     judged: share.judged,
     given: share.given,
-    hashes: storedHashes(
-      realm,
-      share.terms.map(({ hash }) => hash),
+    hashes: arrayText(
+      storedHashes(
+        realm,
+        share.terms.map(({ hash }) => hash),
+      ),
     ),
-    traits: share.terms.map(traitsOf),
-    tag_hashes: storedHashes(
-      realm,
-      share.tags.map(({ hash }) => hash),
+    traits: arrayText(share.terms.map(traitsOf)),
+    tag_hashes: arrayText(
+      storedHashes(
+        realm,
+        share.tags.map(({ hash }) => hash),
+      ),
     ),
     titles: share.tags.map(({ title }) => title),
   }))
@@ -82,6 +86,9 @@ export const storeTags = async (
     select store_tags(${realm.workspaceId}, ${taggerVersion}, ${sql.json(rows)}, ${maxTerms}) as kept`
   return stored.kept
 }
+
+/** Numbers as Postgres writes an array: as JSON they would be parsed to numerics, written, and parsed again. */
+const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`
 
 const traitsOf = ({ determined, free, valued, given }: Share['terms'][number]): number =>
   Number(determined) + 2 * Number(free) + 4 * Number(valued) + 8 * Number(given)
