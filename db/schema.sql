@@ -565,22 +565,23 @@ CREATE OR REPLACE FUNCTION add_to_accounts(ws uuid, said account[])
  LANGUAGE plpgsql
 AS $function$
 declare
-  news account[] := array(
-    select s from unnest(said) as s
-    left join lateral (
-      select ctid as place, facts, first_number, last_identify_number, updated_at from account
-      where workspace_id = ws and id = s.id offset 0
-    ) as known on true
-    where known.place is null
-      or s.first_number < known.first_number
-      or s.last_identify_number > coalesce(known.last_identify_number, 0)
-      or not (
-        (known.updated_at < acceptance_time(s.first_number) and known.facts ?& array(select jsonb_object_keys(s.facts)))
-        or merge_facts(known.facts, s.facts) = known.facts
-      )
-  );
+  news account[];
+  is_known boolean;
 begin
-  if cardinality(news) = 0 then return; end if;
+  select array_agg(s), bool_or(known.place is not null) into news, is_known
+  from unnest(said) as s
+  left join lateral (
+    select ctid as place, facts, first_number, last_identify_number, updated_at from account
+    where workspace_id = ws and id = s.id offset 0
+  ) as known on true
+  where known.place is null
+    or s.first_number < known.first_number
+    or s.last_identify_number > coalesce(known.last_identify_number, 0)
+    or not (
+      (known.updated_at < acceptance_time(s.first_number) and known.facts ?& array(select jsonb_object_keys(s.facts)))
+      or merge_facts(known.facts, s.facts) = known.facts
+    );
+  if news is null then return; end if;
   if (select count(distinct id) < count(*) from unnest(news)) then
     news := array(
       select row(
@@ -588,6 +589,11 @@ begin
       )::account
       from unnest(news) as s group by s.id
     );
+  end if;
+  if not is_known then
+    insert into account (workspace_id, id, facts, first_number, last_identify_number)
+    select ws, id, facts, first_number, last_identify_number from unnest(news);
+    return;
   end if;
   with placed as materialized (
     select n.*, known.place from unnest(news) as n
@@ -610,23 +616,24 @@ CREATE OR REPLACE FUNCTION add_to_contacts(ws uuid, said contact[])
  LANGUAGE plpgsql
 AS $function$
 declare
-  news contact[] := array(
-    select s from unnest(said) as s
-    left join lateral (
-      select ctid as place, facts, account_number, first_number, last_identify_number, updated_at from contact
-      where workspace_id = ws and id = s.id offset 0
-    ) as known on true
-    where known.place is null
-      or s.first_number < known.first_number
-      or s.last_identify_number > coalesce(known.last_identify_number, 0)
-      or s.account_number > coalesce(known.account_number, 0)
-      or not (
-        (known.updated_at < acceptance_time(s.first_number) and known.facts ?& array(select jsonb_object_keys(s.facts)))
-        or merge_facts(known.facts, s.facts) = known.facts
-      )
-  );
+  news contact[];
+  is_known boolean;
 begin
-  if cardinality(news) = 0 then return; end if;
+  select array_agg(s), bool_or(known.place is not null) into news, is_known
+  from unnest(said) as s
+  left join lateral (
+    select ctid as place, facts, account_number, first_number, last_identify_number, updated_at from contact
+    where workspace_id = ws and id = s.id offset 0
+  ) as known on true
+  where known.place is null
+    or s.first_number < known.first_number
+    or s.last_identify_number > coalesce(known.last_identify_number, 0)
+    or s.account_number > coalesce(known.account_number, 0)
+    or not (
+      (known.updated_at < acceptance_time(s.first_number) and known.facts ?& array(select jsonb_object_keys(s.facts)))
+      or merge_facts(known.facts, s.facts) = known.facts
+    );
+  if news is null then return; end if;
   if (select count(distinct id) < count(*) from unnest(news)) then
     news := array(
       select row(
@@ -636,6 +643,11 @@ begin
       )::contact
       from unnest(news) as s group by s.id
     );
+  end if;
+  if not is_known then
+    insert into contact (workspace_id, id, facts, account_id, account_number, first_number, last_identify_number)
+    select ws, id, facts, account_id, account_number, first_number, last_identify_number from unnest(news);
+    return;
   end if;
   with placed as materialized (
     select n.*, known.place from unnest(news) as n
@@ -859,6 +871,17 @@ CREATE OR REPLACE FUNCTION conversation_text(ws uuid, conversation uuid, OUT ver
 AS $function$
   select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), '')),
     coalesce(string_agg(m.content, E'\n' order by m.created_at, m.id), '')
+  from message as m
+  where m.workspace_id is not distinct from ws and m.conversation_id = conversation and m.incoming
+$function$
+;
+
+CREATE OR REPLACE FUNCTION conversation_version(ws uuid, conversation uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), ''))
   from message as m
   where m.workspace_id is not distinct from ws and m.conversation_id = conversation and m.incoming
 $function$
@@ -1421,8 +1444,17 @@ CREATE OR REPLACE FUNCTION last_change(last_identify bigint, facts jsonb)
  IMMUTABLE PARALLEL SAFE
 AS $function$
 declare
-  given jsonb := jsonb_path_query_array(facts, '$.*[0] ? (@ < 0)');
+  given jsonb;
 begin
+  if facts - '{c:name,c:email,c:domain}'::text[] = '{}' then
+    return greatest(
+      last_identify,
+      nullif(greatest(
+        0, -(facts -> 'c:name' ->> 0)::bigint, -(facts -> 'c:email' ->> 0)::bigint, -(facts -> 'c:domain' ->> 0)::bigint
+      ), 0)
+    );
+  end if;
+  given := jsonb_path_query_array(facts, '$.*[0] ? (@ < 0)');
   if given = '[]' then return last_identify; end if;
   -- Mostly one submission gave all of them.
   if not jsonb_path_exists(given, '$[*] ? (@ != $[0])') then return greatest(last_identify, -(given ->> 0)::bigint); end if;
@@ -2888,13 +2920,24 @@ declare
   );
   senders resolution[];
 begin
-  select array_agg(m), coalesce(array_agg(m.id) filter (where held.number is not null), '{}'),
-    bool_or(m.contact_ref is not null and not m.contact_ref ? 'preferred')
-  into latest, replaced, has_others
-  from unnest(said) as m
-  left join lateral (select number from message where workspace_id = ws and id = m.id offset 0) as held on true
-  where m.number > coalesce(held.number, 0)
-    and (not has_repeats or not exists (select from unnest(said) as o where o.id = m.id and o.number > m.number));
+  if not has_repeats and not exists (
+    select from (select distinct conversation_id as id from unnest(said)) as c,
+      lateral (
+        select from message where workspace_id is not distinct from ws and conversation_id = c.id limit 1 offset 0
+      ) as held
+  ) then
+    latest := said;
+    replaced := '{}';
+    has_others := exists (select from unnest(said) as m where m.contact_ref is not null and not m.contact_ref ? 'preferred');
+  else
+    select array_agg(m), coalesce(array_agg(m.id) filter (where held.number is not null), '{}'),
+      bool_or(m.contact_ref is not null and not m.contact_ref ? 'preferred')
+    into latest, replaced, has_others
+    from unnest(said) as m
+    left join lateral (select number from message where workspace_id = ws and id = m.id offset 0) as held on true
+    where m.number > coalesce(held.number, 0)
+      and (not has_repeats or not exists (select from unnest(said) as o where o.id = m.id and o.number > m.number));
+  end if;
   senders := array(
     select case
       when m.contact_ref is null then row(null, false, '{}')::resolution
@@ -3114,32 +3157,35 @@ begin
       )
       else (
         exists (select from conversation as c where c.workspace_id = ws and c.id = t.id offset 0)
-        and (conversation_text(ws, t.id)).version = t.text_version
+        and conversation_version(ws, t.id) = t.text_version
       )
     end
     order by t.id
   );
   ids := array(select id from unnest(standing));
-  select jsonb_object_agg(title, delta) into deltas
-  from (
-    select title, sum(uses) as delta
+  -- Mostly people's tags teach only, and nothing is given.
+  if exists (select from unnest(standing) as t where not t.judged) then
+    select jsonb_object_agg(title, delta) into deltas
     from (
-      select g.title, 1 as uses from unnest(standing) as t, unnest(t.tags) as g (title) where not t.judged
-      union all
-      select unnest(tags), -1 from feedback where workspace_id = ws and id = any (ids) and tags_generated
-      union all
-      select unnest(tags), -1 from conversation where workspace_id = ws and id = any (ids)
-    ) as changes
-    group by title having sum(uses) <> 0
-  ) as summed;
-  update feedback as f set tags = t.tags, tagger_version = tagger
-  from unnest(standing) as t, lateral (select ctid as place from feedback where workspace_id = ws and id = t.id offset 0) as held
-  where not t.judged and t.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place;
-  update conversation as c set tags = t.tags, tagger_version = tagger
-  from unnest(standing) as t, lateral (select ctid as place from conversation where workspace_id = ws and id = t.id offset 0) as held
-  where t.record = 'conversation' and c.workspace_id is not distinct from ws and c.ctid = held.place;
-  if deltas is not null then
-    perform count_tags(ws, deltas);
+      select title, sum(uses) as delta
+      from (
+        select g.title, 1 as uses from unnest(standing) as t, unnest(t.tags) as g (title) where not t.judged
+        union all
+        select unnest(tags), -1 from feedback where workspace_id = ws and id = any (ids) and tags_generated
+        union all
+        select unnest(tags), -1 from conversation where workspace_id = ws and id = any (ids)
+      ) as changes
+      group by title having sum(uses) <> 0
+    ) as summed;
+    update feedback as f set tags = t.tags, tagger_version = tagger
+    from unnest(standing) as t, lateral (select ctid as place from feedback where workspace_id = ws and id = t.id offset 0) as held
+    where not t.judged and t.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place;
+    update conversation as c set tags = t.tags, tagger_version = tagger
+    from unnest(standing) as t, lateral (select ctid as place from conversation where workspace_id = ws and id = t.id offset 0) as held
+    where t.record = 'conversation' and c.workspace_id is not distinct from ws and c.ctid = held.place;
+    if deltas is not null then
+      perform count_tags(ws, deltas);
+    end if;
   end if;
   perform take_out(ws, ids);
   insert into tag_share (
