@@ -30,7 +30,7 @@ const feedback = (number: number, account: object): SubmissionJob =>
   submission(number, 'create_feedback', { description: 'slow', account })
 
 const nameId = ownId({ hashKey, workspaceId }, 'account_name', 'Acme')
-const domainId = (domain: string): string => ownId({ hashKey, workspaceId }, 'account_domain', domain)
+const domainId = (of: string): string => ownId({ hashKey, workspaceId }, 'account_domain', of)
 
 /** One name and two domains, so that the name leads now here, now there, and is claimed now and then. */
 const name = fc.constantFrom('Acme', 'Acme', 'Acme', 'Bob')
@@ -93,7 +93,7 @@ describe('account names that came with domains', () => {
 
   it('keep one link while it repeats, and every one that a late link to elsewhere makes necessary', async () => {
     await clearTables(schema.sql)
-    const acme = (domain: string) => ({ name: 'Acme', domain })
+    const acme = (at: string) => ({ name: 'Acme', domain: at })
     for (const number of [1, 3, 5]) await store(schema.sql, [toRows(feedback(number, acme('a.example')))])
     assert.deepEqual(await links(), [1])
     await store(schema.sql, [toRows(feedback(2, acme('b.example')))])
