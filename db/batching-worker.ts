@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createRedisBackend, type Job, type JobJson, raw2NextJobData, Worker, type WorkerOptions } from 'bullmq'
 import { FINISHED_JOBS_KEPT } from './contract/queues.ts'
-import { type JobBatches, jobBatches } from './job-batches.ts'
+import { type Hands, type JobBatches, jobBatches } from './job-batches.ts'
 import { jobsAtOnceIn } from './jobs-at-once.ts'
 import type { RedisClient } from './redis.ts'
+
+/** A worker with so much in hand fetches nothing more until something is finished: one body can be as large as a thousand others. */
+const MOST_BYTES_IN_HAND = 16_000_000
 
 type Processor = (job: Job, lockToken?: string) => Promise<unknown>
 type Options = WorkerOptions & { connection: RedisClient; concurrency: number; lockDuration: number }
@@ -17,7 +20,9 @@ export class BatchingWorker extends Worker {
   /** In the locks of all its jobs. BullMQ has one for each hand, and a job that is fetched ahead has none yet. */
   readonly #token: string
   readonly #batches: JobBatches
-  #inHand = 0
+  /** The jobs in hand, with the bytes of their bodies, roughly. */
+  readonly #inHand = new Map<Job, number>()
+  #bytesInHand = 0
 
   constructor(name: string, process: Processor, options: Options) {
     const token = randomUUID()
@@ -29,7 +34,7 @@ export class BatchingWorker extends Worker {
       batches = jobBatches(jobsAtOnceIn(options.connection, held))
       return Object.assign(
         backend,
-        batched(backend, batches, () => ({ room: this.concurrency - this.#inHand, inHand: this.#inHand })),
+        batched(backend, batches, () => this.#hands()),
       )
     })
     this.#token = token
@@ -41,9 +46,13 @@ export class BatchingWorker extends Worker {
     return super.moveToActive(this.#token, name)
   }
 
-  protected override nextJobFromJobData(data?: JobJson, id?: string): Promise<Job> {
-    if (data) this.#inHand++
-    return super.nextJobFromJobData(data, id, this.#token)
+  protected override async nextJobFromJobData(data?: JobJson, id?: string): Promise<Job> {
+    const job = await super.nextJobFromJobData(data, id, this.#token)
+    if (data && job) {
+      this.#inHand.set(job, data.data.length)
+      this.#bytesInHand += data.data.length
+    }
+    return job
   }
 
   override async processJob(job: Job, token: string): Promise<void | Job> {
@@ -51,12 +60,18 @@ export class BatchingWorker extends Worker {
       // The next one is not fetched with the answer, but with others.
       return await super.processJob(job, token, () => false)
     } finally {
-      this.#inHand--
+      this.#bytesInHand -= this.#inHand.get(job) ?? 0
+      this.#inHand.delete(job)
     }
   }
 
+  #hands(): Hands {
+    const inHand = this.#inHand.size
+    return { inHand, room: this.#bytesInHand >= MOST_BYTES_IN_HAND ? 0 : this.concurrency - inHand }
+  }
+
   override async close(force?: boolean): Promise<void> {
-    const left = this.#batches.close()
+    const left = await this.#batches.close()
     await Promise.allSettled(left.map(({ id }) => this.backend.moveJobFromActiveToWait(id, this.#token)))
     return super.close(force)
   }
@@ -64,7 +79,7 @@ export class BatchingWorker extends Worker {
 
 type Backend = ReturnType<typeof createRedisBackend>
 
-const batched = (backend: Backend, batches: JobBatches, hands: () => { room: number; inHand: number }) => {
+const batched = (backend: Backend, batches: JobBatches, hands: () => Hands) => {
   const moveToActive = backend.moveToActive.bind(backend)
   const moveToCompleted = backend.moveToCompleted.bind(backend)
   return {

@@ -7,19 +7,24 @@ const JOBS_AT_ONCE = 100
 /** A worker that has so many jobs in hand and has fetched all that waited lets some more come before it fetches again. */
 const BUSY_FROM = 50
 const GATHER_MS = 5
+/** One whose hands are full looks again after this time. */
+const LOOK_AGAIN_MS = 20
 
 type Finishing = { job: FinishedJob; resolve: (finished: boolean) => void; reject: (reason: unknown) => void }
 
+/** Of a worker: how many jobs it has, and how many more it could take. */
+export type Hands = { inHand: number; room: number }
+
 export type JobBatches = {
   /**
-   * The next job, or until when there is none, in Unix milliseconds (0: until one comes). Undefined when it is to be asked
-   * for in BullMQ's own way. `room`: how many jobs the worker could take, this one included; `inHand`: how many it has.
+   * The next job, or until when there is none, in Unix milliseconds (0: until one comes, or there is room). Undefined when it is to
+   * be asked for in BullMQ's own way.
    */
-  next: (worker: { room: number; inHand: number }) => Promise<FetchedJob | { delayedUntil: number } | undefined>
+  next: (hands: Hands) => Promise<FetchedJob | { delayedUntil: number } | undefined>
   /** Together with all that finish in this turn of the event loop. False when it is not the worker's any more. */
   finish: (job: FinishedJob) => Promise<boolean>
   /** What was fetched and that nobody has asked for yet; nothing more is fetched. */
-  close: () => FetchedJob[]
+  close: () => Promise<FetchedJob[]>
 }
 
 /** Fetches jobs for one who asks for them one by one, and finishes them likewise, with as few calls as it takes. */
@@ -30,6 +35,7 @@ export const jobBatches = ({ fetch, finish }: JobsAtOnce): JobBatches => {
   /** What is known without asking: there were no more when the last ones were fetched. One that comes since wakes the worker. */
   let none: { delayedUntil: number } | undefined
   let wasAll = false
+  let asking: ReturnType<JobsAtOnce['fetch']> | undefined
 
   const finishTogether = async (batch: readonly Finishing[]): Promise<void> => {
     try {
@@ -55,8 +61,13 @@ export const jobBatches = ({ fetch, finish }: JobsAtOnce): JobBatches => {
         none = undefined
         return known
       }
+      if (room < 1) {
+        await wait(LOOK_AGAIN_MS)
+        return { delayedUntil: 0 }
+      }
       if (wasAll && inHand >= BUSY_FROM) await wait(GATHER_MS)
-      const answer = await fetch(Math.max(1, Math.min(room, JOBS_AT_ONCE)))
+      asking = fetch(Math.min(room, JOBS_AT_ONCE))
+      const answer = await asking
       if (answer === undefined) return undefined
       wasAll = answer.isAll
       const noMore = { delayedUntil: answer.delayedUntil }
@@ -70,8 +81,9 @@ export const jobBatches = ({ fetch, finish }: JobsAtOnce): JobBatches => {
         if (finishing.length === 0) setImmediate(finishAll)
         finishing.push({ job, resolve, reject })
       }),
-    close: () => {
+    close: async () => {
       isClosed = true
+      await asking?.catch(() => {})
       const left = fetched
       fetched = []
       return left

@@ -129,6 +129,26 @@ describe('many jobs with one call', () => {
       assert.ok(last.finishedOn >= last.processedOn)
     })
 
+    it('no more of them than can be held when they are large', async () => {
+      const large = 'x'.repeat(1_000_000)
+      await addJobsIn(redis, toKey)(ids(40).map((id) => ({ id, name: 'kind', data: JSON.stringify({ id, large }) })))
+      let inHand = 0
+      let most = 0
+      let done = 0
+      await working(
+        async () => {
+          most = Math.max(most, ++inHand)
+          await until('many are in hand, or the last', async () => inHand >= 16 || done + inHand === 40)
+          await new Promise((resolve) => setImmediate(resolve))
+          inHand--
+          done++
+        },
+        { concurrency: 100, while: () => until('all are done', finished) },
+      )
+      assert.equal(done, 40)
+      assert.ok(most <= 18, `${most} at once`)
+    })
+
     it('again when they fail, and their neighbours are not', async () => {
       const [bad, ...good] = ids(20) as [string, ...string[]]
       await add([...good.slice(0, 10), bad, ...good.slice(10)])
