@@ -28,7 +28,7 @@ export type JobBatches = {
 }
 
 /** Fetches jobs for one who asks for them one by one, and finishes them likewise, with as few calls as it takes. */
-export const jobBatches = ({ fetch, finish }: JobsAtOnce): JobBatches => {
+export const jobBatches = ({ fetch, remind, finish }: JobsAtOnce): JobBatches => {
   let fetched: FetchedJob[] = []
   let finishing: Finishing[] = []
   let isClosed = false
@@ -63,6 +63,8 @@ export const jobBatches = ({ fetch, finish }: JobsAtOnce): JobBatches => {
       }
       if (room < 1) {
         await wait(LOOK_AGAIN_MS)
+        // It waits for one to come now, though there may be some.
+        await remind()
         return { delayedUntil: 0 }
       }
       if (wasAll && inHand >= BUSY_FROM) await wait(GATHER_MS)

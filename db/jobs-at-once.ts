@@ -156,6 +156,8 @@ export type JobsAtOnce = {
    * left to BullMQ.
    */
   fetch: (most: number) => Promise<{ jobs: FetchedJob[]; isAll: boolean; delayedUntil: number } | undefined>
+  /** Has a worker that waits for jobs, or the next that will, look for some. */
+  remind: () => Promise<void>
   /** Returns whether each of them is finished, or gone: one that is not is not held by this token. */
   finish: (jobs: readonly FinishedJob[]) => Promise<boolean[]>
 }
@@ -176,6 +178,9 @@ export const jobsAtOnceIn = (redis: RedisClient, { toKey, token, lockMs, kept }:
       if (answer === null) return undefined
       const [jobs, delayedUntil, isAll] = answer
       return { jobs: jobs.map(([id, fields]) => ({ id, fields })), isAll: isAll === 1, delayedUntil }
+    },
+    remind: async () => {
+      await redis.zadd(toKey('marker'), 0, '0')
     },
     finish: async (jobs) => {
       const settings = [prefix, Date.now(), token, KEPT_OF_ONE_CALL, kept.count, kept.age]
