@@ -1444,17 +1444,8 @@ CREATE OR REPLACE FUNCTION last_change(last_identify bigint, facts jsonb)
  IMMUTABLE PARALLEL SAFE
 AS $function$
 declare
-  given jsonb;
+  given jsonb := jsonb_path_query_array(facts, '$.*[0] ? (@ < 0)');
 begin
-  if facts - '{c:name,c:email,c:domain}'::text[] = '{}' then
-    return greatest(
-      last_identify,
-      nullif(greatest(
-        0, -(facts -> 'c:name' ->> 0)::bigint, -(facts -> 'c:email' ->> 0)::bigint, -(facts -> 'c:domain' ->> 0)::bigint
-      ), 0)
-    );
-  end if;
-  given := jsonb_path_query_array(facts, '$.*[0] ? (@ < 0)');
   if given = '[]' then return last_identify; end if;
   -- Mostly one submission gave all of them.
   if not jsonb_path_exists(given, '$[*] ? (@ != $[0])') then return greatest(last_identify, -(given ->> 0)::bigint); end if;
