@@ -11,6 +11,9 @@
  *   id operation tokens windowMs open|full|peek recordKey body isPurge #exists #said #lookUp #concerns
  *   (id of)… (id sayings)… lookUp… concerns…
  *
+ * Of several that are queued the first has made a record or a project exist. An external id is there for as long as any of them is
+ * queued: the last of them keeps it, since a bare identify that is stored before it may have gone to another key.
+ *
  * Returns for each submission `outcome remaining reset number purges submission`, as far as there is any; or that and then, for
  * each key looked up about which something is queued, its place, the value of exists, and what is said.
  */
@@ -114,7 +117,11 @@ for i, submission in ipairs(ids) do
     answers[i] = told
     if isNew[i] then
       if ARGV[start + 7] == '1' then purges = purges + call('ZADD', KEYS[5], number, submission) end
-      for one = exists, said - 1, 2 do call('HSETNX', KEYS[3], ARGV[one], number .. ':' .. ARGV[one + 1]) end
+      for one = exists, said - 1, 2 do
+        local of = ARGV[one + 1]
+        local set = (of == 'record' or of == 'project') and 'HSETNX' or 'HSET'
+        call(set, KEYS[3], ARGV[one], number .. ':' .. of)
+      end
       for one = said, lookUp - 1, 2 do call('HSET', ofSaid .. ARGV[one], number, ARGV[one + 1]) end
       local name = nameOf[i]
       if name then

@@ -4,7 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { type Admission, type AdmissionRequest, type Admissions, admissionsIn } from '../../db/admission.ts'
 import { admissionKeys } from '../../db/admission-keys.ts'
+import type { Pending } from '../../db/contract/pending.ts'
 import { freeIdempotencyKeys } from '../../db/idempotency.ts'
+import { queuedFactsIn } from '../../db/queued-facts.ts'
+import { settlementIn } from '../../db/settlement.ts'
 import { testServers } from '../support/servers.ts'
 
 const TOKENS = 10
@@ -146,6 +149,25 @@ describe('submissions that are admitted together', () => {
     const ofEmail = (...indexes: number[]) => [email, { existsFrom: null, of: null, said: indexes.map(saying) }]
     const ofProject = [project, { existsFrom: numbers[2], of: 'project', said: [] }]
     assert.deepEqual(told, [[], [], [ofEmail(1)], [ofEmail(1, 2), ofProject], [ofProject]])
+  })
+
+  it('make an external id exist until the last of them is settled, and a project from the first of them on', async () => {
+    const workspaceId = randomUUID()
+    const [id, group, project] = [randomUUID(), randomUUID(), randomUUID()]
+    const pending: Pending = {
+      exists: [
+        { id, of: group },
+        { id: project, of: 'project' },
+      ],
+      said: [],
+    }
+    const first = asked({ workspaceId, pending })
+    const [earlier, later] = await together([first, asked({ workspaceId, pending })])
+    const exist = async () => queuedFactsIn(redis, prefix)(workspaceId, [id, project])
+    assert.equal((await exist()).get(project)?.existsFrom, numberOf(earlier))
+    const { submissionId } = first
+    await settlementIn(redis, prefix).settle([{ workspaceId, submissionId, number: numberOf(earlier), pending }])
+    assert.deepEqual((await exist()).get(id), { existsFrom: numberOf(later), of: group, said: [] })
   })
 
   it('know of purges before them', async () => {
