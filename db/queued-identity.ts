@@ -168,15 +168,30 @@ const storedFacts = ({ keys, emails, claims, remembered }: Stored): Fact[] => [
   ...remembered.map((group): Fact => ({ number: 0, tell: (register) => register.remembered(group) })),
 ]
 
-const queuedFacts = (around: Around): Fact[] =>
-  [...around.queued].flatMap(([key, { said }]) =>
-    said.flatMap(({ number, sayings }) =>
-      sayings.map((saying, index): Fact => ({
-        number,
-        tell: (register) => tellSaying(register, around, { key, number, saying, isLast: index === sayings.length - 1 }),
-      })),
+const queuedFacts = (around: Around): Fact[] => [
+  // A contact by name only is told of as if an email had been given: it exists, and what is said about it later does not end that.
+  ...[...around.queued].flatMap(([key, { existsFrom, of }]): Fact[] =>
+    of === 'record' && existsFrom !== null ? [{ number: existsFrom, tell: (register) => register.given(key) }] : [],
+  ),
+  ...onceEachPurge(
+    [...around.queued].flatMap(([key, { said }]) =>
+      said.flatMap(({ number, sayings }) =>
+        sayings.map((saying, index): Told => ({ key, number, saying, isLast: index === sayings.length - 1 })),
+      ),
     ),
-  )
+  ).map((told): Fact => ({ number: told.number, tell: (register) => tellSaying(register, around, told) })),
+]
+
+/** A purge by external id and email is said about both, and purges once: told again, it would find who has the email after it. */
+const onceEachPurge = (sayings: readonly Told[]): Told[] => {
+  const purges = new Set<string>()
+  return sayings.filter(({ saying }) => {
+    if (saying.kind !== 'purge') return true
+    const isFirst = !purges.has(saying.submissionId)
+    purges.add(saying.submissionId)
+    return isFirst
+  })
+}
 
 type Told = { key: string; number: number; saying: Saying; isLast: boolean }
 

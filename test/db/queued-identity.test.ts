@@ -111,6 +111,33 @@ describe('the ingress, asked about what is partly queued', () => {
     assert.notEqual(absorbed.customerId, afresh.customerId)
     await ingress.forget()
   })
+
+  it('purges once by an external id and an email: who has claimed the email before stays', async () => {
+    await clearTables(schema.sql)
+    const ingress = openIngress(schema, redis)
+    const $email = 'ann@example.org'
+    const identify = (id: string, properties: object) => ingress.accept(jobOf('identify_contact', { id, properties }))
+    await identify('1', { $email })
+    await identify('2', { $email })
+    await identify('1', { $email: null })
+    await ingress.accept(jobOf('purge_contact', { id: '3', email: $email }))
+    const byEmail = await ingress.accept(jobOf('create_feedback', { description: 'x', contact: { email: $email } }))
+    const byId = jobOf('create_feedback', { description: 'x', contactId: '1', isExternalContactId: true })
+    assert.equal(byEmail.customerId, (await ingress.accept(byId)).customerId)
+    await ingress.forget()
+  })
+
+  it('knows a contact by name only whose record has come again with somebody else', async () => {
+    await clearTables(schema.sql)
+    const ingress = openIngress(schema, redis)
+    const record = { description: 'x', source: 'desk', sourceId: 'T-3', contact: { name: 'Ann' } }
+    const feedback = (body: object) => ingress.accept(jobOf('create_feedback', { description: 'x', ...body }))
+    const { customerId: nameless } = await feedback(record)
+    const { customerId: other } = await feedback({ contact: { email: 'ann@example.org' } })
+    await feedback({ ...record, contactId: other })
+    assert.equal((await feedback({ contactId: nameless })).customerId, nameless)
+    await ingress.forget()
+  })
 })
 
 const jobOf = (operation: SubmissionJob['operation'], body: object): SubmissionJob =>
