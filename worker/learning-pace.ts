@@ -1,6 +1,6 @@
 /** Texts with people's tags that are learned from at once, and then a second, of one workspace by one worker. */
-export const LEARNED_AT_ONCE = 2_000
-export const LEARNED_PER_SECOND = 20
+export const LEARNED_AT_ONCE = 1_000
+export const LEARNED_PER_SECOND = 10
 
 const MS_PER_SECOND = 1_000
 /** Workspaces that are remembered; of the others everything is learned. */

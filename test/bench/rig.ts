@@ -57,7 +57,7 @@ export const loadWith = (
 export const drainBounds = ({ drained, seconds }: BenchConfig) => ({ jobs: drained, mostSeconds: 1.5 * seconds })
 
 /** Feedback to fill a queue with. */
-export const feedbackFilling = ({ config, takeNumbers }: Rig, count: number) => ({
+export const feedbackFilling = ({ config, takeNumbers }: Pick<Rig, 'config' | 'takeNumbers'>, count: number) => ({
   from: takeNumbers(count),
   count,
   bodyOf: (index: number) => feedbackBody(index, { people: config.storedContacts }),

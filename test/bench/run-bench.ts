@@ -1,11 +1,13 @@
 import type { EmbeddedServer } from '../../db/embedded/server.ts'
 import type { BenchConfig } from './bench-config.ts'
+import { drainFor } from './drain.ts'
+import { type Filling, fillQueue } from './fill-queue.ts'
 import { fillTables } from './fill-tables.ts'
 import { type Installation, startInstallation } from './installation.ts'
 import { startLoadGenerator } from './load/load-generator.ts'
 import { createMeasures, type Measures } from './measures.ts'
 import { startPlainVariants } from './plain-variants.ts'
-import type { CreateSection, InstallationName, Rig } from './rig.ts'
+import { type CreateSection, feedbackFilling, type InstallationName, type Rig } from './rig.ts'
 import { backlog } from './sections/backlog.ts'
 import { deno } from './sections/deno.ts'
 import { drain } from './sections/drain.ts'
@@ -56,6 +58,11 @@ async function startRig(options: {
   running.defer(plain.stop)
   const started = new Map<InstallationName, Installation>()
   let nextNumber = 0
+  const takeNumbers = (count: number): number => {
+    const first = nextNumber
+    nextNumber += count
+    return first
+  }
   return {
     config,
     measures: createMeasures(say),
@@ -69,15 +76,19 @@ async function startRig(options: {
       running.defer(installation.stop)
       started.set(name, installation)
       await installation.queues.feedback.pause()
+      await warmUp(installation, feedbackFilling({ config, takeNumbers }, config.drained))
       if (name === 'stored') await fillStored(installation, config)
       return installation
     },
-    takeNumbers: (count) => {
-      const first = nextNumber
-      nextNumber += count
-      return first
-    },
+    takeNumbers,
   }
+}
+
+/** A worker that was just started takes twice the processor time for a submission that one takes which has been at it. */
+async function warmUp(installation: Installation, filling: Filling): Promise<void> {
+  await fillQueue(installation, 'create_feedback', filling)
+  await drainFor(installation.queues.feedback, { jobs: filling.count, mostSeconds: Infinity })
+  await installation.empty()
 }
 
 const fillStored = (installation: Installation, config: BenchConfig): Promise<void> =>

@@ -12,8 +12,13 @@ export const drain: CreateSection = async (rig) => {
   const main = await rig.installation('main')
   await main.queues.contacts.pause()
   await main.queues.conversations.pause()
+  // As warm as the worker that they are compared with.
+  await drainPlain(rig)
   const round = async (): Promise<void> => {
-    await drainPlain(rig)
+    const { idle, plainly, weight } = await drainPlain(rig)
+    rig.measures.add('do-nothing worker, drained', idle)
+    rig.measures.add('plain queue, Redis memory per waiting job', weight)
+    rig.measures.add('plain worker, drained', plainly)
     await drainFeedback(rig, main)
     await drainContacts(rig, main)
     await drainConversations(rig, main)
@@ -21,20 +26,19 @@ export const drain: CreateSection = async (rig) => {
   return { round }
 }
 
-async function drainPlain(rig: Rig): Promise<void> {
-  const { config, plain, measures } = rig
+async function drainPlain(rig: Rig): Promise<{ idle: number; plainly: number; weight: number }> {
+  const { config, plain } = rig
   const bounds = drainBounds(config)
   await plain.idleQueue.pause()
   const idleJobs = 2 * config.drained
   await fillPlainQueue(plain.idleQueue, feedbackFilling(rig, idleJobs))
   const idle = await drainFor(plain.idleQueue, { ...bounds, jobs: idleJobs })
-  measures.add('do-nothing worker, drained', idle.perSecond)
   await plain.empty()
   await plain.queue.pause()
   const weight = await weigh(plain.redis, () => fillPlainQueue(plain.queue, feedbackFilling(rig, config.drained)))
-  measures.add('plain queue, Redis memory per waiting job', weight / config.drained)
-  measures.add('plain worker, drained', (await drainFor(plain.queue, bounds)).perSecond)
+  const plainly = await drainFor(plain.queue, bounds)
   await plain.empty()
+  return { idle: idle.perSecond, plainly: plainly.perSecond, weight: weight / config.drained }
 }
 
 async function drainFeedback(rig: Rig, main: Installation): Promise<void> {
