@@ -98,10 +98,10 @@ async function storeFeedback({ sql, workspaceId }: Filled, stock: Stock): Promis
         else ${Math.floor(lightFeedback / light)}::int + (place < ${lightFeedback % light})::int
       end - 1
     ) as n`
+  // A link that says what the one before it said is not stored.
   await sql`
     insert into identity_claim (workspace_id, key_id, number, target_id, link)
-    select ${workspaceId}, account_name, f.number, account, true
-    from feedback as f join person as p on p.contact = f.contact_id where f.workspace_id = ${workspaceId}`
+    select ${workspaceId}::uuid, account_name, min(number), account, true from person group by account_name, account`
   await sql`
     insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
     select ${workspaceId}, uuidv7(), number, 'create_feedback', 'applied', 1, now() from feedback
