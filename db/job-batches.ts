@@ -6,7 +6,7 @@ const JOBS_AT_ONCE = 100
 
 /** A worker that has so many jobs in hand and has fetched all that waited lets some more come before it fetches again. */
 const BUSY_FROM = 50
-const GATHER_MS = 5
+const GATHER_MS = 20
 /** One whose hands are full looks again after this time. */
 const LOOK_AGAIN_MS = 20
 
