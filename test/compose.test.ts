@@ -162,6 +162,7 @@ describe('the Compose file', () => {
       '$1 is -',
       'appendfsync everysec',
       'appendonly yes',
+      'auto-aof-rewrite-min-size 256mb',
       'dir /data',
       'hash-max-listpack-value 2048',
       'maxmemory 64mb',

@@ -30,6 +30,7 @@ export type RedisOptions = {
 
 /** Most feedback is shorter. */
 const BYTES_IN_ONE_PIECE = 2_048
+const REWRITE_FROM_BYTES = 256 * 1024 ** 2
 const DEFAULT_MAX_MEMORY_BYTES = 1024 ** 3
 const PASSWORD_BYTES = 24
 
@@ -101,6 +102,9 @@ function configuration(options: RedisOptions & { port: number; password: string;
     'daemonize no',
     'appendonly yes',
     `appendfsync ${appendFsync}`,
+    // A rewrite takes a processor for up to a second. With 64 MB of commands, Redis's own bound, one comes every few seconds under load,
+    // and one feedback in a hundred waited 13 ms, at 4,200 a second; with none coming 8.
+    `auto-aof-rewrite-min-size ${REWRITE_FROM_BYTES}`,
     'save ""',
     `maxmemory ${maxMemoryBytes}`,
     'maxmemory-policy noeviction',
