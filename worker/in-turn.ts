@@ -6,6 +6,8 @@ export type Placed = {
   number: number
   isPurge: boolean
   queue: string
+  /** How many rows it comes to, roughly; 1 when it does not say. */
+  weight?: number
   /** Given back at once when it cannot be stored now: what it would wait for may wait for its place. */
   isImpatient?: boolean
 }
@@ -14,7 +16,7 @@ type Bounds = {
   /** Items that one statement stores at most, and how long a lone one waits for company. */
   items: number
   waitMs: number
-  /** After a statement with so many the next gathers for longer, or until there are enough. */
+  /** After a statement with so many the next gathers for longer, or until enough has come, by weight. */
   busyFrom: number
   busyWaitMs: number
   enough: number
@@ -66,6 +68,8 @@ export const inTurn = <Item extends Placed, Out>({
   let timer: ReturnType<typeof setTimeout> | undefined
   let running = 0
   let movedAt = now()
+  /** What has come since the last round. */
+  let weight = 0
 
   const schedule = (afterMs: number): void => {
     timer ??= setTimeout(() => {
@@ -79,6 +83,7 @@ export const inTurn = <Item extends Placed, Out>({
     running++
     const inHand = waiting
     waiting = []
+    weight = 0
     let batch: Held[] = []
     try {
       const { ready, missing } = await look(inHand)
@@ -97,7 +102,8 @@ export const inTurn = <Item extends Placed, Out>({
       for (const { reject } of batch.length > 0 ? batch : inHand) reject(error)
     } finally {
       running--
-      if (batch.length >= bounds.busyFrom && waiting.length < bounds.enough) schedule(bounds.busyWaitMs)
+      if (batch.length >= bounds.busyFrom && Math.max(waiting.length, weight) < bounds.enough)
+        schedule(bounds.busyWaitMs)
       else if (waiting.length > 0) schedule(batch.length > 0 ? 0 : bounds.lookAgainAfterMs)
     }
   }
@@ -154,7 +160,8 @@ export const inTurn = <Item extends Placed, Out>({
     new Promise((resolve, reject) => {
       if (waiting.length === 0 && running === 0) movedAt = now()
       waiting.push({ item, resolve, reject })
-      if (waiting.length >= bounds.enough) void round()
+      weight += item.weight ?? 1
+      if (weight >= bounds.enough) void round()
       else schedule(bounds.waitMs)
     })
 }

@@ -93,6 +93,7 @@ type Item = {
   workspaceId: string
   number: number
   isPurge: boolean
+  weight: number
   queue: QueueName
   isImpatient?: boolean
   rows: Rows | PurgeRows
@@ -107,6 +108,7 @@ const itemOf = ({ hashKey }: WorkerDependencies, submission: SubmissionJob, rows
   workspaceId: submission.workspaceId,
   number: submission.number,
   isPurge: 'purge' in rows,
+  weight: 'messages' in rows ? 1 + (rows.messages?.length ?? 0) : 1,
   queue: QUEUE_OF[submission.operation],
   rows,
   submission,

@@ -192,4 +192,20 @@ describe('storing in turn', () => {
     })
     await assert.rejects(storeInTurn(items[0]!), /away/)
   })
+
+  it('gathers under load until enough has come, by weight', async () => {
+    const { items } = workspaceOf([false, false])
+    const [first, heavy] = items as [Item, Item]
+    const storeInTurn = inTurn<Item & { weight?: number }, 'stored'>({
+      readBarrier: async () => ({ purges: [], outstanding: [] }),
+      bringForward: async () => new Map(),
+      store: async (batch) => batch.map(() => 'stored'),
+      conclude: async () => {},
+      isPermanent: () => false,
+      now: Date.now,
+      bounds: { ...bounds, busyFrom: 1, busyWaitMs: 3_600_000, enough: 20 },
+    })
+    assert.equal(await storeInTurn(first), 'stored')
+    assert.equal(await storeInTurn({ ...heavy, weight: 21 }), 'stored')
+  })
 })
