@@ -92,7 +92,7 @@ const app = createApp({
     admit: async (request) => admissions.admit({ ...request, floor: await floor.of(request.workspaceId) }),
     enqueue: (job, bytes) => {
       pressure.added(bytes)
-      return enqueue(job, bytes)
+      return enqueue(job)
     },
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),

@@ -96,7 +96,8 @@ end
 if #finished == 0 then return answers end
 redis.call('SREM', KEYS[2], unpack(finished))
 if #scores > 0 then redis.call('ZADD', KEYS[3], unpack(scores)) end
-local old = redis.call('ZRANGE', KEYS[3], 0, -1 - ARGV[5])
+local surplus = math.min(redis.call('ZCARD', KEYS[3]) - ARGV[5], 1000)
+local old = surplus > 0 and redis.call('ZRANGE', KEYS[3], 0, surplus - 1) or {}
 if #old == 0 then
   old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now - ARGV[6] * 1000, 'LIMIT', 0, 1000)
 end

@@ -5,7 +5,7 @@ import { admissionKeys } from './admission-keys.ts'
 import { type Operation, QUEUE_OF, settledJob, type SubmissionJob } from './contract/job.ts'
 import type { HashKey } from './contract/own-id.ts'
 import { pendingOf } from './contract/pending.ts'
-import { enqueueSubmission, type JobQueues } from './job-queues.ts'
+import { type JobQueues, submissionEnqueuer } from './job-queues.ts'
 import type { Sql } from './postgres.ts'
 import { parseJob } from './queued-submissions.ts'
 import { settlementIn } from './settlement.ts'
@@ -24,7 +24,7 @@ type Dead = { workspaceId: string; id: string; operation: Operation }
  * between, `giveUpLostReplays` finds it.
  */
 export const replay = async (stores: ReplayStores, { workspaceId, id, operation }: Dead): Promise<ReplayOutcome> => {
-  const { sql, queues } = stores
+  const { sql, redis, queues } = stores
   const [held] = await sql<{ job: string }[]>`
     select job from dead_submission where workspace_id = ${workspaceId} and id = ${id}`
   if (!held) return 'unknown'
@@ -35,7 +35,7 @@ export const replay = async (stores: ReplayStores, { workspaceId, id, operation 
   const job = marked.job === null ? undefined : parseJob(marked.job)?.job
   if (!job) return marked.outcome
   await putOnBooks(stores, job)
-  await enqueueSubmission(queues, job)
+  await submissionEnqueuer(redis, queues)(job)
   return 'queued'
 }
 

@@ -55,7 +55,7 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
 }
 
 /** Whether what was stored by a submission goes to the tagger: what people tagged is learned from. */
-export const wantsTags = ({ feedback, conversation }: Rows): boolean =>
+const wantsTags = ({ feedback, conversation }: Rows): boolean =>
   conversation != null || (feedback != null && feedback.tags?.length !== 0)
 
 /** The tagging that stored submissions leave to be done: one job for each workspace. */

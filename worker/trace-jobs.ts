@@ -1,7 +1,6 @@
 import { QUEUE_OF, type SubmissionJob, type TaggingJob } from '../db/contract/job.ts'
 import type { PurgeRows, Rows } from '../db/store.ts'
 import type { Span, Tracing } from '../db/tracing.ts'
-import { wantsTags } from './tagging.ts'
 
 /** A submission in hand, from now until it is settled or given back, in the trace of its request. */
 export const beginSubmission = (tracing: Tracing, submission: SubmissionJob, attempts: number): Span => {
@@ -37,16 +36,21 @@ export const inSpan = async (span: Span | undefined, work: () => Promise<unknown
   }
 }
 
-type Stored = { workspaceId: string; rows: Rows | PurgeRows; span?: Span | undefined }
+type Stored = { rows: Rows | PurgeRows; span?: Span | undefined }
 
 /** Tagging that knows by which submissions it was left to be done. */
 export const tracedTagging = (jobs: readonly TaggingJob[], stored: readonly Stored[]): TaggingJob[] =>
-  jobs.map((job) => ({
-    ...job,
-    traceparents: stored.flatMap(({ workspaceId, rows, span }) =>
-      span && workspaceId === job.workspaceId && 'submission' in rows && wantsTags(rows) ? [span.traceparent] : [],
-    ),
-  }))
+  jobs.map((job) => {
+    const records = new Set([...job.feedbackIds, ...job.conversationIds])
+    return {
+      ...job,
+      traceparents: stored.flatMap(({ rows, span }) =>
+        span && 'submission' in rows && rows.submission.record !== null && records.has(rows.submission.record)
+          ? [span.traceparent]
+          : [],
+      ),
+    }
+  })
 
 /** Texts are tagged together, and the tagging is part of the trace of each submission. */
 export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number): Span[] =>

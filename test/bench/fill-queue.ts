@@ -36,7 +36,7 @@ export async function fillQueue(
         return { ...draft, number: admission.number }
       }),
     )
-    await Promise.all(jobs.map((job) => enqueue(job, JSON.stringify(job.body).length)))
+    await Promise.all(jobs.map((job) => enqueue(job)))
   })
 }
 

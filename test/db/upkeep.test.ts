@@ -7,7 +7,7 @@ import { admissionKeys } from '../../db/admission-keys.ts'
 import { feedbackRecord } from '../../db/contract/feedback-record.ts'
 import { JOB_VERSION } from '../../db/contract/job.ts'
 import { expireReceipts } from '../../db/expire-receipts.ts'
-import { closeQueues, enqueueSubmission, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues, submissionEnqueuer } from '../../db/job-queues.ts'
 import { withdrawLost } from '../../db/sweep.ts'
 import * as v from 'valibot'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
@@ -61,7 +61,10 @@ describe('upkeep', () => {
     const name = admissionKeys(prefix, workspaceId)
     const lostNumber = await admitted(lost)
     const keptNumber = await admitted(kept)
-    await enqueueSubmission(queues, {
+    await submissionEnqueuer(
+      redis,
+      queues,
+    )({
       version: JOB_VERSION,
       operation: 'create_feedback',
       workspaceId,

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { JOB_VERSION } from '../../db/contract/job.ts'
-import { closeQueues, enqueueSubmission, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues, submissionEnqueuer } from '../../db/job-queues.ts'
 import { readLedgers } from '../../db/ledger.ts'
 import { seeded } from '../support/property-seed.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -63,7 +63,10 @@ describe('of a purged contact', () => {
   /** A job that Postgres refuses, as if an older ingress had let it in: it ends as a dead submission. */
   const kill = async (mark: string, email: string): Promise<void> => {
     const [seconds, microseconds] = await service.redis.time()
-    await enqueueSubmission(queues, {
+    await submissionEnqueuer(
+      service.redis,
+      queues,
+    )({
       version: JOB_VERSION,
       operation: 'create_feedback',
       workspaceId: service.workspaceId,

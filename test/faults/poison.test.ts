@@ -124,8 +124,15 @@ describe('a bad submission', () => {
   const lockOf = (id: string): string => `${queues.feedback.toKey(id)}:lock`
   const isWorkedOn = (id: string): Promise<unknown> =>
     until('a worker has the job', async () => (await service.redis.exists(lockOf(id))) === 1, 20_000)
-  const isAlone = (): Promise<unknown> =>
-    until('a worker has nothing else', async () => (await queues.feedback.getActiveCount()) === 1, 20_000)
+  const isAlone = (id: string): Promise<unknown> =>
+    until(
+      'a worker has it and nothing else',
+      async () => {
+        const active = await queues.feedback.getActive()
+        return active.length === 1 && active[0]?.id === id
+      },
+      20_000,
+    )
   /** The statements of a killed worker go on, and would be carried out as soon as nobody holds them up. */
   const endStatements = (holder: number): Promise<unknown> =>
     until('no statement waits', async () => {
@@ -164,7 +171,7 @@ describe('a bad submission', () => {
       const worker = await startWorker()
       await isWorkedOn(submissionId)
       // By then it is tried alone: those beside it are given back.
-      if (deaths > SUSPECTED_AFTER) await isAlone()
+      if (deaths > SUSPECTED_AFTER) await isAlone(submissionId)
       await worker.kill()
       await endStatements(pid)
       await hasten()

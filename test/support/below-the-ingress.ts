@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { admissionKeys } from '../../db/admission-keys.ts'
 import { JOB_VERSION, type Operation, type SubmissionJob } from '../../db/contract/job.ts'
-import { enqueueSubmission, type JobQueues } from '../../db/job-queues.ts'
+import { type JobQueues, submissionEnqueuer } from '../../db/job-queues.ts'
 import type { Service } from './service.ts'
 
 export type Injected = { submissionId: string; number: number }
@@ -22,7 +22,7 @@ export const inject = async (
   await redis.hincrby(name.ledger, 'accepted', 1)
   await redis.zadd(name.outstanding, number, submissionId)
   const admitted = { version: JOB_VERSION, workspaceId, submissionId, number }
-  await enqueueSubmission(queues, { ...admitted, operation, body } as SubmissionJob)
+  await submissionEnqueuer(redis, queues)({ ...admitted, operation, body } as SubmissionJob)
   return { submissionId, number }
 }
 
