@@ -133,6 +133,14 @@ describe('a bad submission', () => {
       },
       20_000,
     )
+  /** A statement that is only on its way when its worker is killed would be found by nobody, and be carried out in the end. */
+  const isHeldUp = (holder: number): Promise<unknown> =>
+    until('its statement waits', async () => {
+      const waiting = await service.sql`
+        select from pg_stat_activity
+        where application_name = 'feedback-insights-worker' and ${holder} = any (pg_blocking_pids(pid))`
+      return waiting.count > 0
+    })
   /** The statements of a killed worker go on, and would be carried out as soon as nobody holds them up. */
   const endStatements = (holder: number): Promise<unknown> =>
     until('no statement waits', async () => {
@@ -172,6 +180,7 @@ describe('a bad submission', () => {
       await isWorkedOn(submissionId)
       // By then it is tried alone: those beside it are given back.
       if (deaths > SUSPECTED_AFTER) await isAlone(submissionId)
+      await isHeldUp(pid)
       await worker.kill()
       await endStatements(pid)
       await hasten()
