@@ -17,19 +17,19 @@ export type Hands = { inHand: number; room: number }
 
 export type JobBatches = {
   /**
-   * The next job, or until when there is none, in Unix milliseconds (0: until one comes, or there is room). Undefined when it is to
-   * be asked for in BullMQ's own way.
+   * The next jobs, at least one, or until when there is none, in Unix milliseconds (0: until one comes, or there is room). Undefined
+   * when it is to be asked for in BullMQ's own way.
    */
-  next: (hands: Hands) => Promise<FetchedJob | { delayedUntil: number } | undefined>
+  next: (hands: () => Hands) => Promise<readonly FetchedJob[] | { delayedUntil: number } | undefined>
   /** Together with all that finish in this turn of the event loop. False when it is not the worker's any more. */
   finish: (job: FinishedJob) => Promise<boolean>
-  /** What was fetched and that nobody has asked for yet; nothing more is fetched. */
-  close: () => Promise<FetchedJob[]>
+  /** Nothing more is handed out. Returns what was fetched when this came. */
+  close: () => Promise<readonly FetchedJob[]>
 }
 
-/** Fetches jobs for one who asks for them one by one, and finishes them likewise, with as few calls as it takes. */
+/** Fetches as many jobs as there are hands for, and finishes them one by one, with as few calls as it takes. */
 export const jobBatches = ({ fetch, remind, finish }: JobsAtOnce): JobBatches => {
-  let fetched: FetchedJob[] = []
+  let left: readonly FetchedJob[] = []
   let finishing: Finishing[] = []
   let isClosed = false
   /** What is known without asking: there were no more when the last ones were fetched. One that comes since wakes the worker. */
@@ -53,30 +53,29 @@ export const jobBatches = ({ fetch, remind, finish }: JobsAtOnce): JobBatches =>
   }
 
   return {
-    next: async ({ room, inHand }) => {
+    next: async (hands) => {
       if (isClosed) return { delayedUntil: 0 }
-      if (fetched.length > 0) return fetched.shift()
       if (none !== undefined) {
         const known = none
         none = undefined
         return known
       }
-      if (room < 1) {
+      if (hands().room < 1) {
         await wait(LOOK_AGAIN_MS)
         // It waits for one to come now, though there may be some.
         await remind()
         return { delayedUntil: 0 }
       }
-      if (wasAll && inHand >= BUSY_FROM) await wait(GATHER_MS)
-      asking = fetch(Math.min(room, JOBS_AT_ONCE))
+      if (wasAll && hands().inHand >= BUSY_FROM) await wait(GATHER_MS)
+      asking = fetch(Math.min(hands().room, JOBS_AT_ONCE))
       const answer = await asking
       if (answer === undefined) return undefined
-      wasAll = answer.isAll
-      const noMore = { delayedUntil: answer.delayedUntil }
-      if (answer.jobs.length === 0) return noMore
-      if (answer.isAll) none = noMore
-      fetched.push(...answer.jobs)
-      return fetched.shift()
+      const { jobs, isAll, delayedUntil } = answer
+      wasAll = isAll
+      if (isClosed) left = jobs
+      if (isClosed || jobs.length === 0) return { delayedUntil }
+      if (isAll) none = { delayedUntil }
+      return jobs
     },
     finish: (job) =>
       new Promise((resolve, reject) => {
@@ -86,8 +85,6 @@ export const jobBatches = ({ fetch, remind, finish }: JobsAtOnce): JobBatches =>
     close: async () => {
       isClosed = true
       await asking?.catch(() => {})
-      const left = fetched
-      fetched = []
       return left
     },
   }

@@ -53,15 +53,18 @@ export const submissionEnqueuer = (redis: RedisClient, queues: JobQueues): Enque
     addTo[QUEUE_OF[job.operation]]!({ id: job.submissionId, name: job.operation, data: JSON.stringify(job) })
 }
 
-// KEYS of jobs. ARGV their new data. A job that is gone does not come back.
-const REPLACE_DATA = `
-for i, key in ipairs(KEYS) do
-  if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, 'data', ARGV[i]) end
+// KEYS how the names of jobs begin, which are all in one slot. ARGV how begins what is left of each, then number and id of each.
+// A job that is gone does not come back.
+const FORGET_BODIES = `
+for at = 2, #ARGV, 2 do
+  local number, id = ARGV[at], ARGV[at + 1]
+  local left = ARGV[1] .. ',"number":' .. number .. ',"submissionId":"' .. id .. '"}'
+  if redis.call('HSET', KEYS[1] .. id, 'data', left) == 1 then redis.call('DEL', KEYS[1] .. id) end
 end
 return 0
 `
 
-type WithReplaceData = { replaceData(numberOfKeys: number, ...keysAndData: string[]): Promise<0> }
+type WithForgetBodies = { forgetBodies(numberOfKeys: number, ...rest: (string | number)[]): Promise<0> }
 
 export type ForgetBodies = (settled: readonly Settleable[]) => Promise<void>
 
@@ -70,17 +73,20 @@ export type ForgetBodies = (settled: readonly Settleable[]) => Promise<void>
  * nothing that a purge would have to find.
  */
 export const forgetBodiesIn = (redis: RedisClient, queues: JobQueues): ForgetBodies => {
-  redis.defineCommand('replaceData', { lua: REPLACE_DATA })
-  const withReplaceData = redis as RedisClient & WithReplaceData
+  redis.defineCommand('forgetBodies', { lua: FORGET_BODIES })
+  const withForgetBodies = redis as RedisClient & WithForgetBodies
   return async (settled) => {
+    const alike = Map.groupBy(
+      settled,
+      ({ version, operation, workspaceId }) => `${version} ${operation} ${workspaceId}`,
+    )
     await Promise.all(
-      [...Map.groupBy(settled, ({ operation }) => QUEUE_OF[operation])].map(([name, jobs]) => {
-        const keys = jobs.map(({ submissionId }) => queues[name].toKey(submissionId))
-        const data = jobs.map(({ version, operation, workspaceId, submissionId, number }) => {
-          const left: SettledJob = { version, operation, workspaceId, submissionId, number, settled: true }
-          return JSON.stringify(left)
-        })
-        return withReplaceData.replaceData(keys.length, ...keys, ...data)
+      [...alike.values()].map((jobs) => {
+        const { version, operation, workspaceId } = jobs[0]!
+        const left: Omit<SettledJob, 'number' | 'submissionId'> = { version, operation, workspaceId, settled: true }
+        const each = jobs.flatMap(({ number, submissionId }) => [number, submissionId])
+        const names = queues[QUEUE_OF[operation]].toKey('')
+        return withForgetBodies.forgetBodies(1, names, JSON.stringify(left).slice(0, -1), ...each)
       }),
     )
   }

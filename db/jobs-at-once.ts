@@ -1,3 +1,4 @@
+import { type JobJson, raw2NextJobData } from 'bullmq'
 import { JOB_OPTIONS } from './contract/queues.ts'
 import type { RedisClient } from './redis.ts'
 
@@ -23,44 +24,47 @@ return #added
 
 // A queue that is paused, that has a limit, or in which delayed jobs are due or prioritized ones wait, is answered with false.
 // Clients send a command again when its answer was lost with the connection: what it has handed over it hands over once more.
-// KEYS wait active prioritized delayed meta marker handed. ARGV prefix now token lockMs wanted mostBytes.
+// Of each job id, name, data and timestamp; also all its fields, unless it is as ADD_JOBS left it, which asks less of both sides.
+// KEYS wait active prioritized delayed meta marker handed. ARGV prefix now token lockMs wanted mostBytes opts.
 const FETCH_JOBS = `
-local prefix, now, token, lockMs = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local call, prefix, now, token, lockMs = redis.call, ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local jobs, bytes = {}, 0
 local function handOver(id)
   local key = prefix .. id
-  redis.call('SET', key .. ':lock', token, 'PX', lockMs)
-  redis.call('HSET', key, 'processedOn', ARGV[2])
-  return {id, redis.call('HGETALL', key)}
+  call('SET', key .. ':lock', token, 'PX', lockMs)
+  call('HSET', key, 'processedOn', now)
+  local known = call('HMGET', key, 'name', 'data', 'timestamp', 'opts')
+  local isPlain = known[4] == ARGV[7] and call('HLEN', key) == 5
+  jobs[#jobs + 1] = {id, known[1], known[2], known[3], not isPlain and call('HGETALL', key) or nil}
+  bytes = bytes + #id + #(known[2] or '')
 end
-local jobs = {}
-local before = redis.call('LRANGE', KEYS[7], 0, -1)
+local before = call('LRANGE', KEYS[7], 0, -1)
 if #before > 0 then
   for _, id in ipairs(before) do
-    if redis.call('GET', prefix .. id .. ':lock') == token then jobs[#jobs + 1] = handOver(id) end
+    if call('GET', prefix .. id .. ':lock') == token then handOver(id) end
   end
   return {jobs, 0, 0}
 end
-local meta = redis.call('HMGET', KEYS[5], 'paused', 'concurrency', 'max')
-local delayed = tonumber(redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] or 0) / 4096
-if meta[1] or meta[2] or meta[3] or (delayed > 0 and delayed <= now) or redis.call('EXISTS', KEYS[3]) == 1 then
+local meta = call('HMGET', KEYS[5], 'paused', 'concurrency', 'max')
+local delayed = tonumber(call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] or 0) / 4096
+if meta[1] or meta[2] or meta[3] or (delayed > 0 and delayed <= tonumber(now)) or call('EXISTS', KEYS[3]) == 1 then
   return false
 end
-local ids, bytes, isEmpty = {}, 0, 0
-while #ids < tonumber(ARGV[5]) and bytes < tonumber(ARGV[6]) do
-  local id = redis.call('RPOPLPUSH', KEYS[1], KEYS[2])
-  if not id then
-    isEmpty = 1
-    break
-  end
-  ids[#ids + 1] = id
-  jobs[#jobs + 1] = handOver(id)
-  local fields = jobs[#jobs][2]
-  for at = 2, #fields, 2 do bytes = bytes + #fields[at] end
+local wanted = tonumber(ARGV[5])
+local waiting = call('LRANGE', KEYS[1], -wanted, -1)
+local ids = {}
+for i = #waiting, 1, -1 do
+  if bytes >= tonumber(ARGV[6]) then break end
+  handOver(waiting[i])
+  ids[#ids + 1] = waiting[i]
 end
 if #ids == 0 then return {jobs, delayed, 1} end
-redis.call('RPUSH', KEYS[7], unpack(ids))
-redis.call('PEXPIRE', KEYS[7], lockMs)
-if isEmpty == 0 and redis.call('EXISTS', KEYS[1]) == 1 then redis.call('ZADD', KEYS[6], 0, '0') end
+call('LTRIM', KEYS[1], 0, -1 - #ids)
+call('LPUSH', KEYS[2], unpack(ids))
+call('RPUSH', KEYS[7], unpack(ids))
+call('PEXPIRE', KEYS[7], lockMs)
+local isEmpty = #ids < wanted and #ids == #waiting and 1 or 0
+if isEmpty == 0 and call('EXISTS', KEYS[1]) == 1 then call('ZADD', KEYS[6], 0, '0') end
 return {jobs, delayed, isEmpty}
 `
 
@@ -71,12 +75,15 @@ const FINISH_JOBS = `
 local prefix, now = ARGV[1], ARGV[2]
 local answers, finished, gone, scores = {}, {}, {}, {}
 local firstKept = #ARGV - 3 * ARGV[4]
+local locks = {}
+for at = 7, #ARGV, 3 do locks[#locks + 1] = prefix .. ARGV[at] .. ':lock' end
+local holders = redis.call('MGET', unpack(locks))
 for at = 7, #ARGV, 3 do
   local id, key = ARGV[at], prefix .. ARGV[at]
-  local holder = redis.call('GET', key .. ':lock')
+  local holder = holders[(at - 4) / 3]
   if holder == ARGV[3] and redis.call('LREM', KEYS[1], -1, id) == 1 then
     finished[#finished + 1] = id
-    gone[#gone + 1] = key .. ':lock'
+    gone[#gone + 1] = locks[(at - 4) / 3]
     if at > firstKept then
       redis.call('HSET', key, 'returnvalue', ARGV[at + 1], 'atm', ARGV[at + 2], 'finishedOn', now)
       scores[#scores + 1] = now
@@ -118,9 +125,11 @@ const KEPT_OF_ONE_CALL = 10
 /** What one call hands over at most, roughly, and at least one job: Redis answers nobody else meanwhile. */
 const MOST_BYTES = 1_000_000
 
+type Told = [id: string, name: string, data: string, timestamp: string, fields?: string[]]
+
 type WithJobsAtOnce = RedisClient & {
   addJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<number>
-  fetchJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<[[string, string[]][], number, 0 | 1] | null>
+  fetchJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<[Told[], number, 0 | 1] | null>
   finishJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<(0 | 1)[]>
 }
 
@@ -149,7 +158,7 @@ export type HeldQueue = {
   lockMs: number
   kept: { count: number; age: number }
 }
-export type FetchedJob = { id: string; fields: string[] }
+export type FetchedJob = { id: string; json: JobJson }
 export type FinishedJob = { id: string; result: string; attempts: number }
 export type JobsAtOnce = {
   /**
@@ -161,6 +170,25 @@ export type JobsAtOnce = {
   remind: () => Promise<void>
   /** Returns whether each of them is finished, or gone: one that is not is not held by this token. */
   finish: (jobs: readonly FinishedJob[]) => Promise<boolean[]>
+}
+
+/** As BullMQ reads a job. */
+const jsonOf = ([id, name, data, timestamp, fields]: Told, now: number): JobJson =>
+  fields
+    ? (raw2NextJobData([fields, id, 0, 0])[0] as JobJson)
+    : { ...AS_ADDED, id, name, data, timestamp: Number(timestamp), processedOn: now }
+
+// BullMQ declares the last two as texts, and reads them as absent.
+const AS_ADDED = {
+  opts: JOB_OPTIONS,
+  progress: 0,
+  attemptsMade: 0,
+  attemptsStarted: 0,
+  stalledCounter: 0,
+  delay: 0,
+  priority: 0,
+  failedReason: undefined as unknown as string,
+  returnvalue: undefined as unknown as string,
 }
 
 /** Both can be repeated without harm. */
@@ -175,10 +203,12 @@ export const jobsAtOnceIn = (redis: RedisClient, { toKey, token, lockMs, kept }:
   return {
     fetch: async (most) => {
       const keys = [...fetchKeys, toKey(`handed:${token}:${fetches++}`)]
-      const answer = await scripts.fetchJobs(keys.length, ...keys, prefix, Date.now(), token, lockMs, most, MOST_BYTES)
+      const now = Date.now()
+      const settings = [prefix, now, token, lockMs, most, MOST_BYTES, JOB_OPTIONS_TEXT]
+      const answer = await scripts.fetchJobs(keys.length, ...keys, ...settings)
       if (answer === null) return undefined
       const [jobs, delayedUntil, isAll] = answer
-      return { jobs: jobs.map(([id, fields]) => ({ id, fields })), isAll: isAll === 1, delayedUntil }
+      return { jobs: jobs.map((told) => ({ id: told[0], json: jsonOf(told, now) })), isAll: isAll === 1, delayedUntil }
     },
     remind: async () => {
       await redis.zadd(toKey('marker'), 0, '0')

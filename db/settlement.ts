@@ -2,23 +2,20 @@ import type { RedisClient } from './redis.ts'
 import { admissionKeys } from './admission-keys.ts'
 import type { Pending } from './contract/pending.ts'
 
-// KEYS outstanding exists purges removing, then said keys.
-// ARGV #submissions submission… 1 if there are purges among them, else 0 #exists (value id)…, then the numbers of said.
+// KEYS outstanding exists purges removing. ARGV how the names of what is said begin (all are in one slot), #submissions submission…
+// 1 if there are purges among them, else 0 #exists (value id)…, then (key number) of what was said.
 const SETTLE = `
-local n = tonumber(ARGV[1])
-redis.call('ZREM', KEYS[1], unpack(ARGV, 2, n + 1))
-if ARGV[n + 2] == '1' then
-  redis.call('ZREM', KEYS[3], unpack(ARGV, 2, n + 1))
-  redis.call('ZREM', KEYS[4], unpack(ARGV, 2, n + 1))
+local ofSaid, last = ARGV[1], 2 + ARGV[2]
+redis.call('ZREM', KEYS[1], unpack(ARGV, 3, last))
+if ARGV[last + 1] == '1' then
+  redis.call('ZREM', KEYS[3], unpack(ARGV, 3, last))
+  redis.call('ZREM', KEYS[4], unpack(ARGV, 3, last))
 end
-local at = n + 3
-local pairs = tonumber(ARGV[at])
-for i = 1, pairs do
-  local value, id = ARGV[at + 2 * i - 1], ARGV[at + 2 * i]
-  if redis.call('HGET', KEYS[2], id) == value then redis.call('HDEL', KEYS[2], id) end
+local said = last + 3 + 2 * ARGV[last + 2]
+for at = last + 3, said - 1, 2 do
+  if redis.call('HGET', KEYS[2], ARGV[at + 1]) == ARGV[at] then redis.call('HDEL', KEYS[2], ARGV[at + 1]) end
 end
-at = at + 2 * pairs
-for i = 5, #KEYS do redis.call('HDEL', KEYS[i], ARGV[at + i - 4]) end
+for at = said, #ARGV, 2 do redis.call('HDEL', ofSaid .. ARGV[at], ARGV[at + 1]) end
 return 0
 `
 
@@ -54,27 +51,22 @@ export const settlementIn = (redis: RedisClient, prefix: string): Settlement => 
         [...Map.groupBy(settled, ({ workspaceId }) => workspaceId)].map(([workspaceId, submissions]) => {
           const name = admissionKeys(prefix, workspaceId)
           const exists = submissions.flatMap(({ number, pending }) =>
-            pending.exists.map(({ id, of }) => [`${number}:${of}`, id]),
+            pending.exists.flatMap(({ id, of }) => [`${number}:${of}`, id]),
           )
           const said = submissions.flatMap(({ number, pending }) =>
-            pending.said.map(({ keyId }) => ({ keyId, number })),
+            pending.said.flatMap(({ keyId }) => [keyId, number]),
           )
-          const keys = [
-            name.outstanding,
-            name.exists,
-            name.purges,
-            name.removing,
-            ...said.map(({ keyId }) => name.said(keyId)),
-          ]
+          const keys = [name.outstanding, name.exists, name.purges, name.removing]
           return withSettle.settle(
             keys.length,
             ...keys,
+            name.before.said,
             submissions.length,
             ...submissions.map(({ submissionId }) => submissionId),
             submissions.some(isPurge) ? 1 : 0,
-            exists.length,
-            ...exists.flat(),
-            ...said.map(({ number }) => number),
+            exists.length / 2,
+            ...exists,
+            ...said,
           )
         }),
       )

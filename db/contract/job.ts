@@ -33,6 +33,8 @@ export type JobOf<O extends Operation> = Extract<SubmissionJob, { operation: O }
 
 /** What is left of a job once its submission is settled: nothing that anybody submitted. */
 export const settledJob = v.object({
+  // First, since mostly it is asked of jobs that are not.
+  settled: v.literal(true),
   version: v.literal(JOB_VERSION),
   operation: v.picklist([
     'create_feedback',
@@ -44,7 +46,6 @@ export const settledJob = v.object({
   workspaceId: admitted.workspaceId,
   submissionId: admitted.submissionId,
   number: admitted.number,
-  settled: v.literal(true),
 })
 export type SettledJob = v.InferOutput<typeof settledJob>
 
