@@ -9,7 +9,7 @@ import type { Operation } from '../db/contract/job.ts'
 import { describeFault } from '../db/fault.ts'
 import { purgeMatcher } from '../db/find-contacts.ts'
 import { referenceResolver } from '../db/identity.ts'
-import { closeQueues, countWaiting, openQueues, submissionEnqueuer } from '../db/job-queues.ts'
+import { closeQueues, countWaiting, isQueuedIn, openQueues, submissionEnqueuer } from '../db/job-queues.ts'
 import { queuedFactsIn } from '../db/queued-facts.ts'
 import { numberFloor } from '../db/number-floor.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
@@ -72,7 +72,7 @@ const identity = {
   ...aliasesIn(redis, config.REDIS_PREFIX),
 }
 const enqueue = submissionEnqueuer(redis, queues)
-const admissions = admissionsIn(redis, config.REDIS_PREFIX)
+const admit = admissionsIn(redis, config.REDIS_PREFIX, isQueuedIn(redis, queues))
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
 // So does a cluster say that another node may have taken a slot over.
@@ -89,7 +89,7 @@ const settledInTime: FindSettled = (submissions) => withinTime(findSettled(sql, 
 const app = createApp({
   ingress: {
     authenticate,
-    admit: async (request) => admissions.admit({ ...request, floor: await floor.of(request.workspaceId) }),
+    admit: async (request) => admit({ ...request, floor: await floor.of(request.workspaceId) }),
     enqueue: (job, bytes) => {
       pressure.added(bytes)
       return enqueue(job)
@@ -97,7 +97,6 @@ const app = createApp({
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
     awaitSettled: settledAwaiter(settledInTime, Date.now, stopping.signal),
-    rememberAnswered: admissions.rememberAnswered,
     pressure: pressure.current,
     limitOf,
     maxBytes: { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES },

@@ -1,6 +1,6 @@
 import { v7 as submissionIdNow } from 'uuid'
 import type { GenericSchema } from 'valibot'
-import type { Admission, AdmissionRequest, Admissions, Bucket, RateLimit } from '../db/admission.ts'
+import type { Admission, AdmissionRequest, Admit, Bucket, RateLimit } from '../db/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../db/contract/job.ts'
 import type { HashKey, Realm } from '../db/contract/own-id.ts'
 import { keysConcerned, type Pending, pendingOf } from '../db/contract/pending.ts'
@@ -15,19 +15,18 @@ import type { AwaitSettled } from './await-settled.ts'
 import { faultIds, type OnFault } from './fault-ids.ts'
 import { describeLimit, wholeSeconds } from './limit-headers.ts'
 import { waitSeconds } from './preferences.ts'
-import { readSubmission, type ReadSubmission } from './read-submission.ts'
+import { readSubmission } from './read-submission.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
 
 /** What the ingress needs to take submissions in. Everything that has a clock, a store or randomness is handed in. */
 export type Ingress = {
   authenticate: Authenticate
-  admit: Admissions['admit']
+  admit: Admit
   /** `bytes`: about how many its body has. */
   enqueue: (job: SubmissionJob, bytes: number) => Promise<void>
   resolveReferences: ResolveReferences
   matchesPurge: MatchesPurge
   awaitSettled: AwaitSettled
-  rememberAnswered: Admissions['rememberAnswered']
   /** Why nothing may be taken in at this moment, if so. */
   pressure: () => 'redis-memory' | 'backlog' | undefined
   limitOf: (operation: Operation) => RateLimit | undefined
@@ -140,7 +139,7 @@ const takeIn = async <O extends Operation, S extends GenericSchema, G extends Gr
   const admission = await admit(ingress, entering)
   if (isRefusal(admission)) return { outcome: admission }
   if (admission.outcome !== 'admitted') return answered(taking, entering, admission)
-  const queued = enqueue(ingress, { ...draft, number: admission.number }, { request, bytes, idempotency })
+  const queued = enqueue(ingress, { ...draft, number: admission.number }, { request, bytes })
   return answered(taking, { ...entering, queued }, admission)
 }
 
@@ -184,21 +183,15 @@ const admit = async (
 const enqueue = async (
   ingress: Ingress,
   job: SubmissionJob,
-  { request, bytes, idempotency }: Pick<ReadSubmission<unknown>, 'bytes' | 'idempotency'> & { request: Request },
+  { request, bytes }: { request: Request; bytes: number },
 ): Promise<Refusal | undefined> => {
   try {
     await ingress.enqueue(job, bytes)
+    return undefined
   } catch (error) {
     ingress.onFault('enqueue_failed', error, faultIds(request, job))
     return { refused: 'unavailable', why: 'redis' }
   }
-  // It is queued: a key that cannot be kept now is no reason to confirm nothing.
-  if (idempotency) {
-    await ingress
-      .rememberAnswered({ ...job, idempotency })
-      .catch((error: unknown) => ingress.onFault('remember_failed', error, faultIds(request, job)))
-  }
-  return undefined
 }
 
 const answered = async <O extends Operation, S extends GenericSchema, G extends Grounds>(

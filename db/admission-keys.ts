@@ -10,6 +10,8 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     said: `${base}:said:`,
     idempotency: `${base}:idempotency:`,
     concerned: `${base}:concerned:`,
+    /** Admissions that came to nothing, for as long as an idempotency key may lead to them. */
+    withdrawn: `${base}:withdrawn:`,
   }
   return {
     before,
@@ -24,6 +26,7 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     exists: `${base}:exists`,
     ledger: `${base}:ledger`,
     said: (keyId: string) => `${before.said}${keyId}`,
+    withdrawn: (submissionId: string) => `${before.withdrawn}${submissionId}`,
     /** The key that an own id will belong to once a queued purge has ended its former one. */
     alias: (ownId: string) => `${base}:alias:${ownId}`,
     idempotency: (operation: Operation, key: string) => `${before.idempotency}${operation}:${key}`,

@@ -27,6 +27,8 @@ export type AdmissionRequest = {
   full?: boolean
   /** Only asks whether the idempotency key was here before. */
   peek?: boolean
+  /** What had the idempotency key before and never came into the queue: the key is free of it. */
+  lost?: string
   /** Found by others from now on, until the submission is settled. */
   pending: Pending
   /** Keys about which to tell what is queued. */
@@ -45,71 +47,60 @@ export type Admission =
 
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
-export type Admissions = {
-  admit: Admit
-  /** The first answer was given: from now on, for a day, the same request gets it again. */
-  rememberAnswered: (done: Answered) => Promise<void>
-}
-
-export type Answered = {
-  workspaceId: string
-  operation: Operation
-  submissionId: string
-  number: number
-  idempotency: Idempotency
-}
-
 /** A first request that died frees its idempotency key after this time. */
-const IN_FLIGHT_SECONDS = 60
+const LOST_AFTER_MS = 60_000
 /** `said`: what became of it, its fields between spaces. Of keys looked up only those about which something is queued. */
 type Told = string | [said: string, ...facts: (number | string | string[])[]]
 
 type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Told[]> }
 
-type Errand = { admit: AdmissionRequest; done?: never } | { admit?: never; done: Answered }
+/** Whether a submission's job is in its queue. */
+export type IsQueued = (submission: { operation: Operation; submissionId: string }) => Promise<boolean>
 
 /**
  * Decides whether a submission enters, and gives it its acceptance number: strictly increasing in its workspace, whichever
- * process asks, never at or below `floor`. Both reject when Redis does not answer; then nothing may be confirmed.
+ * process asks, never at or below `floor`. Rejects when Redis does not answer; then nothing may be confirmed.
  * What is in flight together in one workspace shares a call: for 64 connections that send feedback with idempotency keys a dozen
- * requests. With three calls for each, a request took 128 us of Redis and 353 of the API; sharing them, and with hashes that are made
- * once, 81 and 147.
+ * requests. With three calls for each, a request took 128 us of Redis and 353 of the API; sharing one, and with hashes that are made
+ * once, 81 and 147. An idempotency key is kept from the admission on, and whether its submission has come into the queue is looked up
+ * when it comes again: to tell Redis with each request that it had was a call and 12 us more.
  */
-export const admissionsIn = (redis: RedisClient, prefix: string): Admissions => {
+export const admissionsIn = (redis: RedisClient, prefix: string, isQueued: IsQueued): Admit => {
   redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: 5 })
-  const desks = new Map<string, (errand: Errand) => Promise<Admission | undefined>>()
-  const send = (workspaceId: string, errand: Errand): Promise<Admission | undefined> => {
+  const desks = new Map<string, (request: AdmissionRequest) => Promise<Told>>()
+  const ask = async (request: AdmissionRequest): Promise<Verdict> => {
+    const { workspaceId } = request
     let desk = desks.get(workspaceId)
     if (!desk) {
-      desk = coalesce(
-        (errands) => carryOut(redis as RedisWithAdmit, admissionKeys(prefix, workspaceId), errands),
-        TOGETHER,
-      )
+      const names = admissionKeys(prefix, workspaceId)
+      desk = coalesce((requests) => carryOut(redis as RedisWithAdmit, names, requests), TOGETHER)
       desks.set(workspaceId, desk)
     }
-    return desk(errand)
+    return verdictOf(request.lookUp, await desk(request))
   }
-  return {
-    admit: async (request) => (await send(request.workspaceId, { admit: request }))!,
-    rememberAnswered: async (done) => {
-      await send(done.workspaceId, { done })
-    },
+  return async (request) => {
+    const { admission, standing } = await ask(request)
+    if (admission.outcome !== 'repeated' || standing === 'settled') return admission
+    const { submissionId, bucket } = admission
+    if (await isQueued({ operation: request.operation, submissionId })) return admission
+    if (standing === 'outstanding') return { outcome: 'in-flight', bucket }
+    // If it was settled only now, it is no longer outstanding, and told to be repeated after all.
+    return (await ask({ ...request, lost: submissionId })).admission
   }
 }
 
-const keysOf = ({ admit }: Errand): number =>
-  admit === undefined ? 1 : admit.pending.exists.length + admit.pending.said.length + admit.lookUp.length
+const keysOf = ({ pending, lookUp }: AdmissionRequest): number =>
+  pending.exists.length + pending.said.length + lookUp.length
 
 /** What one call carries at most, so that Redis is there for others again after a millisecond or two. */
 const TOGETHER = { items: 100, weight: { most: 1_000, of: keysOf } }
 
-const carryOut = async (
+const carryOut = (
   redis: RedisWithAdmit,
   name: ReturnType<typeof admissionKeys>,
-  errands: readonly Errand[],
-): Promise<(Admission | undefined)[]> => {
-  const requests = errands.flatMap(({ admit }) => admit ?? [])
-  const told = await redis.admit(
+  requests: readonly AdmissionRequest[],
+): Promise<Told[]> =>
+  redis.admit(
     name.number,
     name.outstanding,
     name.exists,
@@ -119,21 +110,12 @@ const carryOut = async (
     name.before.said,
     name.before.idempotency,
     name.before.concerned,
+    name.before.withdrawn,
     requests.reduce((highest, { floor = 0 }) => Math.max(highest, floor), 0),
-    IN_FLIGHT_SECONDS,
+    LOST_AFTER_MS,
     IDEMPOTENCY_SECONDS,
-    errands.length - requests.length,
-    ...errands.flatMap(({ done }) => (done ? recordOf(done) : [])),
     ...requests.flatMap(askedOf),
   )
-  let place = 0
-  return errands.map(({ admit }) => admit && admissionOf(admit.lookUp, told[place++]!))
-}
-
-const recordOf = ({ operation, idempotency, submissionId, number }: Answered): [key: string, record: string] => [
-  `${operation}:${idempotency.key}`,
-  `${idempotency.body}:${submissionId}:${number}:answered`,
-]
 
 const askedOf = (request: AdmissionRequest): (string | number)[] => {
   const { submissionId, operation, limit, idempotency, pending, lookUp } = request
@@ -146,6 +128,7 @@ const askedOf = (request: AdmissionRequest): (string | number)[] => {
     request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
     idempotency ? `${operation}:${idempotency.key}` : '',
     idempotency?.body ?? '',
+    request.lost ?? '',
     operation === 'purge_contact' ? 1 : 0,
     pending.exists.length,
     pending.said.length,
@@ -158,25 +141,28 @@ const askedOf = (request: AdmissionRequest): (string | number)[] => {
   ]
 }
 
-const admissionOf = (lookUp: readonly string[], told: Told): Admission => {
+/** `standing`: of a submission that had the idempotency key before. */
+type Verdict = { admission: Admission; standing?: 'settled' | 'outstanding' | 'overdue' | undefined }
+
+const verdictOf = (lookUp: readonly string[], told: Told): Verdict => {
   const [said, ...facts] = typeof told === 'string' ? [told] : told
-  const [outcome, remaining, reset, number, purges, submissionId] = said.split(' ')
+  const [outcome, remaining, reset, number, purges, submissionId, standing] = said.split(' ')
   const bucket = bucketOf(remaining!, reset!)
-  switch (outcome as Admission['outcome']) {
+  const queue = () => ({ queued: factsOf(lookUp, facts), purgesQueued: purges !== '0' })
+  switch (outcome as Exclude<Admission['outcome'], 'in-flight'>) {
     case 'fresh':
-      return { outcome: 'fresh' }
+      return { admission: { outcome: 'fresh' } }
     case 'rate-limited':
     case 'full':
-    case 'in-flight':
     case 'other-body':
-      return { outcome: outcome as 'full', bucket }
+      return { admission: { outcome: outcome as 'full', bucket } }
     case 'admitted':
-    case 'repeated': {
-      const queue = { queued: factsOf(lookUp, facts), purgesQueued: purges !== '0' }
-      return outcome === 'admitted'
-        ? { outcome, number: Number(number), bucket, ...queue }
-        : { outcome: 'repeated', submissionId: submissionId!, number: Number(number), bucket, ...queue }
-    }
+      return { admission: { outcome: 'admitted', number: Number(number), bucket, ...queue() } }
+    case 'repeated':
+      return {
+        admission: { outcome: 'repeated', submissionId: submissionId!, number: Number(number), bucket, ...queue() },
+        standing: standing as Verdict['standing'],
+      }
   }
 }
 

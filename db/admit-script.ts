@@ -5,25 +5,28 @@
  * microseconds. An idempotency record is body:submission:number:state. Clients send a command once more when its answer was
  * lost with the connection, so a submission that is admitted already is told so, and counted once.
  *
+ * An idempotency record is body:submission:number:state, kept from its admission on; whoever comes with the same key later learns
+ * whether that submission is settled, or outstanding, and then whether for so long that it must have got lost when it has no job.
+ * Records of submissions that were withdrawn count no more, nor does the one that is named as lost, while it is outstanding.
+ *
  * KEYS number outstanding exists ledger purges. ARGV how the names of further keys begin, which the script completes, since they
  * were half of what it was sent (all are in one slot): of buckets, of what is said, of idempotency records, of records by whom they
- * concern; then floor inFlightSeconds idempotencySeconds, #answered and of each record key and record, and of each submission
- *   id operation tokens windowMs open|full|peek recordKey body isPurge #exists #said #lookUp #concerns
+ * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, and of each submission
+ *   id operation tokens windowMs open|full|peek recordKey body lost isPurge #exists #said #lookUp #concerns
  *   (id of)… (id sayings)… lookUp… concerns…
  *
  * Of several that are queued the first has made a record or a project exist. An external id is there for as long as any of them is
  * queued: the last of them keeps it, since a bare identify that is stored before it may have gone to another key.
  *
- * Returns for each submission `outcome remaining reset number purges submission`, as far as there is any; or that and then, for
- * each key looked up about which something is queued, its place, the value of exists, and what is said.
+ * Returns for each submission `outcome remaining reset number purges submission standing`, as far as there is any; or that and then,
+ * for each key looked up about which something is queued, its place, the value of exists, and what is said.
  */
 export const ADMIT = `
-local ofBucket, ofSaid, ofRecord, ofConcerned = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local floor, inFlightSeconds, recordSeconds = tonumber(ARGV[5]), ARGV[6], ARGV[7]
+local ofBucket, ofSaid, ofRecord, ofConcerned, ofWithdrawn = unpack(ARGV, 1, 5)
+local floor, lostAfter, recordSeconds = tonumber(ARGV[6]), ARGV[7] * 1000, ARGV[8]
 local call, format = redis.call, string.format
-local at = 9 + 2 * ARGV[8]
-for i = 9, at - 1, 2 do call('SET', ofRecord .. ARGV[i], ARGV[i + 1], 'EX', recordSeconds) end
 local ids, starts, names, nameOf = {}, {}, {}, {}
+local at = 9
 while at <= #ARGV do
   local n = #ids + 1
   ids[n], starts[n] = ARGV[at], at
@@ -31,9 +34,8 @@ while at <= #ARGV do
     nameOf[n] = ofRecord .. ARGV[at + 5]
     names[#names + 1] = nameOf[n]
   end
-  at = at + 12 + 2 * (ARGV[at + 8] + ARGV[at + 9]) + ARGV[at + 10] + ARGV[at + 11]
+  at = at + 13 + 2 * (ARGV[at + 9] + ARGV[at + 10]) + ARGV[at + 11] + ARGV[at + 12]
 end
-if #ids == 0 then return {} end
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local function bucket(operation, tokens, window)
@@ -51,22 +53,30 @@ local records = {}
 if #names > 0 then
   for i, record in ipairs(call('MGET', unpack(names))) do records[names[i]] = record end
 end
+local hasEntered = {}
+local function standing(record, lost)
+  local body, submission, number = string.match(record, '^([^:]*):([^:]*):([^:]*)')
+  if not (hasEntered[submission] or call('ZSCORE', KEYS[2], submission)) then
+    if call('EXISTS', ofWithdrawn .. submission) == 1 then return end
+    return body, submission, number, 'settled'
+  end
+  if submission ~= lost then return body, submission, number, now - number < lostAfter and 'outstanding' or 'overdue' end
+end
 local last
 local entered, answers, numbers, isNew, formers = {}, {}, {}, {}, {}
 for i, submission in ipairs(ids) do
-  local _, operation, tokens, window, mode, _, body = unpack(ARGV, starts[i], starts[i] + 6)
+  local _, operation, tokens, window, mode, _, body, lost = unpack(ARGV, starts[i], starts[i] + 7)
   tokens = tonumber(tokens)
   local name = nameOf[i]
-  local record = name and records[name]
+  local formerBody, former, formerNumber, stands
+  if name and records[name] then formerBody, former, formerNumber, stands = standing(records[name], lost) end
   local admitted = call('ZSCORE', KEYS[2], submission)
   if admitted then
     answers[i], numbers[i] = 'admitted ' .. bucket(operation, tokens, window), admitted
-  elseif record then
-    local formerBody, former, number, state = string.match(record, '^([^:]*):([^:]*):([^:]*):([^:]*)$')
+  elseif former then
     local said = bucket(operation, tokens, window)
     if formerBody ~= body then answers[i] = 'other-body ' .. said
-    elseif state == 'in-flight' then answers[i] = 'in-flight ' .. said
-    else answers[i], numbers[i], formers[i] = 'repeated ' .. said, number, former end
+    else answers[i], numbers[i], formers[i] = 'repeated ' .. said, formerNumber, former .. ' ' .. stands end
   elseif mode == 'peek' then
     answers[i] = 'fresh - -'
   else
@@ -83,9 +93,10 @@ for i, submission in ipairs(ids) do
       last = last + 1
       local number = format('%.0f', last)
       answers[i], numbers[i], isNew[i] = 'admitted ' .. said, number, true
-      if name then records[name] = body .. ':' .. submission .. ':' .. number .. ':in-flight' end
+      if name then records[name] = body .. ':' .. submission .. ':' .. number .. ':admitted' end
       entered[#entered + 1] = number
       entered[#entered + 1] = submission
+      hasEntered[submission] = true
     end
   end
 end
@@ -99,10 +110,10 @@ for i, submission in ipairs(ids) do
   local number = numbers[i]
   if number then
     local start = starts[i]
-    local exists = start + 12
-    local said = exists + 2 * ARGV[start + 8]
-    local lookUp = said + 2 * ARGV[start + 9]
-    local concerns = lookUp + ARGV[start + 10]
+    local exists = start + 13
+    local said = exists + 2 * ARGV[start + 9]
+    local lookUp = said + 2 * ARGV[start + 10]
+    local concerns = lookUp + ARGV[start + 11]
     local answer = answers[i] .. ' ' .. number .. ' ' .. purges .. (formers[i] and ' ' .. formers[i] or '')
     local told = answer
     for place = lookUp, concerns - 1 do
@@ -116,7 +127,7 @@ for i, submission in ipairs(ids) do
     end
     answers[i] = told
     if isNew[i] then
-      if ARGV[start + 7] == '1' then purges = purges + call('ZADD', KEYS[5], number, submission) end
+      if ARGV[start + 8] == '1' then purges = purges + call('ZADD', KEYS[5], number, submission) end
       for one = exists, said - 1, 2 do
         local of = ARGV[one + 1]
         local set = (of == 'record' or of == 'project') and 'HSETNX' or 'HSET'
@@ -125,8 +136,8 @@ for i, submission in ipairs(ids) do
       for one = said, lookUp - 1, 2 do call('HSET', ofSaid .. ARGV[one], number, ARGV[one + 1]) end
       local name = nameOf[i]
       if name then
-        call('SET', name, records[name], 'EX', inFlightSeconds)
-        for one = concerns, concerns + ARGV[start + 11] - 1 do
+        call('SET', name, records[name], 'EX', recordSeconds)
+        for one = concerns, concerns + ARGV[start + 12] - 1 do
           local of = ofConcerned .. ARGV[one]
           call('ZADD', of, number, ARGV[start + 5])
           call('EXPIRE', of, recordSeconds)

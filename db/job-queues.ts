@@ -150,6 +150,12 @@ export const taggingOutcome = async (
   return { failed: false, kept: ended?.returnvalue }
 }
 
+/** Whether the job of a submission is in its queue: waiting, in hand, to be tried again, or done a moment ago. */
+export const isQueuedIn =
+  (redis: RedisClient, queues: JobQueues) =>
+  async ({ operation, submissionId }: Pick<SubmissionJob, 'operation' | 'submissionId'>): Promise<boolean> =>
+    (await redis.exists(queues[QUEUE_OF[operation]].toKey(submissionId))) === 1
+
 /** Submissions that wait in all queues together. */
 export const countWaiting = async (queues: JobQueues): Promise<number> => {
   const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'delayed')))

@@ -1,5 +1,6 @@
 import { admissionKeys } from './admission-keys.ts'
 import { QUEUE_OF } from './contract/job.ts'
+import { IDEMPOTENCY_SECONDS } from './idempotency.ts'
 import type { JobQueues } from './job-queues.ts'
 import type { Sql } from './postgres.ts'
 import { type RedisClient, scanKeys } from './redis.ts'
@@ -10,9 +11,11 @@ export const GIVEN_UP_AFTER_MS = 60_000
 const MICROSECONDS_PER_MS = 1_000
 const LOOKED_AT = 100
 
-// KEYS outstanding exists ledger purges. ARGV submission number. Values of exists are number:of. Withdraws once, however many sweep at the same time.
+// KEYS outstanding exists ledger purges withdrawn. ARGV submission number seconds. Values of exists are number:of. Withdraws once,
+// however many sweep at the same time. Whoever comes with its idempotency key is not told that it was accepted.
 const WITHDRAW = `
 if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('SET', KEYS[5], '', 'EX', ARGV[3])
 redis.call('HINCRBY', KEYS[3], 'accepted', -1)
 redis.call('ZREM', KEYS[4], ARGV[1])
 local fields = redis.call('HGETALL', KEYS[2])
@@ -46,8 +49,8 @@ export const withdrawLost = async (
         await clearBooks(redis, prefix, { workspaceId, submissionId, number: Number(number) })
         continue
       }
-      const keys = [name.outstanding, name.exists, name.ledger, name.purges]
-      withdrawn += Number(await redis.eval(WITHDRAW, keys.length, ...keys, submissionId, number))
+      const keys = [name.outstanding, name.exists, name.ledger, name.purges, name.withdrawn(submissionId)]
+      withdrawn += Number(await redis.eval(WITHDRAW, keys.length, ...keys, submissionId, number, IDEMPOTENCY_SECONDS))
       await forgetSayings(redis, name.said('*'), number)
     }
   }

@@ -14,7 +14,6 @@ export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnTyp
     resolveReferences: notAsked,
     matchesPurge: notAsked,
     awaitSettled: notAsked,
-    rememberAnswered: notAsked,
     pressure: notAsked,
     limitOf: () => undefined,
     maxBytes: { body: 1, conversation: 1 },

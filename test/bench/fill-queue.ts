@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { admissionsIn } from '../../db/admission.ts'
 import { JOB_VERSION, type Operation, submissionJob } from '../../db/contract/job.ts'
 import { pendingOf } from '../../db/contract/pending.ts'
-import { submissionEnqueuer } from '../../db/job-queues.ts'
+import { isQueuedIn, submissionEnqueuer } from '../../db/job-queues.ts'
 import type { Installation } from './installation.ts'
 
 const AT_ONCE = 500
@@ -21,7 +21,7 @@ export async function fillQueue(
   operation: Exclude<Operation, 'purge_contact'>,
   filling: Filling,
 ): Promise<number> {
-  const { admit } = admissionsIn(redis, prefix)
+  const admit = admissionsIn(redis, prefix, isQueuedIn(redis, queues))
   const enqueue = submissionEnqueuer(redis, queues)
   return inChunks(filling, async (bodies) => {
     const drafts = bodies.map((body) =>

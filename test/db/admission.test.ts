@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { type Admission, type AdmissionRequest, type Admissions, admissionsIn } from '../../db/admission.ts'
+import { type Admission, type AdmissionRequest, type Admit, admissionsIn } from '../../db/admission.ts'
 import { admissionKeys } from '../../db/admission-keys.ts'
 import type { Pending } from '../../db/contract/pending.ts'
 import { freeIdempotencyKeys } from '../../db/idempotency.ts'
@@ -16,10 +16,11 @@ const AT_ONCE = 200
 describe('submissions that are admitted together', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
   let redis: Redis
-  let admissions: Admissions
+  let admit: Admit
+  const queued = new Set<string>()
   before(() => {
     redis = new Redis(testServers().redisUrl)
-    admissions = admissionsIn(redis, prefix)
+    admit = admissionsIn(redis, prefix, async ({ submissionId }) => queued.has(submissionId))
   })
   after(async () => {
     for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
@@ -37,7 +38,7 @@ describe('submissions that are admitted together', () => {
   })
   /** One after the other in the same turn, so that they share calls. */
   const together = (requests: readonly AdmissionRequest[]): Promise<Admission[]> =>
-    Promise.all(requests.map((request) => admissions.admit(request)))
+    Promise.all(requests.map((request) => admit(request)))
   const outcomes = (admitted: readonly Admission[]): Admission['outcome'][] => admitted.map(({ outcome }) => outcome)
   const numberOf = (admission: Admission | undefined): number => {
     assert.ok(admission?.outcome === 'admitted' || admission?.outcome === 'repeated', String(admission?.outcome))
@@ -56,7 +57,7 @@ describe('submissions that are admitted together', () => {
       [...new Set(numbers)].toSorted((a, b) => a - b),
     )
     assert.ok(numbers[7]! > floor)
-    assert.ok(numberOf(await admissions.admit(asked({ workspaceId }))) > numbers.at(-1)!)
+    assert.ok(numberOf(await admit(asked({ workspaceId }))) > numbers.at(-1)!)
     const name = admissionKeys(prefix, workspaceId)
     const outstanding = await redis.zrange(name.outstanding, '0', String(AT_ONCE - 1), 'WITHSCORES')
     assert.deepEqual(
@@ -117,18 +118,46 @@ describe('submissions that are admitted together', () => {
     ])
     assert.deepEqual(outcomes(admitted), ['admitted', 'in-flight', 'other-body'])
     const number = numberOf(admitted[0])
-    const [, repeated, elsewhere] = await Promise.all([
-      admissions.rememberAnswered({ ...first, number, idempotency }),
-      admissions.admit(request()),
-      admissions.admit(asked({ workspaceId, idempotency, operation: 'identify_account' })),
+    queued.add(first.submissionId)
+    const [repeated, elsewhere] = await together([
+      request(),
+      asked({ workspaceId, idempotency, operation: 'identify_account' }),
     ])
-    assert.ok(repeated.outcome === 'repeated')
+    assert.ok(repeated?.outcome === 'repeated')
     assert.deepEqual([repeated.submissionId, repeated.number], [first.submissionId, number])
-    assert.equal(elsewhere.outcome, 'admitted')
+    assert.equal(elsewhere?.outcome, 'admitted')
     await freeIdempotencyKeys(redis, prefix, { workspaceId, keyIds: [concerned], number })
-    assert.equal((await admissions.admit(request())).outcome, 'repeated', 'a purge frees what came before it')
+    assert.equal((await admit(request())).outcome, 'repeated', 'a purge frees what came before it')
     await freeIdempotencyKeys(redis, prefix, { workspaceId, keyIds: [concerned], number: number + 1 })
-    assert.equal((await admissions.admit(request())).outcome, 'admitted')
+    assert.equal((await admit(request())).outcome, 'admitted')
+  })
+
+  it('have their idempotency key when they are settled, and not when they are withdrawn or got lost', async () => {
+    const workspaceId = randomUUID()
+    const name = admissionKeys(prefix, workspaceId)
+    const idempotency = { key: 'key', body: 'body' }
+    const request = () => asked({ workspaceId, idempotency })
+    const [settled, withdrawn, lost, last] = [request(), request(), request(), request()]
+    const { pending } = settled
+    const number = numberOf(await admit(settled))
+    await settlementIn(redis, prefix).settle([{ workspaceId, submissionId: settled.submissionId, number, pending }])
+    const repeated = await admit(request())
+    assert.ok(repeated.outcome === 'repeated' && repeated.submissionId === settled.submissionId)
+
+    await redis.unlink(name.idempotency('create_feedback', 'key'))
+    await admit(withdrawn)
+    await redis.zrem(name.outstanding, withdrawn.submissionId)
+    await redis.set(name.withdrawn(withdrawn.submissionId), '')
+    const afterwards = numberOf(await admit(lost))
+    assert.equal((await admit(request())).outcome, 'in-flight')
+
+    const longAgo = afterwards - 61_000_000
+    await redis.set(name.idempotency('create_feedback', 'key'), `body:${lost.submissionId}:${longAgo}:admitted`)
+    const anew = await admit(last)
+    assert.equal(anew.outcome, 'admitted')
+    queued.add(last.submissionId)
+    const again = await admit(request())
+    assert.ok(again.outcome === 'repeated' && again.submissionId === last.submissionId)
   })
 
   it('see what those before them say, and no more', async () => {
@@ -187,12 +216,10 @@ describe('submissions that are admitted together', () => {
     const workspaceId = randomUUID()
     const name = admissionKeys(prefix, workspaceId)
     await redis.set(name.outstanding, 'no set')
-    const failed = await Promise.allSettled(
-      Array.from({ length: AT_ONCE }, () => admissions.admit(asked({ workspaceId }))),
-    )
+    const failed = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => admit(asked({ workspaceId }))))
     assert.ok(failed.every(({ status }) => status === 'rejected'))
     assert.equal(await redis.exists(name.number, name.ledger), 0)
     await redis.unlink(name.outstanding)
-    assert.equal((await admissions.admit(asked({ workspaceId }))).outcome, 'admitted')
+    assert.equal((await admit(asked({ workspaceId }))).outcome, 'admitted')
   })
 })

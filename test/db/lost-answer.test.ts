@@ -24,7 +24,7 @@ describe('an admission whose answer is lost with the connection', () => {
     ingress = connectToAnswer(between.url)
     ingress.on('error', () => {})
     await once(ingress, 'ready')
-    admit = admissionsIn(ingress, prefix).admit
+    admit = admissionsIn(ingress, prefix, async () => true)
   })
   after(async () => {
     ingress.disconnect()
