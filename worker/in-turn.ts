@@ -20,7 +20,7 @@ type Bounds = {
   busyFrom: number
   busyWaitMs: number
   enough: number
-  /** Statements at the same time. */
+  /** Statements at the same time; more than one only of batches that are enough. */
   parallel: number
   /** Items that have to wait for a purge are looked at again after this time. */
   lookAgainAfterMs: number
@@ -74,7 +74,7 @@ export const inTurn = <Item extends Placed, Out>({
   const schedule = (afterMs: number): void => {
     timer ??= setTimeout(() => {
       timer = undefined
-      void round()
+      if (running === 0 || weight >= bounds.enough) void round()
     }, afterMs)
   }
 

@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { readyNow } from '../../db/barrier.ts'
 import { inTurn } from '../../worker/in-turn.ts'
 import { seeded } from '../support/property-seed.ts'
+import { until } from '../support/until.ts'
 
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01'
 type Item = { workspaceId: string; number: number; isPurge: boolean; queue: string }
@@ -191,6 +192,36 @@ describe('storing in turn', () => {
       bounds,
     })
     await assert.rejects(storeInTurn(items[0]!), /away/)
+  })
+
+  it('begins a second statement when enough has come, while the first is still under way', async () => {
+    const { items } = workspaceOf([false, false, false])
+    const begun: number[][] = []
+    const first = Promise.withResolvers<void>()
+    const second = Promise.withResolvers<void>()
+    const storeInTurn = inTurn<Item, 'stored'>({
+      readBarrier: async () => ({ purges: [], outstanding: [] }),
+      bringForward: async () => new Map(),
+      store: async (batch) => {
+        begun.push(batch.map(({ number }) => number))
+        if (begun.length === 1) await first.promise
+        else second.resolve()
+        return batch.map(() => 'stored')
+      },
+      conclude: async () => {},
+      isPermanent: () => false,
+      now: Date.now,
+      bounds: { ...bounds, enough: 2 },
+    })
+    const stored = [storeInTurn(items[0]!)]
+    await until('the first is under way', async () => begun.length === 1)
+    stored.push(storeInTurn(items[1]!))
+    await new Promise((resolve) => setTimeout(resolve, 5 * bounds.busyWaitMs))
+    stored.push(storeInTurn(items[2]!))
+    await second.promise
+    assert.deepEqual(begun, [[1], [2, 3]])
+    first.resolve()
+    await Promise.all(stored)
   })
 
   it('gathers under load until enough has come, by weight', async () => {
