@@ -3,7 +3,7 @@ import { coalesce } from './contract/coalesce.ts'
 import type { Operation } from './contract/job.ts'
 import type { Pending } from './contract/pending.ts'
 import { admissionKeys } from './admission-keys.ts'
-import { ADMIT } from './admit-script.ts'
+import { ADMIT, type AskedSubmission } from './admit-script.ts'
 import { type Idempotency, IDEMPOTENCY_SECONDS } from './idempotency.ts'
 import { factsByKey, type QueuedFactsByKey, type RawFacts } from './queued-facts.ts'
 
@@ -114,32 +114,23 @@ const carryOut = (
     requests.reduce((highest, { floor = 0 }) => Math.max(highest, floor), 0),
     LOST_AFTER_MS,
     IDEMPOTENCY_SECONDS,
-    ...requests.flatMap(askedOf),
+    JSON.stringify(requests.map(askedOf)),
   )
 
-const askedOf = (request: AdmissionRequest): (string | number)[] => {
-  const { submissionId, operation, limit, idempotency, pending, lookUp } = request
-  const concerns = idempotency ? (request.concerns ?? []) : []
-  return [
-    submissionId,
-    operation,
-    limit?.tokens ?? 0,
-    limit?.windowMs ?? 0,
-    request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
-    idempotency ? `${operation}:${idempotency.key}` : '',
-    idempotency?.body ?? '',
-    request.lost ?? '',
-    operation === 'purge_contact' ? 1 : 0,
-    pending.exists.length,
-    pending.said.length,
-    lookUp.length,
-    concerns.length,
-    ...pending.exists.flatMap(({ id, of }) => [id, of]),
-    ...pending.said.flatMap(({ keyId, sayings }) => [keyId, JSON.stringify(sayings)]),
-    ...lookUp,
-    ...concerns,
-  ]
-}
+const askedOf = ({ submissionId, pending, limit, idempotency, ...request }: AdmissionRequest): AskedSubmission => ({
+  id: submissionId,
+  operation: request.operation,
+  mode: request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
+  tokens: limit?.tokens,
+  windowMs: limit?.windowMs,
+  record: idempotency && `${request.operation}:${idempotency.key}`,
+  body: idempotency?.body,
+  lost: request.lost,
+  exists: pending.exists,
+  said: pending.said.map(({ keyId, sayings }) => ({ keyId, sayings: JSON.stringify(sayings) })),
+  lookUp: request.lookUp,
+  concerns: idempotency ? (request.concerns ?? []) : [],
+})
 
 /** `standing`: of a submission that had the idempotency key before. */
 type Verdict = { admission: Admission; standing?: 'settled' | 'outstanding' | 'overdue' | undefined }

@@ -1,3 +1,6 @@
+import type { Operation } from './contract/job.ts'
+import type { Pending } from './contract/pending.ts'
+
 /**
  * One round trip and one atomic step on Redis's own clock for submissions of one workspace that come together, in the order in
  * which they came, each as if it were alone: has it been here before, may it enter, which number does it get, and what is queued
@@ -11,9 +14,8 @@
  *
  * KEYS number outstanding exists ledger purges. ARGV how the names of further keys begin, which the script completes, since they
  * were half of what it was sent (all are in one slot): of buckets, of what is said, of idempotency records, of records by whom they
- * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, and of each submission
- *   id operation tokens windowMs open|full|peek recordKey body lost isPurge #exists #said #lookUp #concerns
- *   (id of)… (id sayings)… lookUp… concerns…
+ * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, and the submissions as JSON (`AskedSubmission`): as one
+ * argument each, two dozen for a submission, they cost 3 us more on either side.
  *
  * Of several that are queued the first has made a record or a project exist. An external id is there for as long as any of them is
  * queued: the last of them keeps it, since a bare identify that is stored before it may have gone to another key.
@@ -25,22 +27,11 @@ export const ADMIT = `
 local ofBucket, ofSaid, ofRecord, ofConcerned, ofWithdrawn = unpack(ARGV, 1, 5)
 local floor, lostAfter, recordSeconds = tonumber(ARGV[6]), ARGV[7] * 1000, ARGV[8]
 local call, format = redis.call, string.format
-local ids, starts, names, nameOf = {}, {}, {}, {}
-local at = 9
-while at <= #ARGV do
-  local n = #ids + 1
-  ids[n], starts[n] = ARGV[at], at
-  if ARGV[at + 5] ~= '' then
-    nameOf[n] = ofRecord .. ARGV[at + 5]
-    names[#names + 1] = nameOf[n]
-  end
-  at = at + 13 + 2 * (ARGV[at + 9] + ARGV[at + 10]) + ARGV[at + 11] + ARGV[at + 12]
-end
+local asked = cjson.decode(ARGV[9])
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local function bucket(operation, tokens, window)
-  if tokens == 0 then return '- -' end
-  local name = ofBucket .. operation
+local function bucket(name, tokens, window)
+  if not tokens then return '- -' end
   local oldest = call('LINDEX', name, -1)
   while oldest and oldest + window * 1000 <= now do
     call('RPOP', name)
@@ -49,7 +40,10 @@ local function bucket(operation, tokens, window)
   local left = tokens - call('LLEN', name)
   return format('%d %.0f', left, oldest and oldest + window * 1000 - now or 0), left
 end
-local records = {}
+local names, records = {}, {}
+for _, one in ipairs(asked) do
+  if one.record then names[#names + 1] = ofRecord .. one.record end
+end
 if #names > 0 then
   for i, record in ipairs(call('MGET', unpack(names))) do records[names[i]] = record end
 end
@@ -64,36 +58,36 @@ local function standing(record, lost)
 end
 local last
 local entered, answers, numbers, isNew, formers = {}, {}, {}, {}, {}
-for i, submission in ipairs(ids) do
-  local _, operation, tokens, window, mode, _, body, lost = unpack(ARGV, starts[i], starts[i] + 7)
-  tokens = tonumber(tokens)
-  local name = nameOf[i]
+for i, one in ipairs(asked) do
+  local submission, tokens, window = one.id, one.tokens, one.windowMs
+  local spent = ofBucket .. one.operation
+  local name = one.record and ofRecord .. one.record
   local formerBody, former, formerNumber, stands
-  if name and records[name] then formerBody, former, formerNumber, stands = standing(records[name], lost) end
+  if name and records[name] then formerBody, former, formerNumber, stands = standing(records[name], one.lost) end
   local admitted = call('ZSCORE', KEYS[2], submission)
   if admitted then
-    answers[i], numbers[i] = 'admitted ' .. bucket(operation, tokens, window), admitted
+    answers[i], numbers[i] = 'admitted ' .. bucket(spent, tokens, window), admitted
   elseif former then
-    local said = bucket(operation, tokens, window)
-    if formerBody ~= body then answers[i] = 'other-body ' .. said
+    local said = bucket(spent, tokens, window)
+    if formerBody ~= one.body then answers[i] = 'other-body ' .. said
     else answers[i], numbers[i], formers[i] = 'repeated ' .. said, formerNumber, former .. ' ' .. stands end
-  elseif mode == 'peek' then
+  elseif one.mode == 'peek' then
     answers[i] = 'fresh - -'
   else
-    local said, left = bucket(operation, tokens, window)
+    local said, left = bucket(spent, tokens, window)
     if left and left <= 0 then answers[i] = 'rate-limited ' .. said
-    elseif mode == 'full' then answers[i] = 'full ' .. said
+    elseif one.mode == 'full' then answers[i] = 'full ' .. said
     else
       if left then
-        call('LPUSH', ofBucket .. operation, format('%.0f', now))
-        call('PEXPIRE', ofBucket .. operation, window)
-        said = bucket(operation, tokens, window)
+        call('LPUSH', spent, format('%.0f', now))
+        call('PEXPIRE', spent, window)
+        said = bucket(spent, tokens, window)
       end
       if not last then last = math.max(now - 1, floor, tonumber(call('GET', KEYS[1]) or '0')) end
       last = last + 1
       local number = format('%.0f', last)
       answers[i], numbers[i], isNew[i] = 'admitted ' .. said, number, true
-      if name then records[name] = body .. ':' .. submission .. ':' .. number .. ':admitted' end
+      if name then records[name] = one.body .. ':' .. submission .. ':' .. number .. ':admitted' end
       entered[#entered + 1] = number
       entered[#entered + 1] = submission
       hasEntered[submission] = true
@@ -106,41 +100,34 @@ if last then
   call('HINCRBY', KEYS[4], 'accepted', #entered / 2)
 end
 local purges = call('ZCARD', KEYS[5])
-for i, submission in ipairs(ids) do
+for i, one in ipairs(asked) do
   local number = numbers[i]
   if number then
-    local start = starts[i]
-    local exists = start + 13
-    local said = exists + 2 * ARGV[start + 9]
-    local lookUp = said + 2 * ARGV[start + 10]
-    local concerns = lookUp + ARGV[start + 11]
     local answer = answers[i] .. ' ' .. number .. ' ' .. purges .. (formers[i] and ' ' .. formers[i] or '')
     local told = answer
-    for place = lookUp, concerns - 1 do
-      local from, sayings = call('HGET', KEYS[3], ARGV[place]), call('HGETALL', ofSaid .. ARGV[place])
+    for place, id in ipairs(one.lookUp) do
+      local from, sayings = call('HGET', KEYS[3], id), call('HGETALL', ofSaid .. id)
       if from or #sayings > 0 then
         if told == answer then told = {answer} end
-        told[#told + 1] = place - lookUp
+        told[#told + 1] = place - 1
         told[#told + 1] = from or ''
         told[#told + 1] = sayings
       end
     end
     answers[i] = told
     if isNew[i] then
-      if ARGV[start + 8] == '1' then purges = purges + call('ZADD', KEYS[5], number, submission) end
-      for one = exists, said - 1, 2 do
-        local of = ARGV[one + 1]
+      if one.operation == 'purge_contact' then purges = purges + call('ZADD', KEYS[5], number, one.id) end
+      for _, existing in ipairs(one.exists) do
+        local of = existing.of
         local set = (of == 'record' or of == 'project') and 'HSETNX' or 'HSET'
-        call(set, KEYS[3], ARGV[one], number .. ':' .. of)
+        call(set, KEYS[3], existing.id, number .. ':' .. of)
       end
-      for one = said, lookUp - 1, 2 do call('HSET', ofSaid .. ARGV[one], number, ARGV[one + 1]) end
-      local name = nameOf[i]
-      if name then
-        call('SET', name, records[name], 'EX', recordSeconds)
-        for one = concerns, concerns + ARGV[start + 12] - 1 do
-          local of = ofConcerned .. ARGV[one]
-          call('ZADD', of, number, ARGV[start + 5])
-          call('EXPIRE', of, recordSeconds)
+      for _, said in ipairs(one.said) do call('HSET', ofSaid .. said.keyId, number, said.sayings) end
+      if one.record then
+        call('SET', ofRecord .. one.record, records[ofRecord .. one.record], 'EX', recordSeconds)
+        for _, key in ipairs(one.concerns) do
+          call('ZADD', ofConcerned .. key, number, one.record)
+          call('EXPIRE', ofConcerned .. key, recordSeconds)
         end
       end
     end
@@ -148,3 +135,22 @@ for i, submission in ipairs(ids) do
 end
 return answers
 `
+
+/** A submission as the script is asked about it. */
+export type AskedSubmission = {
+  id: string
+  operation: Operation
+  mode: 'open' | 'full' | 'peek'
+  /** Of a limit, if there is one. */
+  tokens?: number | undefined
+  windowMs?: number | undefined
+  /** Key of the idempotency record, and hash of the body; a former submission of that key that got lost. */
+  record?: string | undefined
+  body?: string | undefined
+  lost?: string | undefined
+  exists: Pending['exists']
+  /** Sayings as they are kept. */
+  said: { keyId: string; sayings: string }[]
+  lookUp: readonly string[]
+  concerns: readonly string[]
+}

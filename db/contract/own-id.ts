@@ -27,12 +27,11 @@ export type KeyKind =
  * a UUID of version 8. It tells nothing about the key to anybody without the hash key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: readonly string[]): string => {
-  const bytes = createHmac('sha256', hashKey)
+  const hex = createHmac('sha256', hashKey)
     .update(JSON.stringify([workspaceId, kind, ...parts]))
-    .digest()
-  bytes[6] = (bytes[6]! & 0x0f) | 0x80
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  return inGroups(bytes.toString('hex', 0, 16))
+    .digest('hex')
+  const variant = '89ab'[Number.parseInt(hex[16]!, 16) & 3]
+  return inGroups(`${hex.slice(0, 12)}8${hex.slice(13, 16)}${variant}${hex.slice(17, 32)}`)
 }
 
 /** The id with which a key starts afresh after the purge of that acceptance number (`id_after_purge` in SQL). */
