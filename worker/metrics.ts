@@ -1,5 +1,4 @@
 import type { Job } from 'bullmq'
-import * as v from 'valibot'
 import { answerTimeMetric } from '../db/answer-time.ts'
 import { type LoopDelayWatch, loopDelayMetric } from '../db/contract/event-loop-delay.ts'
 import { createCounter, createHistogram, metricText } from '../db/contract/metric-text.ts'
@@ -48,10 +47,11 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
       jobs.add({ queue, outcome: typeof result === 'string' ? result : 'done' })
       attempts.observe({ queue }, job.attemptsMade)
       if (queue === 'tagging') tagged.add({}, typeof result === 'number' ? result : 0)
-      const accepted = v.safeParse(numbered, job.data)
-      // The number is of Redis's clock, which can be a little ahead of this machine's.
-      const seconds = accepted.success ? Math.max(0, now() - accepted.output.number / MICROSECONDS_IN_MS) / 1_000 : 0
-      if (accepted.success && result !== 'settled') stored.observe({ queue }, seconds)
+      // Every submission's job has one, also one that is delivered again after it was settled.
+      const number = (job.data as { number?: unknown } | null)?.number
+      if (typeof number !== 'number' || result === 'settled') return
+      // It is of Redis's clock, which can be a little ahead of this machine's.
+      stored.observe({ queue }, Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000)
     },
     failed: (queue) => {
       failures++
@@ -72,6 +72,3 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
     }),
   }
 }
-
-/** Every submission's job, also one delivered again after it was settled. */
-const numbered = v.object({ number: v.number() })

@@ -2,12 +2,12 @@ import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import * as v from 'valibot'
 import type { ReadBarrier } from '../db/barrier.ts'
 import {
+  deliveredJob,
   type JobOf,
   type SettledJob,
   QUEUE_OF,
   settledJob,
   type SubmissionJob,
-  submissionJob,
   type TaggingJob,
   taggingJob,
 } from '../db/contract/job.ts'
@@ -189,10 +189,10 @@ const submissions =
       await dependencies.clearBooks(job.data)
       return 'settled'
     }
-    const parsed = v.safeParse(submissionJob, job.data)
+    const parsed = v.safeParse(deliveredJob, job.data)
     // Nothing of ours queues such a job; it is left where operators see it.
     if (!parsed.success) throw new UnrecoverableError('This is no job of this version.')
-    const submission = parsed.output
+    const submission = parsed.output as SubmissionJob
     const attempts = job.attemptsMade + 1
     const span = dependencies.tracing && beginSubmission(dependencies.tracing, submission, attempts)
     const delivery: Delivery = { job, submission, attempts, span }

@@ -26,6 +26,25 @@ export const submissionJob = v.variant('operation', [
   v.object({ ...admitted, operation: v.literal('submit_conversation'), body: conversationRecord }),
   v.object({ ...admitted, operation: v.literal('purge_contact'), body: purgeRequest }),
 ])
+
+const OPERATIONS = [
+  'create_feedback',
+  'identify_contact',
+  'identify_account',
+  'submit_conversation',
+  'purge_contact',
+] as const
+
+/**
+ * The same without a look at the body: it was checked when it was accepted, by the rules of this version. What is wrong with it all
+ * the same comes to light when it is stored. Checking it once more took 5 of a worker's 60 µs.
+ */
+export const deliveredJob = v.object({
+  ...admitted,
+  operation: v.picklist(OPERATIONS),
+  body: v.custom<object>((body) => typeof body === 'object' && body !== null),
+})
+
 /** An accepted submission on its way to Postgres. */
 export type SubmissionJob = v.InferOutput<typeof submissionJob>
 export type Operation = SubmissionJob['operation']
@@ -36,13 +55,7 @@ export const settledJob = v.object({
   // First, since mostly it is asked of jobs that are not.
   settled: v.literal(true),
   version: v.literal(JOB_VERSION),
-  operation: v.picklist([
-    'create_feedback',
-    'identify_contact',
-    'identify_account',
-    'submit_conversation',
-    'purge_contact',
-  ]),
+  operation: v.picklist(OPERATIONS),
   workspaceId: admitted.workspaceId,
   submissionId: admitted.submissionId,
   number: admitted.number,
