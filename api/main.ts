@@ -9,7 +9,7 @@ import type { Operation } from '../db/contract/job.ts'
 import { describeFault } from '../db/fault.ts'
 import { purgeMatcher } from '../db/find-contacts.ts'
 import { referenceResolver } from '../db/identity.ts'
-import { closeQueues, countWaiting, isQueuedIn, openQueues, submissionEnqueuer } from '../db/job-queues.ts'
+import { closeQueues, countWaiting, openQueues, queueingIn } from '../db/job-queues.ts'
 import { queuedFactsIn } from '../db/queued-facts.ts'
 import { numberFloor } from '../db/number-floor.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
@@ -71,8 +71,7 @@ const identity = {
   lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
   ...aliasesIn(redis, config.REDIS_PREFIX),
 }
-const enqueue = submissionEnqueuer(redis, queues)
-const admit = admissionsIn(redis, config.REDIS_PREFIX, isQueuedIn(redis, queues))
+const admit = admissionsIn(redis, config.REDIS_PREFIX, queueingIn(redis, queues))
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
 // So does a cluster say that another node may have taken a slot over.
@@ -89,10 +88,10 @@ const settledInTime: FindSettled = (submissions) => withinTime(findSettled(sql, 
 const app = createApp({
   ingress: {
     authenticate,
-    admit: async (request) => admit({ ...request, floor: await floor.of(request.workspaceId) }),
-    enqueue: (job, bytes) => {
-      pressure.added(bytes)
-      return enqueue(job)
+    admit: async (request) => {
+      const admission = await admit({ ...request, floor: await floor.of(request.workspaceId) })
+      if (admission.outcome === 'admitted') pressure.added(request.job?.length ?? 0)
+      return admission
     },
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),

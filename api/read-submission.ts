@@ -8,8 +8,7 @@ import { readBody } from './read-body.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 import { validate } from './validate.ts'
 
-/** `bytes`: how many the body had, after decompression. */
-export type ReadSubmission<Body> = { body: Body; bytes: number; idempotency: Idempotency | undefined }
+export type ReadSubmission<Body> = { body: Body; idempotency: Idempotency | undefined }
 
 const BODY_TIMEOUT_MS = 30_000
 
@@ -24,7 +23,7 @@ export const readSubmission = async <S extends GenericSchema>(
   if (isRefusal(validated)) return validated
   const idempotency = idempotencyOf(request.headers, read.value, hashKey)
   if (idempotency && isRefusal(idempotency)) return idempotency
-  return { body: validated.valid, bytes: read.bytes, idempotency }
+  return { body: validated.valid, idempotency }
 }
 
 const unreadable = (read: Exclude<Awaited<ReturnType<typeof readBody>>, { ok: true }>, maxBytes: number): Refusal => {

@@ -22,8 +22,6 @@ import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
 export type Ingress = {
   authenticate: Authenticate
   admit: Admit
-  /** `bytes`: about how many its body has. */
-  enqueue: (job: SubmissionJob, bytes: number) => Promise<void>
   resolveReferences: ResolveReferences
   matchesPurge: MatchesPurge
   awaitSettled: AwaitSettled
@@ -115,7 +113,7 @@ const takeIn = async <O extends Operation, S extends GenericSchema, G extends Gr
   const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
   const read = await readSubmission(request, { schema: kind.schema, maxBytes, hashKey: ingress.hashKey })
   if (isRefusal(read)) return { outcome: read }
-  const { body, bytes, idempotency } = read
+  const { body, idempotency } = read
   const draft = {
     version: JOB_VERSION,
     operation: kind.operation,
@@ -137,10 +135,7 @@ const takeIn = async <O extends Operation, S extends GenericSchema, G extends Gr
     if (refusal) return { outcome: refusal }
   }
   const admission = await admit(ingress, entering)
-  if (isRefusal(admission)) return { outcome: admission }
-  if (admission.outcome !== 'admitted') return answered(taking, entering, admission)
-  const queued = enqueue(ingress, { ...draft, number: admission.number }, { request, bytes })
-  return answered(taking, { ...entering, queued }, admission)
+  return isRefusal(admission) ? { outcome: admission } : answered(taking, entering, admission)
 }
 
 type Entering<G extends Grounds> = {
@@ -150,8 +145,6 @@ type Entering<G extends Grounds> = {
   idempotency: Idempotency | undefined
   pressure: ReturnType<Ingress['pressure']>
   peek?: boolean
-  /** Why its job could not be queued, if so. */
-  queued?: Promise<Refusal | undefined>
 }
 
 const admit = async (
@@ -171,25 +164,12 @@ const admit = async (
     peek,
     pending,
     lookUp: references ? keysToLookUp(references) : [],
+    ...(!peek && { job: JSON.stringify({ ...draft, number: undefined }) }),
   }
   try {
     return await ingress.admit(asked)
   } catch (error) {
     ingress.onFault('admission_failed', error, faultIds(request, draft))
-    return { refused: 'unavailable', why: 'redis' }
-  }
-}
-
-const enqueue = async (
-  ingress: Ingress,
-  job: SubmissionJob,
-  { request, bytes }: { request: Request; bytes: number },
-): Promise<Refusal | undefined> => {
-  try {
-    await ingress.enqueue(job, bytes)
-    return undefined
-  } catch (error) {
-    ingress.onFault('enqueue_failed', error, faultIds(request, job))
     return { refused: 'unavailable', why: 'redis' }
   }
 }
@@ -229,13 +209,10 @@ const rateLimited = <O extends Operation, S extends GenericSchema, G extends Gro
   }
 }
 
-/**
- * The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. Made while
- * the job is queued, which it does not depend on.
- */
+/** The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. */
 const respond = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
   { ingress, kind, incoming }: Taking<O, S, G>,
-  { draft, grounds: own, queued }: Entering<G>,
+  { draft, grounds: own }: Entering<G>,
   admitted: Admitted,
 ): Promise<Response | Refusal> => {
   const isRepeated = admitted.outcome === 'repeated'
@@ -243,8 +220,7 @@ const respond = async <O extends Operation, S extends GenericSchema, G extends G
   incoming.span?.set({ 'feedback_insights.submission.id': submissionId })
   const job = { ...draft, submissionId, number: admitted.number } as JobOf<O>
   const grounds = isRepeated ? kind.groundsOf({ hashKey: ingress.hashKey, workspaceId: job.workspaceId }, job) : own
-  const [unqueued, { status, body }] = await Promise.all([queued, kind.respond(ingress, job, { grounds, admitted })])
-  if (unqueued) return unqueued
+  const { status, body } = await kind.respond(ingress, job, { grounds, admitted })
   const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
   const seconds = waitSeconds(incoming.request.headers)
   if (seconds !== undefined) {

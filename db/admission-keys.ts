@@ -25,6 +25,8 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     removing: `${base}:removing`,
     exists: `${base}:exists`,
     ledger: `${base}:ledger`,
+    /** What a process was answered last. */
+    call: (process: string) => `${base}:call:${process}`,
     said: (keyId: string) => `${before.said}${keyId}`,
     withdrawn: (submissionId: string) => `${before.withdrawn}${submissionId}`,
     /** The key that an own id will belong to once a queued purge has ended its former one. */

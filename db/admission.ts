@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { RedisClient } from './redis.ts'
 import { coalesce } from './contract/coalesce.ts'
 import type { Operation } from './contract/job.ts'
@@ -5,6 +6,8 @@ import type { Pending } from './contract/pending.ts'
 import { admissionKeys } from './admission-keys.ts'
 import { ADMIT, type AskedSubmission } from './admit-script.ts'
 import { type Idempotency, IDEMPOTENCY_SECONDS } from './idempotency.ts'
+import type { Queueing } from './job-queues.ts'
+import { JOB_OPTIONS_TEXT } from './jobs-at-once.ts'
 import { factsByKey, type QueuedFactsByKey, type RawFacts } from './queued-facts.ts'
 
 /** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
@@ -29,6 +32,8 @@ export type AdmissionRequest = {
   peek?: boolean
   /** What had the idempotency key before and never came into the queue: the key is free of it. */
   lost?: string
+  /** What is to be queued when it enters: the JSON text of its job, without the number. */
+  job?: string
   /** Found by others from now on, until the submission is settled. */
   pending: Pending
   /** Keys about which to tell what is queued. */
@@ -54,70 +59,90 @@ type Told = string | [said: string, ...facts: (number | string | string[])[]]
 
 type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Told[]> }
 
-/** Whether a submission's job is in its queue. */
-export type IsQueued = (submission: { operation: Operation; submissionId: string }) => Promise<boolean>
+/** A job larger than this is queued when its submission has entered: of what is refused no more should reach Redis. */
+const QUEUED_AT_ONCE_CHARACTERS = 64 * 1024
 
 /**
- * Decides whether a submission enters, and gives it its acceptance number: strictly increasing in its workspace, whichever
- * process asks, never at or below `floor`. Rejects when Redis does not answer; then nothing may be confirmed.
+ * Decides whether a submission enters, gives it its acceptance number, strictly increasing in its workspace, whichever process asks,
+ * never at or below `floor`, and queues its job. Rejects when Redis does not answer; then nothing may be confirmed.
  * What is in flight together in one workspace shares a call: for 64 connections that send feedback with idempotency keys a dozen
- * requests. With three calls for each, a request took 128 us of Redis and 353 of the API; sharing one, and with hashes that are made
- * once, 81 and 147. An idempotency key is kept from the admission on, and whether its submission has come into the queue is looked up
- * when it comes again: to tell Redis with each request that it had was a call and 12 us more.
+ * requests. With four calls for each a request took 128 us of Redis and 353 of the API; sharing three, and with hashes that are made
+ * once, 81 and 147. So an idempotency key is kept from the admission on, and whether its submission has come into the queue is
+ * looked up when the key comes again; and jobs are queued with the same call, where they may be: on no cluster, whose slots are apart.
  */
-export const admissionsIn = (redis: RedisClient, prefix: string, isQueued: IsQueued): Admit => {
-  redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: 5 })
+export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queueing): Admit => {
+  redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: 6 })
   const desks = new Map<string, (request: AdmissionRequest) => Promise<Told>>()
+  const process = randomUUID()
+  let calls = 0
+  const namesOf = ({ operation, job }: AdmissionRequest): string | undefined =>
+    job !== undefined && !redis.isCluster && job.length <= QUEUED_AT_ONCE_CHARACTERS
+      ? queueing.namesOf(operation)
+      : undefined
+  const carryOut = (workspaceId: string, requests: readonly AdmissionRequest[]): Promise<Told[]> => {
+    const name = admissionKeys(prefix, workspaceId)
+    const asked = requests.map((request) => askedOf(request, namesOf(request)))
+    return (redis as RedisWithAdmit).admit(
+      name.number,
+      name.outstanding,
+      name.exists,
+      name.ledger,
+      name.purges,
+      name.call(process),
+      name.before.bucket,
+      name.before.said,
+      name.before.idempotency,
+      name.before.concerned,
+      name.before.withdrawn,
+      requests.reduce((highest, { floor = 0 }) => Math.max(highest, floor), 0),
+      LOST_AFTER_MS,
+      IDEMPOTENCY_SECONDS,
+      JSON.stringify(asked),
+      `${++calls}:`,
+      JOB_OPTIONS_TEXT,
+      ...requests.map(({ job }, index) => (asked[index]!.queue === undefined ? '' : job!.slice(1))),
+    )
+  }
   const ask = async (request: AdmissionRequest): Promise<Verdict> => {
     const { workspaceId } = request
     let desk = desks.get(workspaceId)
     if (!desk) {
-      const names = admissionKeys(prefix, workspaceId)
-      desk = coalesce((requests) => carryOut(redis as RedisWithAdmit, names, requests), TOGETHER)
+      desk = coalesce((requests) => carryOut(workspaceId, requests), TOGETHER)
       desks.set(workspaceId, desk)
     }
     return verdictOf(request.lookUp, await desk(request))
   }
-  return async (request) => {
+  const decide = async (request: AdmissionRequest): Promise<Admission> => {
     const { admission, standing } = await ask(request)
     if (admission.outcome !== 'repeated' || standing === 'settled') return admission
     const { submissionId, bucket } = admission
-    if (await isQueued({ operation: request.operation, submissionId })) return admission
+    if (await queueing.isQueued({ operation: request.operation, submissionId })) return admission
     if (standing === 'outstanding') return { outcome: 'in-flight', bucket }
     // If it was settled only now, it is no longer outstanding, and told to be repeated after all.
     return (await ask({ ...request, lost: submissionId })).admission
   }
+  return async (request) => {
+    const admission = await decide(request)
+    const { operation, submissionId, job } = request
+    if (admission.outcome === 'admitted' && job !== undefined && namesOf(request) === undefined) {
+      await queueing.enqueue({ operation, submissionId, text: `{"number":${admission.number},${job.slice(1)}` })
+    }
+    return admission
+  }
 }
 
-const keysOf = ({ pending, lookUp }: AdmissionRequest): number =>
-  pending.exists.length + pending.said.length + lookUp.length
+const CHARACTERS_LIKE_A_KEY = 1_000
+
+const weightOf = ({ pending, lookUp, job = '' }: AdmissionRequest): number =>
+  pending.exists.length + pending.said.length + lookUp.length + job.length / CHARACTERS_LIKE_A_KEY
 
 /** What one call carries at most, so that Redis is there for others again after a millisecond or two. */
-const TOGETHER = { items: 100, weight: { most: 1_000, of: keysOf } }
+const TOGETHER = { items: 100, weight: { most: 1_000, of: weightOf } }
 
-const carryOut = (
-  redis: RedisWithAdmit,
-  name: ReturnType<typeof admissionKeys>,
-  requests: readonly AdmissionRequest[],
-): Promise<Told[]> =>
-  redis.admit(
-    name.number,
-    name.outstanding,
-    name.exists,
-    name.ledger,
-    name.purges,
-    name.before.bucket,
-    name.before.said,
-    name.before.idempotency,
-    name.before.concerned,
-    name.before.withdrawn,
-    requests.reduce((highest, { floor = 0 }) => Math.max(highest, floor), 0),
-    LOST_AFTER_MS,
-    IDEMPOTENCY_SECONDS,
-    JSON.stringify(requests.map(askedOf)),
-  )
-
-const askedOf = ({ submissionId, pending, limit, idempotency, ...request }: AdmissionRequest): AskedSubmission => ({
+const askedOf = (
+  { submissionId, pending, limit, idempotency, ...request }: AdmissionRequest,
+  queue: string | undefined,
+): AskedSubmission => ({
   id: submissionId,
   operation: request.operation,
   mode: request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
@@ -126,6 +151,7 @@ const askedOf = ({ submissionId, pending, limit, idempotency, ...request }: Admi
   record: idempotency && `${request.operation}:${idempotency.key}`,
   body: idempotency?.body,
   lost: request.lost,
+  queue,
   exists: pending.exists,
   said: pending.said.map(({ keyId, sayings }) => ({ keyId, sayings: JSON.stringify(sayings) })),
   lookUp: request.lookUp,

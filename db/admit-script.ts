@@ -1,21 +1,25 @@
 import type { Operation } from './contract/job.ts'
 import type { Pending } from './contract/pending.ts'
+import { PUSH_JOBS } from './jobs-at-once.ts'
 
 /**
  * One round trip and one atomic step on Redis's own clock for submissions of one workspace that come together, in the order in
  * which they came, each as if it were alone: has it been here before, may it enter, which number does it get, and what is queued
  * about the keys it asks for. The bucket is the list of the moments at which its missing tokens were spent, oldest last, in
- * microseconds. An idempotency record is body:submission:number:state. Clients send a command once more when its answer was
- * lost with the connection, so a submission that is admitted already is told so, and counted once.
+ * microseconds. Clients send a command once more when its answer was lost with the connection, so the answer to the last call of
+ * each process is kept, and given again.
  *
  * An idempotency record is body:submission:number:state, kept from its admission on; whoever comes with the same key later learns
  * whether that submission is settled, or outstanding, and then whether for so long that it must have got lost when it has no job.
  * Records of submissions that were withdrawn count no more, nor does the one that is named as lost, while it is outstanding.
  *
- * KEYS number outstanding exists ledger purges. ARGV how the names of further keys begin, which the script completes, since they
+ * A submission whose job comes along is queued at once. Such jobs may lie in other slots, so there are none on a cluster.
+ *
+ * KEYS number outstanding exists ledger purges call. ARGV how the names of further keys begin, which the script completes, since they
  * were half of what it was sent (all are in one slot): of buckets, of what is said, of idempotency records, of records by whom they
- * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, and the submissions as JSON (`AskedSubmission`): as one
- * argument each, two dozen for a submission, they cost 3 us more on either side.
+ * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, the submissions as JSON (`AskedSubmission`), since as two
+ * dozen arguments each they cost 3 us more on either side; the id of the call, the options of jobs, and of each submission its job
+ * without the number, and without the brace that opens it.
  *
  * Of several that are queued the first has made a record or a project exist. An external id is there for as long as any of them is
  * queued: the last of them keeps it, since a bare identify that is stored before it may have gone to another key.
@@ -24,6 +28,9 @@ import type { Pending } from './contract/pending.ts'
  * for each key looked up about which something is queued, its place, the value of exists, and what is said.
  */
 export const ADMIT = `
+${PUSH_JOBS}
+local before = redis.call('GET', KEYS[6])
+if before and string.sub(before, 1, #ARGV[10]) == ARGV[10] then return cmsgpack.unpack(string.sub(before, #ARGV[10] + 1)) end
 local ofBucket, ofSaid, ofRecord, ofConcerned, ofWithdrawn = unpack(ARGV, 1, 5)
 local floor, lostAfter, recordSeconds = tonumber(ARGV[6]), ARGV[7] * 1000, ARGV[8]
 local call, format = redis.call, string.format
@@ -64,10 +71,7 @@ for i, one in ipairs(asked) do
   local name = one.record and ofRecord .. one.record
   local formerBody, former, formerNumber, stands
   if name and records[name] then formerBody, former, formerNumber, stands = standing(records[name], one.lost) end
-  local admitted = call('ZSCORE', KEYS[2], submission)
-  if admitted then
-    answers[i], numbers[i] = 'admitted ' .. bucket(spent, tokens, window), admitted
-  elseif former then
+  if former then
     local said = bucket(spent, tokens, window)
     if formerBody ~= one.body then answers[i] = 'other-body ' .. said
     else answers[i], numbers[i], formers[i] = 'repeated ' .. said, formerNumber, former .. ' ' .. stands end
@@ -95,11 +99,12 @@ for i, one in ipairs(asked) do
   end
 end
 if last then
-  call('SET', KEYS[1], format('%.0f', last))
   call('ZADD', KEYS[2], unpack(entered))
+  call('SET', KEYS[1], format('%.0f', last))
   call('HINCRBY', KEYS[4], 'accepted', #entered / 2)
 end
 local purges = call('ZCARD', KEYS[5])
+local added = {}
 for i, one in ipairs(asked) do
   local number = numbers[i]
   if number then
@@ -122,6 +127,13 @@ for i, one in ipairs(asked) do
         local set = (of == 'record' or of == 'project') and 'HSETNX' or 'HSET'
         call(set, KEYS[3], existing.id, number .. ':' .. of)
       end
+      if one.queue then
+        local data = '{"number":' .. number .. ',' .. ARGV[11 + i]
+        call('HSET', one.queue .. one.id, 'name', one.operation, 'data', data, 'opts', ARGV[11], 'timestamp', math.floor(now / 1000))
+        local ids = added[one.queue] or {}
+        ids[#ids + 1] = one.id
+        added[one.queue] = ids
+      end
       for _, said in ipairs(one.said) do call('HSET', ofSaid .. said.keyId, number, said.sayings) end
       if one.record then
         call('SET', ofRecord .. one.record, records[ofRecord .. one.record], 'EX', recordSeconds)
@@ -133,6 +145,8 @@ for i, one in ipairs(asked) do
     end
   end
 end
+for queue, ids in pairs(added) do pushJobs(queue .. 'wait', queue .. 'meta', queue .. 'marker', ids) end
+call('SET', KEYS[6], ARGV[10] .. cmsgpack.pack(answers), 'EX', 3600)
 return answers
 `
 
@@ -148,6 +162,8 @@ export type AskedSubmission = {
   record?: string | undefined
   body?: string | undefined
   lost?: string | undefined
+  /** How the names of its queue begin, when its job comes along. */
+  queue?: string | undefined
   exists: Pending['exists']
   /** Sayings as they are kept. */
   said: { keyId: string; sayings: string }[]

@@ -6,8 +6,17 @@ import type { RedisClient } from './redis.ts'
 // priorities, limiters and BullMQ's own de-duplication; and the event stream, which nothing reads. Whatever is not that simple
 // is left to BullMQ.
 
+/** For scripts: puts the jobs of these ids behind all that wait, and wakes a worker. */
+export const PUSH_JOBS = `
+local function pushJobs(wait, meta, marker, ids)
+  redis.call('LPUSH', wait, unpack(ids))
+  if redis.call('HEXISTS', meta, 'paused') == 0 then redis.call('ZADD', marker, 0, '0') end
+end
+`
+
 // A job that is there already is left as it is. KEYS wait meta marker. ARGV prefix now options, then id, name and data of each.
 const ADD_JOBS = `
+${PUSH_JOBS}
 local added = {}
 for at = 4, #ARGV, 3 do
   local key = ARGV[1] .. ARGV[at]
@@ -16,9 +25,7 @@ for at = 4, #ARGV, 3 do
     added[#added + 1] = ARGV[at]
   end
 end
-if #added == 0 then return 0 end
-redis.call('LPUSH', KEYS[1], unpack(added))
-if redis.call('HEXISTS', KEYS[2], 'paused') == 0 then redis.call('ZADD', KEYS[3], 0, '0') end
+if #added > 0 then pushJobs(KEYS[1], KEYS[2], KEYS[3], added) end
 return #added
 `
 
@@ -117,7 +124,8 @@ redis.call('DEL', unpack(gone))
 return answers
 `
 
-const JOB_OPTIONS_TEXT = JSON.stringify(JOB_OPTIONS)
+/** Of every job, as BullMQ keeps them. */
+export const JOB_OPTIONS_TEXT = JSON.stringify(JOB_OPTIONS)
 
 /** Finished jobs that stay of those that one call finishes. */
 const KEPT_OF_ONE_CALL = 10

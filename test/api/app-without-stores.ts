@@ -10,7 +10,6 @@ export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnTyp
   const ingress: AppDependencies['ingress'] = {
     authenticate,
     admit: notAsked,
-    enqueue: notAsked,
     resolveReferences: notAsked,
     matchesPurge: notAsked,
     awaitSettled: notAsked,

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { admissionsIn } from '../../db/admission.ts'
 import { JOB_VERSION, type Operation, submissionJob } from '../../db/contract/job.ts'
 import { pendingOf } from '../../db/contract/pending.ts'
-import { isQueuedIn, submissionEnqueuer } from '../../db/job-queues.ts'
+import { queueingIn } from '../../db/job-queues.ts'
 import type { Installation } from './installation.ts'
 
 const AT_ONCE = 500
@@ -21,22 +21,19 @@ export async function fillQueue(
   operation: Exclude<Operation, 'purge_contact'>,
   filling: Filling,
 ): Promise<number> {
-  const admit = admissionsIn(redis, prefix, isQueuedIn(redis, queues))
-  const enqueue = submissionEnqueuer(redis, queues)
+  const admit = admissionsIn(redis, prefix, queueingIn(redis, queues))
   return inChunks(filling, async (bodies) => {
     const drafts = bodies.map((body) =>
       v.parse(submissionJob, { version: JOB_VERSION, operation, workspaceId, submissionId: newId(), number: 1, body }),
     )
-    const jobs = await Promise.all(
+    await Promise.all(
       drafts.map(async (draft) => {
         const pending = pendingOf({ hashKey, workspaceId }, draft)
-        const { submissionId } = draft
-        const admission = await admit({ workspaceId, operation, submissionId, pending, lookUp: [] })
+        const job = JSON.stringify({ ...draft, number: undefined })
+        const admission = await admit({ ...draft, pending, lookUp: [], job })
         if (admission.outcome !== 'admitted') throw new Error(`Not admitted: ${admission.outcome}`)
-        return { ...draft, number: admission.number }
       }),
     )
-    await Promise.all(jobs.map((job) => enqueue(job)))
   })
 }
 

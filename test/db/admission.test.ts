@@ -8,6 +8,7 @@ import type { Pending } from '../../db/contract/pending.ts'
 import { freeIdempotencyKeys } from '../../db/idempotency.ts'
 import { queuedFactsIn } from '../../db/queued-facts.ts'
 import { settlementIn } from '../../db/settlement.ts'
+import { noQueues } from '../support/no-queues.ts'
 import { testServers } from '../support/servers.ts'
 
 const TOKENS = 10
@@ -20,7 +21,7 @@ describe('submissions that are admitted together', () => {
   const queued = new Set<string>()
   before(() => {
     redis = new Redis(testServers().redisUrl)
-    admit = admissionsIn(redis, prefix, async ({ submissionId }) => queued.has(submissionId))
+    admit = admissionsIn(redis, prefix, { ...noQueues, isQueued: async ({ submissionId }) => queued.has(submissionId) })
   })
   after(async () => {
     for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { admissionKeys } from '../../db/admission-keys.ts'
 import { admissionsIn, type Admit } from '../../db/admission.ts'
+import { closeQueues, type JobQueues, openQueues, queueingIn } from '../../db/job-queues.ts'
 import { connectToAnswer, type RedisClient } from '../../db/redis.ts'
 import { type LosingAnswers, losingAnswers } from '../support/losing-answers.ts'
 import { testServers } from '../support/servers.ts'
@@ -17,36 +18,42 @@ describe('an admission whose answer is lost with the connection', () => {
   let redis: Redis
   let between: LosingAnswers
   let ingress: RedisClient
+  let queues: JobQueues
   let admit: Admit
   before(async () => {
     redis = new Redis(testServers().redisUrl)
     between = await losingAnswers(testServers().redisUrl)
+    queues = openQueues(redis, prefix, () => {})
     ingress = connectToAnswer(between.url)
     ingress.on('error', () => {})
     await once(ingress, 'ready')
-    admit = admissionsIn(ingress, prefix, async () => true)
+    admit = admissionsIn(ingress, prefix, queueingIn(ingress, queues))
   })
   after(async () => {
     ingress.disconnect()
     between.stop()
-    const idempotency = ['first', 'second'].map((key) => name.idempotency('create_feedback', key))
-    await redis.unlink(name.number, name.outstanding, name.ledger, name.bucket('create_feedback'), ...idempotency)
+    await closeQueues(queues)
+    for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
+      if (keys.length > 0) await redis.unlink(keys as string[])
+    }
     await redis.quit()
   })
 
-  const submit = (key: string) =>
+  const submit = (key: string, size = 1) =>
     admit({
       workspaceId,
       operation: 'create_feedback',
       submissionId: randomUUID(),
       limit: { tokens: 10, windowMs: 60_000 },
       idempotency: { key, body: 'x' },
+      job: JSON.stringify({ body: 'x'.repeat(size) }),
       pending: { exists: [], said: [] },
       lookUp: [],
     })
 
   it('is told once more, and counted once', async () => {
-    assert.equal((await submit('first')).outcome, 'admitted')
+    const first = await submit('first')
+    assert.ok(first.outcome === 'admitted')
     between.loseNextAnswer()
     const again = await submit('second')
     assert.ok(again.outcome === 'admitted', again.outcome)
@@ -56,5 +63,17 @@ describe('an admission whose answer is lost with the connection', () => {
     assert.equal(await redis.zcard(name.outstanding), 2)
     assert.equal(await redis.hget(name.ledger, 'accepted'), '2')
     assert.equal(await redis.llen(name.bucket('create_feedback')), 2)
+    const waiting = await queues.feedback.getWaiting()
+    assert.deepEqual(waiting.map(({ data }) => (data as { number: number }).number).toSorted(), [
+      first.number,
+      again.number,
+    ])
+  })
+
+  it('is queued once when its job is too large to come along', async () => {
+    const admission = await submit('large', 100_000)
+    assert.ok(admission.outcome === 'admitted')
+    const numbers = (await queues.feedback.getWaiting()).map(({ data }) => (data as { number: number }).number)
+    assert.equal(numbers.filter((number) => number === admission.number).length, 1)
   })
 })

@@ -25,6 +25,7 @@ import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { hashKey, toRows } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { noQueues } from '../support/no-queues.ts'
 import { testServers } from '../support/servers.ts'
 import { clearTables } from '../support/tables.ts'
 
@@ -173,7 +174,7 @@ type Accepted = { accepted: SubmissionJob; customerId: string | null }
 /** Admission, look-ups and storing, as API and workers do them, with a prefix of its own. */
 const openIngress = ({ sql }: TestSchema, redis: Redis) => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
-  const admit = admissionsIn(redis, prefix, async () => true)
+  const admit = admissionsIn(redis, prefix, noQueues)
   const settlement: Settlement = settlementIn(redis, prefix)
   const identity = { sql, lookUpQueued: queuedFactsIn(redis, prefix), ...aliasesIn(redis, prefix) }
   const resolve: ResolveReferences = referenceResolver(identity, TIMEOUT_MS)

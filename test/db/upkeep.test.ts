@@ -7,7 +7,7 @@ import { admissionKeys } from '../../db/admission-keys.ts'
 import { feedbackRecord } from '../../db/contract/feedback-record.ts'
 import { JOB_VERSION } from '../../db/contract/job.ts'
 import { expireReceipts } from '../../db/expire-receipts.ts'
-import { closeQueues, isQueuedIn, type JobQueues, openQueues, submissionEnqueuer } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues, queueingIn, submissionEnqueuer } from '../../db/job-queues.ts'
 import { withdrawLost } from '../../db/sweep.ts'
 import * as v from 'valibot'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
@@ -26,7 +26,7 @@ describe('upkeep', () => {
     schema = await freshSchema(2)
     redis = new Redis(testServers().redisUrl)
     queues = openQueues(redis, prefix, () => {})
-    admit = admissionsIn(redis, prefix, isQueuedIn(redis, queues))
+    admit = admissionsIn(redis, prefix, queueingIn(redis, queues))
     const [workspace] = await schema.sql<{ id: string }[]>`select id from workspace`
     workspaceId = workspace!.id
   })

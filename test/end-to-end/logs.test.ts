@@ -64,13 +64,6 @@ describe('a line of the log says whom it is about:', () => {
     await assertFound('admission_failed', await withText(ledger, () => post({ 'X-Request-Id': 'mine-1' })))
   })
 
-  it('a submission that was not queued', async () => {
-    await queues.feedback.pause()
-    const answer = await withText(queues.feedback.toKey('wait'), () => post())
-    await queues.feedback.resume()
-    await assertFound('enqueue_failed', answer)
-  })
-
   it('a purge whose contact could not be looked up', async () => {
     const purge = () => service.post('/contacts/purge', { id: 'x' }, { token: service.adminToken })
     await assertFound('purge_look_up_failed', await without('identity_key', purge))

@@ -1,0 +1,8 @@
+import type { Queueing } from '../../db/job-queues.ts'
+
+const unexpected = async (): Promise<never> => {
+  throw new Error('Nothing is queued here.')
+}
+
+/** For admissions that come without jobs. */
+export const noQueues: Queueing = { enqueue: unexpected, isQueued: unexpected, namesOf: () => '' }
