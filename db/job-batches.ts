@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FetchedJob, FinishedJob, JobsAtOnce } from './jobs-at-once.ts'
+import type { JobJson } from 'bullmq'
+import type { FinishedJob, JobsAtOnce } from './jobs-at-once.ts'
 
 /** Jobs that one call fetches or finishes at most: Redis answers nobody else meanwhile. */
 const JOBS_AT_ONCE = 100
@@ -20,16 +21,16 @@ export type JobBatches = {
    * The next jobs, at least one, or until when there is none, in Unix milliseconds (0: until one comes, or there is room). Undefined
    * when it is to be asked for in BullMQ's own way.
    */
-  next: (hands: () => Hands) => Promise<readonly FetchedJob[] | { delayedUntil: number } | undefined>
+  next: (hands: () => Hands) => Promise<readonly JobJson[] | { delayedUntil: number } | undefined>
   /** Together with all that finish in this turn of the event loop. False when it is not the worker's any more. */
   finish: (job: FinishedJob) => Promise<boolean>
   /** Nothing more is handed out. Returns what was fetched when this came. */
-  close: () => Promise<readonly FetchedJob[]>
+  close: () => Promise<readonly JobJson[]>
 }
 
 /** Fetches as many jobs as there are hands for, and finishes them one by one, with as few calls as it takes. */
 export const jobBatches = ({ fetch, remind, finish }: JobsAtOnce): JobBatches => {
-  let left: readonly FetchedJob[] = []
+  let left: readonly JobJson[] = []
   let finishing: Finishing[] = []
   let isClosed = false
   /** What is known without asking: there were no more when the last ones were fetched. One that comes since wakes the worker. */

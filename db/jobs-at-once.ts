@@ -166,14 +166,13 @@ export type HeldQueue = {
   lockMs: number
   kept: { count: number; age: number }
 }
-export type FetchedJob = { id: string; json: JobJson }
 export type FinishedJob = { id: string; result: string; attempts: number }
 export type JobsAtOnce = {
   /**
    * `isAll`: no more are waiting. `delayedUntil`: when the first delayed job is due, in Unix milliseconds, or 0. Undefined when this is
    * left to BullMQ.
    */
-  fetch: (most: number) => Promise<{ jobs: FetchedJob[]; isAll: boolean; delayedUntil: number } | undefined>
+  fetch: (most: number) => Promise<{ jobs: JobJson[]; isAll: boolean; delayedUntil: number } | undefined>
   /** Has a worker that waits for jobs, or the next that will, look for some. */
   remind: () => Promise<void>
   /** Returns whether each of them is finished, or gone: one that is not is not held by this token. */
@@ -183,7 +182,7 @@ export type JobsAtOnce = {
 /** As BullMQ reads a job. */
 const jsonOf = ([id, name, data, timestamp, fields]: Told, now: number): JobJson =>
   fields
-    ? (raw2NextJobData([fields, id, 0, 0])[0] as JobJson)
+    ? { ...(raw2NextJobData([fields, id, 0, 0])[0] as JobJson), id }
     : { ...AS_ADDED, id, name, data, timestamp: Number(timestamp), processedOn: now }
 
 // BullMQ declares the last two as texts, and reads them as absent.
@@ -216,7 +215,7 @@ export const jobsAtOnceIn = (redis: RedisClient, { toKey, token, lockMs, kept }:
       const answer = await scripts.fetchJobs(keys.length, ...keys, ...settings)
       if (answer === null) return undefined
       const [jobs, delayedUntil, isAll] = answer
-      return { jobs: jobs.map((told) => ({ id: told[0], json: jsonOf(told, now) })), isAll: isAll === 1, delayedUntil }
+      return { jobs: jobs.map((told) => jsonOf(told, now)), isAll: isAll === 1, delayedUntil }
     },
     remind: async () => {
       await redis.zadd(toKey('marker'), 0, '0')

@@ -169,6 +169,21 @@ describe('many jobs with one call', () => {
       assert.ok((await queue.getCompleted()).every(({ returnvalue }) => returnvalue === 'done'))
     })
 
+    it('many of them again, together', async () => {
+      const all = ids(20)
+      await add(all)
+      const got = new Map<string | undefined, number>()
+      await working(
+        async ({ id }) => {
+          got.set(id, (got.get(id) ?? 0) + 1)
+          if (got.get(id) === 1) throw new Error('not now')
+        },
+        { concurrency: 50, while: () => until('all are done', finished) },
+      )
+      assert.deepEqual(got, new Map(all.map((id) => [id, 2])))
+      assert.equal(await queue.getCompletedCount(), 20)
+    })
+
     it('when they are prioritized or delayed, in the way of BullMQ', async () => {
       await queue.add('kind', {}, { jobId: 'urgent-a', priority: 1 })
       await queue.add('kind', {}, { jobId: 'later-a', delay: 50 })
