@@ -64,10 +64,10 @@ describe('an admission whose answer is lost with the connection', () => {
     assert.equal(await redis.hget(name.ledger, 'accepted'), '2')
     assert.equal(await redis.llen(name.bucket('create_feedback')), 2)
     const waiting = await queues.feedback.getWaiting()
-    assert.deepEqual(waiting.map(({ data }) => (data as { number: number }).number).toSorted(), [
-      first.number,
-      again.number,
-    ])
+    assert.deepEqual(
+      waiting.map(({ data }) => (data as { number: number }).number).toSorted((a, b) => a - b),
+      [first.number, again.number],
+    )
   })
 
   it('is queued once when its job is too large to come along', async () => {
