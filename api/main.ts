@@ -13,7 +13,7 @@ import { closeQueues, countWaiting, openQueues, queueingIn } from '../db/job-que
 import { queuedFactsIn } from '../db/queued-facts.ts'
 import { numberFloor } from '../db/number-floor.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
-import { findQueuedReceipt, findReceipt, findSettled } from '../db/receipts.ts'
+import { findQueuedReceipt, findReceipt, findSettled, type Receipt } from '../db/receipts.ts'
 import { openTracing } from '../db/open-tracing.ts'
 import { connectToAnswer, pingRedis, redisCondition } from '../db/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
@@ -71,7 +71,16 @@ const identity = {
   lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
   ...aliasesIn(redis, config.REDIS_PREFIX),
 }
-const admit = admissionsIn(redis, config.REDIS_PREFIX, queueingIn(redis, queues))
+const queueing = queueingIn(redis, queues)
+const receiptOf = (workspaceId: string, id: string): Promise<Receipt | undefined> =>
+  withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS)
+const admit = admissionsIn(redis, config.REDIS_PREFIX, {
+  ...queueing,
+  // One that is about to be replayed has its receipt.
+  isQueued: async (submission) =>
+    (await queueing.isQueued(submission)) ||
+    (await receiptOf(submission.workspaceId, submission.submissionId)) !== undefined,
+})
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
 // So does a cluster say that another node may have taken a slot over.
@@ -105,7 +114,7 @@ const app = createApp({
   },
   receipts: {
     authenticate,
-    settled: (workspaceId, id) => withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
+    settled: receiptOf,
     queued: (workspaceId, id) => findQueuedReceipt(queues, workspaceId, id),
     onFault,
   },

@@ -116,7 +116,8 @@ export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queue
     const { admission, standing } = await ask(request)
     if (admission.outcome !== 'repeated' || standing === 'settled') return admission
     const { submissionId, bucket } = admission
-    if (await queueing.isQueued({ operation: request.operation, submissionId })) return admission
+    const { workspaceId, operation } = request
+    if (await queueing.isQueued({ workspaceId, operation, submissionId })) return admission
     if (standing === 'outstanding') return { outcome: 'in-flight', bucket }
     // If it was settled only now, it is no longer outstanding, and told to be repeated after all.
     return (await ask({ ...request, lost: submissionId })).admission

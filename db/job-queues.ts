@@ -41,7 +41,7 @@ type JobText = Pick<SubmissionJob, 'operation' | 'submissionId'> & { text: strin
 export type Queueing = {
   enqueue: (job: JobText) => Promise<void>
   /** Whether the job of a submission is in its queue: waiting, in hand, to be tried again, or done a moment ago. */
-  isQueued: (submission: Pick<SubmissionJob, 'operation' | 'submissionId'>) => Promise<boolean>
+  isQueued: (submission: Pick<SubmissionJob, 'workspaceId' | 'operation' | 'submissionId'>) => Promise<boolean>
   /** How the names of an operation's queue begin in Redis. */
   namesOf: (operation: Operation) => string
 }
