@@ -66,8 +66,8 @@ const QUEUED_AT_ONCE_CHARACTERS = 64 * 1024
  * Decides whether a submission enters, gives it its acceptance number, strictly increasing in its workspace, whichever process asks,
  * never at or below `floor`, and queues its job. Rejects when Redis does not answer; then nothing may be confirmed.
  * What is in flight together in one workspace shares a call: for 64 connections that send feedback with idempotency keys a dozen
- * requests. With four calls for each a request took 128 us of Redis and 353 of the API; sharing three, and with hashes that are made
- * once, 81 and 147. So an idempotency key is kept from the admission on, and whether its submission has come into the queue is
+ * requests. With three calls for each a request took 128 us of Redis and 353 of the API; sharing them, and with hashes that are made
+ * once, 81 and 147. An idempotency key is kept from the admission on, and whether its submission has come into the queue is
  * looked up when the key comes again; and jobs are queued with the same call, where they may be: on no cluster, whose slots are apart.
  */
 export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queueing): Admit => {

@@ -37,7 +37,7 @@ const OPERATIONS = [
 
 /**
  * The same without a look at the body: it was checked when it was accepted, by the rules of this version. What is wrong with it all
- * the same comes to light when it is stored. Checking it once more took 5 of a worker's 60 µs.
+ * the same comes to light when it is stored. With the body a check of a feedback takes 3 µs, this 0.6.
  */
 export const deliveredJob = v.object({
   ...admitted,
