@@ -22,8 +22,7 @@ export type RefusedBody =
       readonly path: string
     }
 
-/** `bytes`: how many there were, after decompression. */
-export type ReadBody = { readonly ok: true; readonly value: JsonValue; readonly bytes: number } | RefusedBody
+export type ReadBody = { readonly ok: true; readonly value: JsonValue } | RefusedBody
 
 type Received = { readonly ok: true; readonly bytes: Uint8Array } | RefusedBody
 
@@ -49,8 +48,7 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Re
   const text = decode(received.bytes)
   if (text === undefined) return malformed('The body must be encoded in UTF-8')
   const parsed = parseJsonText(text, limits.maxDepth)
-  if (!parsed.ok) return { ...parsed, reason: 'malformed' }
-  return { ...parsed, bytes: received.bytes.byteLength }
+  return parsed.ok ? parsed : { ...parsed, reason: 'malformed' }
 }
 
 const NOT_JSON_TYPE: RefusedBody = { ok: false, reason: 'not-json-type' }

@@ -25,7 +25,7 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     removing: `${base}:removing`,
     exists: `${base}:exists`,
     ledger: `${base}:ledger`,
-    /** What a process was answered last. */
+    /** What a process was answered when something entered last. */
     call: (process: string) => `${base}:call:${process}`,
     said: (keyId: string) => `${before.said}${keyId}`,
     withdrawn: (submissionId: string) => `${before.withdrawn}${submissionId}`,

@@ -35,11 +35,11 @@ const QUEUED_AT_ONCE = { items: 100, weight: { most: 1_000_000, of: ({ data }: A
 export type EnqueueSubmission = (job: SubmissionJob) => Promise<void>
 
 /** Of a submission: its job as JSON text. */
-type JobText = Pick<SubmissionJob, 'operation' | 'submissionId'> & { text: string }
+type JobToQueue = Pick<SubmissionJob, 'operation' | 'submissionId'> & { text: string }
 
 /** What an admission needs to know of queues. */
 export type Queueing = {
-  enqueue: (job: JobText) => Promise<void>
+  enqueue: (job: JobToQueue) => Promise<void>
   /** Whether the job of a submission is in its queue: waiting, in hand, to be tried again, or done a moment ago. */
   isQueued: (submission: Pick<SubmissionJob, 'workspaceId' | 'operation' | 'submissionId'>) => Promise<boolean>
   /** How the names of an operation's queue begin in Redis. */
@@ -73,8 +73,7 @@ export const queueingIn = (redis: RedisClient, queues: JobQueues): Queueing => {
 /** Queues submissions that have a number already. */
 export const submissionEnqueuer = (redis: RedisClient, queues: JobQueues): EnqueueSubmission => {
   const { enqueue } = queueingIn(redis, queues)
-  return ({ operation, submissionId, ...job }) =>
-    enqueue({ operation, submissionId, text: JSON.stringify({ operation, submissionId, ...job }) })
+  return (job) => enqueue({ operation: job.operation, submissionId: job.submissionId, text: JSON.stringify(job) })
 }
 
 // KEYS how the names of jobs begin, which are all in one slot. ARGV how begins what is left of each, then number and id of each.

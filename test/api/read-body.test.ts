@@ -78,7 +78,7 @@ describe('the type of a body', () => {
 
   for (const headers of taken) {
     it(`may be ${headers.join(', encoded as ')}`, async () => {
-      assert.deepEqual(await read(request(headers)), { ok: true, value: {}, bytes: 2 })
+      assert.deepEqual(await read(request(headers)), { ok: true, value: {} })
     })
   }
   for (const headers of refused) {
@@ -91,7 +91,7 @@ describe('the type of a body', () => {
 describe('a body', () => {
   const value = { description: 'Grüße, 東京 \u{1F600}', rating: 4.5, sourceData: { a: [1, null, true, '"\\'] } }
   const bytes = Buffer.from(JSON.stringify(value))
-  const asSent = { ok: true, value, bytes: bytes.length }
+  const asSent = { ok: true, value }
 
   it('is read at once, in parts and inflated', async () => {
     assert.deepEqual(await read(whole(bytes)), asSent)
@@ -136,7 +136,7 @@ describe('a body', () => {
 
   it('may begin with one byte order mark', async () => {
     const mark = Uint8Array.of(0xef, 0xbb, 0xbf)
-    assert.deepEqual(await read(whole(Buffer.concat([mark, bytes]))), { ...asSent, bytes: mark.length + bytes.length })
+    assert.deepEqual(await read(whole(Buffer.concat([mark, bytes]))), asSent)
     assert.equal(reasonOf(await read(whole(Buffer.concat([mark, mark, bytes])))), 'malformed')
   })
 

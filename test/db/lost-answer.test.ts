@@ -9,6 +9,7 @@ import { closeQueues, type JobQueues, openQueues, queueingIn } from '../../db/jo
 import { connectToAnswer, type RedisClient } from '../../db/redis.ts'
 import { type LosingAnswers, losingAnswers } from '../support/losing-answers.ts'
 import { testServers } from '../support/servers.ts'
+import { until } from '../support/until.ts'
 
 const workspaceId = randomUUID()
 
@@ -68,6 +69,19 @@ describe('an admission whose answer is lost with the connection', () => {
       waiting.map(({ data }) => (data as { number: number }).number).toSorted((a, b) => a - b),
       [first.number, again.number],
     )
+  })
+
+  it('is counted once also when it was settled before it is told', async () => {
+    const accepted = await redis.hget(name.ledger, 'accepted')
+    const others = new Set(await redis.zrange(name.outstanding, '0', '-1'))
+    between.loseNextAnswer()
+    const again = submit('third')
+    await until('it has entered and is settled', async () => {
+      const own = (await redis.zrange(name.outstanding, '0', '-1')).filter((id) => !others.has(id))
+      return own.length > 0 && (await redis.zrem(name.outstanding, ...own)) > 0
+    })
+    assert.equal((await again).outcome, 'admitted')
+    assert.equal(await redis.hget(name.ledger, 'accepted'), String(Number(accepted) + 1))
   })
 
   it('is queued once when its job is too large to come along', async () => {

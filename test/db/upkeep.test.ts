@@ -76,6 +76,7 @@ describe('upkeep', () => {
     assert.equal(await sweep(2), 1)
     assert.equal(await sweep(2), 0)
     assert.deepEqual(await redis.zrange(name.outstanding, '0', '-1'), [kept])
+    assert.deepEqual([await redis.exists(name.withdrawn(lost)), await redis.exists(name.withdrawn(kept))], [1, 0])
     assert.equal(await redis.hget(name.ledger, 'accepted'), '1')
     assert.deepEqual(await redis.hkeys(name.exists), [`exists-${kept}`])
     assert.deepEqual(await redis.hkeys(name.said('key')), [String(keptNumber)])

@@ -216,7 +216,9 @@ describe('storing in turn', () => {
     const stored = [storeInTurn(items[0]!)]
     await until('the first is under way', async () => begun.length === 1)
     stored.push(storeInTurn(items[1]!))
-    await new Promise((resolve) => setTimeout(resolve, 5 * bounds.busyWaitMs))
+    // Its own timer was set before this one, so it has gone off by then.
+    await new Promise((resolve) => setTimeout(resolve, bounds.waitMs))
+    await new Promise((resolve) => setImmediate(resolve))
     stored.push(storeInTurn(items[2]!))
     await second.promise
     assert.deepEqual(begun, [[1], [2, 3]])
