@@ -667,54 +667,6 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION answer_feedback(ws uuid, incoming feedback[])
- RETURNS answered_feedback[]
- LANGUAGE plpgsql
- STABLE
-AS $function$
-begin
-  return array(
-    select row(
-      f.number > coalesce(held.number, 0) and row_number() over (partition by f.id order by f.number desc) = 1,
-      held.number is not null,
-      (c.answer).id, (a.answer).id, (p.answer).id, (c.answer).given, (a.answer).given, (p.answer).given,
-      (c.answer).missed || (a.answer).missed || (p.answer).missed
-    )::answered_feedback
-    from unnest(incoming) with ordinality as f
-    left join lateral (select k.number from feedback as k where k.workspace_id = ws and k.id = f.id offset 0) as held on true,
-      lateral (
-        select case
-          when f.contact_ref is null then row(null, false, '{}')::resolution
-          when not f.contact_ref ? 'ids' and not exists (
-            select from identity_claim as i where i.workspace_id = ws and i.key_id = (f.contact_ref ->> 'weak')::uuid offset 0
-          ) then row((f.contact_ref ->> 'weak')::uuid, true, '{}')::resolution
-          else resolve(ws, 'contact', f.contact_ref, f.number, f.source)
-        end as answer
-        offset 0
-      ) as c,
-      lateral (
-        select case
-          when f.account_ref is null then row(null, false, '{}')::resolution
-          when not f.account_ref ? 'ids' and not exists (
-            select from identity_claim as i where i.workspace_id = ws and i.key_id = (f.account_ref ->> 'weak')::uuid offset 0
-          ) then row((f.account_ref ->> 'weak')::uuid, true, '{}')::resolution
-          else resolve(ws, 'account', f.account_ref, f.number, f.source)
-        end as answer
-        offset 0
-      ) as a,
-      lateral (
-        select case
-          when f.project_ref is null then row(null, false, '{}')::resolution
-          when not f.project_ref ? 'ids' then row((f.project_ref ->> 'weak')::uuid, true, '{}')::resolution
-          else resolve(ws, 'project', f.project_ref, f.number, f.source)
-        end as answer
-        offset 0
-      ) as p
-    order by f.ordinality
-  );
-end $function$
-;
-
 CREATE OR REPLACE FUNCTION answer_feedback(ws uuid, incoming said_feedback[])
  RETURNS answered_feedback[]
  LANGUAGE plpgsql
@@ -2225,6 +2177,62 @@ CREATE OR REPLACE FUNCTION resolve_external(ws uuid, external_group uuid, n bigi
 RETURN (SELECT identity_key.subject_id FROM identity_key WHERE ((NOT (identity_key.workspace_id IS DISTINCT FROM resolve_external.ws)) AND (identity_key.group_id = resolve_external.external_group) AND (identity_key.kind <> 'contact_bare'::text) AND (identity_key.exists_from < resolve_external.n)) ORDER BY (identity_key.source IS DISTINCT FROM resolve_external.own_source), identity_key.exists_from, (identity_key.source COLLATE "C") LIMIT 1)
 ;
 
+CREATE OR REPLACE FUNCTION resolve_feedback(ws uuid, incoming said_feedback[], OUT answers answered_feedback[], OUT has_doubles boolean, OUT contacts contact[], OUT accounts account[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  has_repeats boolean := (select count(distinct id) < count(*) from unnest(incoming));
+begin
+  select
+    array_agg(
+      row(
+        r.wins, r.replaces, (r.contact).id, (r.account).id, (r.project).id,
+        (r.contact).given, (r.account).given, (r.project).given,
+        (r.contact).missed || (r.account).missed || (r.project).missed
+      )::answered_feedback
+      order by r.ordinality
+    ),
+    coalesce(bool_or(r.replaces or not r.wins), false),
+    array_agg(
+      row(ws, (r.contact).id, null, null, null, null, null, null, null, null, null, r.contact_ref -> 'given', null, r.number, null)::contact
+    ) filter (where (r.contact).given),
+    array_agg(
+      row(ws, (r.account).id, null, null, null, null, null, null, null, null, r.account_ref -> 'given', r.number, null)::account
+    ) filter (where (r.account).given)
+  into answers, has_doubles, contacts, accounts
+  from (
+    select f.ordinality, f.number, f.contact_ref, f.account_ref,
+      f.number > coalesce(held.number, 0)
+        and (not has_repeats or not exists (select from unnest(incoming) as o where o.id = f.id and o.number > f.number)) as wins,
+      held.number is not null as replaces,
+      case
+        when f.contact_ref is null then row(null, false, '{}')::resolution
+        when not f.contact_ref ? 'ids' and not exists (
+          select from identity_claim as i where i.workspace_id = ws and i.key_id = (f.contact_ref ->> 'weak')::uuid offset 0
+        ) then row((f.contact_ref ->> 'weak')::uuid, true, '{}')::resolution
+        else resolve(ws, 'contact', f.contact_ref, f.number, f.source)
+      end as contact,
+      case
+        when f.account_ref is null then row(null, false, '{}')::resolution
+        when not f.account_ref ? 'ids' and not exists (
+          select from identity_claim as i where i.workspace_id = ws and i.key_id = (f.account_ref ->> 'weak')::uuid offset 0
+        ) then row((f.account_ref ->> 'weak')::uuid, true, '{}')::resolution
+        else resolve(ws, 'account', f.account_ref, f.number, f.source)
+      end as account,
+      case
+        when f.project_ref is null then row(null, false, '{}')::resolution
+        when not f.project_ref ? 'ids' then row((f.project_ref ->> 'weak')::uuid, true, '{}')::resolution
+        else resolve(ws, 'project', f.project_ref, f.number, f.source)
+      end as project
+    from unnest(incoming) with ordinality as f
+    left join lateral (select k.number from feedback as k where k.workspace_id = ws and k.id = f.id offset 0) as held on true
+    offset 0
+  ) as r;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION resolve_late(ws uuid, external_group uuid, n bigint)
  RETURNS uuid
  LANGUAGE sql
@@ -2480,128 +2488,42 @@ begin
 end $function$
 ;
 
-CREATE OR REPLACE FUNCTION store_feedback(ws uuid, incoming feedback[], OUT changed uuid[], OUT appeared uuid[])
- RETURNS record
- LANGUAGE plpgsql
-AS $function$
-declare
-  said record;
-  answers answered_feedback[];
-  has_doubles boolean;
-begin
-  said := store_given(ws, array(
-    select given_of(s.ref, f.number)
-    from unnest(incoming) as f,
-      lateral (values ('contact', f.contact_ref), ('account', f.account_ref), ('project', f.project_ref)) as s (slot, ref)
-    where s.ref ? 'weak' and (not s.ref ? 'ids' or (resolve(ws, s.slot, s.ref, f.number, f.source)).given)
-  ));
-  changed := said.changed;
-  appeared := said.appeared;
-  answers := answer_feedback(ws, incoming);
-  has_doubles := exists (select from unnest(answers) as a where a.replaces or not a.wins);
-  if has_doubles then
-    perform keep_superseded(ws, incoming, answers);
-  end if;
-
-  perform count_tags(ws, jsonb_object_agg(t.title, t.uses))
-  from (
-    select g.title, count(*) as uses
-    from rows from (unnest(incoming), unnest(answers)) as f, unnest(f.tags) as g (title) where f.wins group by g.title
-  ) as t
-  having count(*) > 0;
-  insert into feedback as k (
-    workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
-    number, first_number, contact_id, account_id, project_id,
-    contact_ref, account_ref, project_ref, contact_given, account_given, project_given)
-  select ws, f.id, f.description, f.title, f.is_transcript, f.tags, f.tags is null, f.rating, f.source, f.source_id, f.source_data,
-    f.number, f.number, f.contact, f.account, f.project,
-    f.contact_ref, f.account_ref, f.project_ref, f.by_contact, f.by_account, f.by_project
-  from rows from (unnest(incoming), unnest(answers)) as f where f.wins
-  on conflict (workspace_id, id) do update set
-    description = excluded.description, title = excluded.title, is_transcript = excluded.is_transcript,
-    tags = excluded.tags, tags_generated = excluded.tags_generated, rating = excluded.rating,
-    source = excluded.source, source_id = excluded.source_id, source_data = excluded.source_data,
-    number = excluded.number, first_number = least(k.first_number, excluded.first_number),
-    contact_id = excluded.contact_id, account_id = excluded.account_id, project_id = excluded.project_id,
-    contact_ref = excluded.contact_ref, account_ref = excluded.account_ref, project_ref = excluded.project_ref,
-    contact_given = excluded.contact_given, account_given = excluded.account_given, project_given = excluded.project_given;
-  if has_doubles then
-    update feedback as k set first_number = r.number
-    from (select id, min(number) as number from unnest(incoming) group by id) as r,
-      lateral (select ctid as place from feedback where workspace_id = ws and id = r.id and first_number > r.number offset 0) as held
-    where k.workspace_id is not distinct from ws and k.ctid = held.place;
-  end if;
-
-  -- Only added here: what a redelivered record remembers is for relink to clear, when it has linked it.
-  insert into unresolved_reference (workspace_id, ref_id, record_id, number)
-  select ws, u.ref_id, f.id, f.number
-  from rows from (unnest(incoming), unnest(answers)) as f, unnest(f.missed) as u (ref_id)
-  where cardinality(f.missed) > 0
-    and exists (select from reference as k where k.workspace_id = ws and k.id = f.id and k.number = f.number offset 0)
-  on conflict do nothing;
-
-  perform add_to_contacts(ws, array(
-    select row(ws, f.contact, null, null, null, null, null, null, null, null, null,
-      f.contact_ref -> 'given', null, f.number, null)::contact
-    from rows from (unnest(incoming), unnest(answers)) as f where f.by_contact
-  ));
-  perform add_to_accounts(ws, array(
-    select row(ws, f.account, null, null, null, null, null, null, null, null, f.account_ref -> 'given', f.number, null)::account
-    from rows from (unnest(incoming), unnest(answers)) as f where f.by_account
-  ));
-  insert into project as k (workspace_id, id, name, first_number)
-  select ws, f.project, min(f.project_ref -> 'given' ->> 'name'), min(f.number)
-  from rows from (unnest(incoming), unnest(answers)) as f
-  where f.by_project and not exists (
-    select from project as known where known.workspace_id = ws and known.id = f.project and known.first_number <= f.number offset 0
-  )
-  group by f.project order by f.project
-  on conflict (workspace_id, id) do update set first_number = excluded.first_number
-  where k.first_number > excluded.first_number;
-
-  -- Above, what was given counted wherever no id meant anybody. Meanwhile one may: of something given in this very batch.
-  changed := changed || withdraw_given(ws, array(
-    select given_of(s.ref, f.number)
-    from rows from (unnest(incoming), unnest(answers)) as f,
-      lateral (values
-        (f.contact_ref, f.by_contact), (f.account_ref, f.by_account), (f.project_ref, f.by_project)
-      ) as s (ref, given)
-    where s.ref ? 'ids' and s.ref ? 'weak' and not s.given
-  ));
-end $function$
-;
-
 CREATE OR REPLACE FUNCTION store_feedback(ws uuid, incoming said_feedback[], OUT changed uuid[], OUT appeared uuid[], OUT superseded bigint[])
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
 declare
   said record;
+  resolved record;
   answers answered_feedback[];
-  has_doubles boolean;
-  has_ids boolean := exists (
-    select from unnest(incoming) as f where f.contact_ref ? 'ids' or f.account_ref ? 'ids' or f.project_ref ? 'ids'
-  );
+  given given_reference[];
+  has_ids boolean;
+  has_projects boolean;
 begin
-  said := store_given(ws, array(
-    select given_of(f.contact_ref, f.number) from unnest(incoming) as f
-    where f.contact_ref ? 'weak'
-      and (not f.contact_ref ? 'ids' or (resolve(ws, 'contact', f.contact_ref, f.number, f.source)).given)
-    union all
-    select given_of(f.account_ref, f.number) from unnest(incoming) as f
-    where f.account_ref ? 'weak'
-      and (not f.account_ref ? 'ids' or (resolve(ws, 'account', f.account_ref, f.number, f.source)).given)
-    union all
-    select given_of(f.project_ref, f.number) from unnest(incoming) as f
-    where f.project_ref ? 'weak'
-      and (not f.project_ref ? 'ids' or (resolve(ws, 'project', f.project_ref, f.number, f.source)).given)
-  ));
+  superseded := '{}';
+  select
+    array_agg(given_of(f.contact_ref, f.number)) filter (
+      where coalesce(f.contact_ref ? 'weak', false)
+        and (not f.contact_ref ? 'ids' or (resolve(ws, 'contact', f.contact_ref, f.number, f.source)).given)
+    )
+    || array_agg(given_of(f.account_ref, f.number)) filter (
+      where coalesce(f.account_ref ? 'weak', false)
+        and (not f.account_ref ? 'ids' or (resolve(ws, 'account', f.account_ref, f.number, f.source)).given)
+    )
+    || array_agg(given_of(f.project_ref, f.number)) filter (
+      where coalesce(f.project_ref ? 'weak', false)
+        and (not f.project_ref ? 'ids' or (resolve(ws, 'project', f.project_ref, f.number, f.source)).given)
+    ),
+    bool_or(f.contact_ref ? 'ids' or f.account_ref ? 'ids' or f.project_ref ? 'ids'),
+    bool_or(f.project_ref is not null)
+  into given, has_ids, has_projects
+  from unnest(incoming) as f;
+  said := store_given(ws, coalesce(given, '{}'));
   changed := said.changed;
   appeared := said.appeared;
-  superseded := '{}';
-  answers := answer_feedback(ws, incoming);
-  has_doubles := exists (select from unnest(answers) as a where a.replaces or not a.wins);
-  if has_doubles then
+  resolved := resolve_feedback(ws, incoming);
+  answers := resolved.answers;
+  if resolved.has_doubles then
     perform keep_superseded(
       ws,
       array(
@@ -2629,7 +2551,7 @@ begin
     f.number, f.number, f.contact, f.account, f.project,
     f.contact_ref, f.account_ref, f.project_ref, f.by_contact, f.by_account, f.by_project
   from rows from (unnest(incoming), unnest(answers)) as f where f.wins and not f.replaces;
-  if has_doubles then
+  if resolved.has_doubles then
     update feedback as k set
       description = f.description, title = f.title, is_transcript = f.is_transcript, tags = f.tags,
       tags_generated = f.tags is null, rating = f.rating, source = f.source, source_id = f.source_id,
@@ -2661,24 +2583,19 @@ begin
     on conflict do nothing;
   end if;
 
-  perform add_to_contacts(ws, array(
-    select row(ws, f.contact, null, null, null, null, null, null, null, null, null,
-      f.contact_ref -> 'given', null, f.number, null)::contact
-    from rows from (unnest(incoming), unnest(answers)) as f where f.by_contact
-  ));
-  perform add_to_accounts(ws, array(
-    select row(ws, f.account, null, null, null, null, null, null, null, null, f.account_ref -> 'given', f.number, null)::account
-    from rows from (unnest(incoming), unnest(answers)) as f where f.by_account
-  ));
-  insert into project as k (workspace_id, id, name, first_number)
-  select ws, f.project, min(f.project_ref -> 'given' ->> 'name'), min(f.number)
-  from rows from (unnest(incoming), unnest(answers)) as f
-  where f.by_project and not exists (
-    select from project as known where known.workspace_id = ws and known.id = f.project and known.first_number <= f.number offset 0
-  )
-  group by f.project order by f.project
-  on conflict (workspace_id, id) do update set first_number = excluded.first_number
-  where k.first_number > excluded.first_number;
+  perform add_to_contacts(ws, coalesce(resolved.contacts, '{}'));
+  perform add_to_accounts(ws, coalesce(resolved.accounts, '{}'));
+  if has_projects then
+    insert into project as k (workspace_id, id, name, first_number)
+    select ws, f.project, min(f.project_ref -> 'given' ->> 'name'), min(f.number)
+    from rows from (unnest(incoming), unnest(answers)) as f
+    where f.by_project and not exists (
+      select from project as known where known.workspace_id = ws and known.id = f.project and known.first_number <= f.number offset 0
+    )
+    group by f.project order by f.project
+    on conflict (workspace_id, id) do update set first_number = excluded.first_number
+    where k.first_number > excluded.first_number;
+  end if;
 
   if has_ids then
     -- Above, what was given counted wherever no id meant anybody. Meanwhile one may: of something given in this very batch.
@@ -2983,18 +2900,31 @@ declare
   appeared uuid[] := '{}';
   touched uuid[] := '{}';
   superseded bigint[] := '{}';
-  fenced record := past_fences(ws, part);
+  passed jsonb := part;
+  refused bigint[] := '{}';
+  has_fences boolean := exists (select from fence where workspace_id = ws);
   has_purges boolean := exists (select from purge where workspace_id = ws);
+  incoming said_feedback[];
   submissions said_submission[];
   states text[];
   settled bigint[];
   are_known boolean;
 begin
-  submissions := array(select s from jsonb_populate_recordset(null::said_submission, part -> 'submissions') as s) || array(
-    select row(f.submission, f.number, 'create_feedback', f.attempts, f.id)::said_submission
-    from jsonb_to_recordset(part -> 'feedback') as f (id uuid, number bigint, submission uuid, attempts integer)
-    where f.submission is not null
+  if has_fences then
+    select f.passed, f.refused into passed, refused from past_fences(ws, part) as f;
+  end if;
+  select
+    array_agg(row(
+      f.id, f.description, f.title, f.is_transcript, f.tags, f.rating, f.source, f.source_id, f.source_data, f.number,
+      f.contact_ref, f.account_ref, f.project_ref
+    )::said_feedback),
+    array_agg(row(f.submission, f.number, 'create_feedback', f.attempts, f.id)::said_submission) filter (where f.submission is not null)
+  into incoming, submissions
+  from jsonb_to_recordset(part -> 'feedback') as f (
+    id uuid, description text, title text, is_transcript boolean, tags text[], rating double precision, source text, source_id text,
+    source_data jsonb, number bigint, contact_ref jsonb, account_ref jsonb, project_ref jsonb, submission uuid, attempts integer
   );
+  submissions := array(select s from jsonb_populate_recordset(null::said_submission, part -> 'submissions') as s) || submissions;
   -- Delivered again although it was settled before: a purge may have removed it meanwhile, so nothing of it is looked at.
   select coalesce(array_agg(d.number) filter (where s.state in ('applied', 'superseded', 'purged')), '{}'), count(*) > 0
   into settled, are_known
@@ -3003,31 +2933,34 @@ begin
   if has_purges then
     perform remove_before(
       ws,
-      array(select (f ->> 'id')::uuid from jsonb_array_elements(part -> 'feedback') as f),
+      array(select id from unnest(incoming)),
       array(select (c ->> 'id')::uuid from jsonb_array_elements(part -> 'conversations') as c)
     );
   end if;
-  if fenced.passed ? 'keys' then
+  if passed ? 'keys' then
     select * into identities from store_identities(
       ws,
-      array(select k from jsonb_populate_recordset(null::identity_key, fenced.passed -> 'keys') as k where k.said_from <> all (settled)),
-      array(select c from jsonb_populate_recordset(row(null, null, null, null, false, true)::said_claim, fenced.passed -> 'claims') as c where c.number <> all (settled))
+      array(select k from jsonb_populate_recordset(null::identity_key, passed -> 'keys') as k where k.said_from <> all (settled)),
+      array(select c from jsonb_populate_recordset(row(null, null, null, null, false, true)::said_claim, passed -> 'claims') as c where c.number <> all (settled))
     );
     changed := identities.changed;
     appeared := identities.appeared;
     touched := identities.touched;
   end if;
-  if fenced.passed ? 'conversations' then
+  if passed ? 'conversations' then
     perform store_conversations(
       ws,
-      array(select c from jsonb_populate_recordset(null::conversation, fenced.passed -> 'conversations') as c where c.number <> all (settled)),
-      array(select m from jsonb_populate_recordset(null::message, fenced.passed -> 'messages') as m where m.number <> all (settled))
+      array(select c from jsonb_populate_recordset(null::conversation, passed -> 'conversations') as c where c.number <> all (settled)),
+      array(select m from jsonb_populate_recordset(null::message, passed -> 'messages') as m where m.number <> all (settled))
     );
   end if;
-  if fenced.passed ? 'feedback' then
-    said := store_feedback(ws, array(
-      select f from jsonb_populate_recordset(null::said_feedback, fenced.passed -> 'feedback') as f where f.number <> all (settled)
-    ));
+  if has_fences or cardinality(settled) > 0 then
+    incoming := array(
+      select f from jsonb_populate_recordset(null::said_feedback, passed -> 'feedback') as f where f.number <> all (settled)
+    );
+  end if;
+  if cardinality(incoming) > 0 then
+    said := store_feedback(ws, incoming);
     changed := changed || said.changed;
     appeared := appeared || said.appeared;
     superseded := said.superseded;
@@ -3041,9 +2974,15 @@ begin
       ws, array(select t from unnest(touched) as t except select unnest(contact_ids) from purge where workspace_id = ws)
     );
   end if;
+  -- Mostly all are applied, and nobody has to hear of them.
+  if not are_known and cardinality(refused || superseded) = 0 and not part ? 'conversations' then
+    insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
+    select ws, s.id, s.number, s.operation, 'applied', s.attempts, now() from unnest(submissions) as s;
+    return;
+  end if;
   states := array(
     select case
-      when s.number = any (fenced.refused) then 'purged'
+      when s.number = any (refused) then 'purged'
       when s.operation = 'create_feedback' and s.number = any (superseded) then 'superseded'
       when s.operation = 'submit_conversation' and exists (
         select from conversation as c where c.workspace_id = ws and c.id = s.record and c.number > s.number offset 0
