@@ -30,18 +30,18 @@ export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: 
   const hex = createHmac('sha256', hashKey)
     .update(JSON.stringify([workspaceId, kind, ...parts]))
     .digest('hex')
-  const variant = '89ab'[Number.parseInt(hex[16]!, 16) & 3]
-  return inGroups(`${hex.slice(0, 12)}8${hex.slice(13, 16)}${variant}${hex.slice(17, 32)}`)
+  return uuidOf(hex, '89ab'[Number.parseInt(hex[16]!, 16) & 3]!)
 }
 
 /** The id with which a key starts afresh after the purge of that acceptance number (`id_after_purge` in SQL). */
 export const idAfterPurge = (key: string, number: number): string => {
   const hex = createHash('md5').update(`${key}:${number}`).digest('hex')
-  return inGroups(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17)}`)
+  return uuidOf(hex, '8')
 }
 
-const inGroups = (hex: string): string =>
-  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+/** The first 128 bits of a hash as a UUID of version 8. */
+const uuidOf = (hex: string, variant: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
