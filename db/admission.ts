@@ -73,13 +73,13 @@ const QUEUED_AT_ONCE_CHARACTERS = 64 * 1024
 export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queueing): Admit => {
   redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: 6 })
   const desks = new Map<string, (request: AdmissionRequest) => Promise<Told>>()
-  const process = randomUUID()
+  const processId = randomUUID()
   let calls = 0
   const namesOf = ({ operation, job }: AdmissionRequest): string | undefined =>
     job !== undefined && !redis.isCluster && job.length <= QUEUED_AT_ONCE_CHARACTERS
       ? queueing.namesOf(operation)
       : undefined
-  const carryOut = (workspaceId: string, requests: readonly AdmissionRequest[]): Promise<Told[]> => {
+  const carryOut = (workspaceId: string, requests: readonly AdmissionRequest[], lane: number): Promise<Told[]> => {
     const name = admissionKeys(prefix, workspaceId)
     const asked = requests.map((request) => askedOf(request, namesOf(request)))
     return (redis as RedisWithAdmit).admit(
@@ -88,7 +88,7 @@ export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queue
       name.exists,
       name.ledger,
       name.purges,
-      name.call(process),
+      name.call(`${processId}:${lane}`),
       name.before.bucket,
       name.before.said,
       name.before.idempotency,
@@ -107,7 +107,7 @@ export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queue
     const { workspaceId } = request
     let desk = desks.get(workspaceId)
     if (!desk) {
-      desk = coalesce((requests) => carryOut(workspaceId, requests), TOGETHER)
+      desk = coalesce((requests, lane) => carryOut(workspaceId, requests, lane), TOGETHER)
       desks.set(workspaceId, desk)
     }
     return verdictOf(request.lookUp, await desk(request))
@@ -137,8 +137,12 @@ const CHARACTERS_LIKE_A_KEY = 1_000
 const weightOf = ({ pending, lookUp, job = '' }: AdmissionRequest): number =>
   pending.exists.length + pending.said.length + lookUp.length + job.length / CHARACTERS_LIKE_A_KEY
 
-/** What one call carries at most, so that Redis is there for others again after a millisecond or two. */
-const TOGETHER = { items: 100, weight: { most: 1_000, of: weightOf } }
+/**
+ * What one call carries at most, so that Redis is there for others again after a millisecond or two. A second call may be on its way,
+ * so that the API reads requests while Redis admits others: 64 connections sent all they had in one call and then all waited for its
+ * answer (4,580 requests a second, now 5,270, on a slow machine).
+ */
+const TOGETHER = { items: 100, weight: { most: 1_000, of: weightOf }, lanes: { count: 2, enough: 16 } }
 
 const askedOf = (
   { submissionId, pending, limit, idempotency, ...request }: AdmissionRequest,

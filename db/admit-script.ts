@@ -6,8 +6,8 @@ import { PUSH_JOBS } from './jobs-at-once.ts'
  * One round trip and one atomic step on Redis's own clock for submissions of one workspace that come together, in the order in
  * which they came, each as if it were alone: has it been here before, may it enter, which number does it get, and what is queued
  * about the keys it asks for. The bucket is the list of the moments at which its missing tokens were spent, oldest last, in
- * microseconds. Clients send a command once more when its answer was lost with the connection, so of each process the answer to the
- * last call by which something entered is kept, and given again.
+ * microseconds. Clients send a command once more when its answer was lost with the connection, so of each process and lane the answer to
+ * the last call by which something entered is kept, and given again.
  *
  * An idempotency record is body:submission:number:state, kept from its admission on; whoever comes with the same key later learns
  * whether that submission is settled, or outstanding, and then whether for so long that it must have got lost when it has no job.

@@ -59,6 +59,34 @@ describe('what is coalesced', () => {
     assert.deepEqual(calls, [[1, 2], [3, 4], [5]])
   })
 
+  it('goes with a second call once there is enough, each in its lane, and the rest with whichever is answered first', async () => {
+    const { calls, answers, call } = held()
+    const lanes: number[] = []
+    const send = coalesce(
+      (items: readonly number[], lane) => {
+        lanes.push(lane)
+        return call(items)
+      },
+      { items: 10, lanes: { count: 2, enough: 2 } },
+    )
+    const sent = [send(1)]
+    await turn()
+    sent.push(send(2))
+    await turn()
+    assert.deepEqual(calls, [[1]])
+    sent.push(...[3, 4, 5].map(send))
+    assert.deepEqual(calls, [[1], [2, 3]])
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3]])
+    answers[1]!.resolve()
+    assert.equal(await sent[2], 3)
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3], [4, 5]])
+    for (const index of [0, 2]) answers[index]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5])
+    assert.deepEqual(lanes, [0, 1, 1])
+  })
+
   it('weighs no more than may go together, and goes alone where it weighs more', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10, weight: { most: 5, of: (item) => item } })
