@@ -40,12 +40,12 @@ describe('an admission whose answer is lost with the connection', () => {
     await redis.quit()
   })
 
-  const submit = (key: string, size = 1) =>
+  const submit = (key: string, { size = 1, tokens = 10 } = {}) =>
     admit({
       workspaceId,
       operation: 'create_feedback',
       submissionId: randomUUID(),
-      limit: { tokens: 10, windowMs: 60_000 },
+      limit: { tokens, windowMs: 60_000 },
       idempotency: { key, body: 'x' },
       job: JSON.stringify({ body: 'x'.repeat(size) }),
       pending: { exists: [], said: [] },
@@ -84,8 +84,25 @@ describe('an admission whose answer is lost with the connection', () => {
     assert.equal(await redis.hget(name.ledger, 'accepted'), String(Number(accepted) + 1))
   })
 
+  it('is counted once also when another is on its way at the same time', async () => {
+    const accepted = Number(await redis.hget(name.ledger, 'accepted'))
+    between.loseNextAnswer()
+    const together = 40
+    const admissions = await Promise.all(
+      Array.from({ length: together }, (_, index) => submit(`together ${index}`, { tokens: 1_000 })),
+    )
+    const numbers = admissions.map((admission) => (admission.outcome === 'admitted' ? admission.number : 0))
+    assert.equal(new Set(numbers).size, together)
+    assert.equal(Number(await redis.hget(name.ledger, 'accepted')), accepted + together)
+    const waiting = (await queues.feedback.getWaiting()).map(({ data }) => (data as { number: number }).number)
+    assert.deepEqual(
+      waiting.filter((number) => numbers.includes(number)).toSorted((a, b) => a - b),
+      numbers.toSorted((a, b) => a - b),
+    )
+  })
+
   it('is queued once when its job is too large to come along', async () => {
-    const admission = await submit('large', 100_000)
+    const admission = await submit('large', { size: 100_000, tokens: 1_000 })
     assert.ok(admission.outcome === 'admitted')
     const numbers = (await queues.feedback.getWaiting()).map(({ data }) => (data as { number: number }).number)
     assert.equal(numbers.filter((number) => number === admission.number).length, 1)
