@@ -98,7 +98,7 @@ export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queue
       LOST_AFTER_MS,
       IDEMPOTENCY_SECONDS,
       JSON.stringify(asked),
-      `${++calls}:`,
+      ++calls,
       JOB_OPTIONS_TEXT,
       ...requests.map(({ job }, index) => (asked[index]!.queue === undefined ? '' : job!.slice(1))),
     )

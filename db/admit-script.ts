@@ -7,7 +7,8 @@ import { PUSH_JOBS } from './jobs-at-once.ts'
  * which they came, each as if it were alone: has it been here before, may it enter, which number does it get, and what is queued
  * about the keys it asks for. The bucket is the list of the moments at which its missing tokens were spent, oldest last, in
  * microseconds. Clients send a command once more when its answer was lost with the connection, so of each process and lane the answer to
- * the last call by which something entered is kept, and given again.
+ * the last call by which something entered is kept, and given again; a call before that one had been given up when it was made, so
+ * nobody waits for it any more, and it is not carried out again.
  *
  * An idempotency record is body:submission:number:state, kept from its admission on; whoever comes with the same key later learns
  * whether that submission is settled, or outstanding, and then whether for so long that it must have got lost when it has no job.
@@ -30,7 +31,11 @@ import { PUSH_JOBS } from './jobs-at-once.ts'
 export const ADMIT = `
 ${PUSH_JOBS}
 local before = redis.call('GET', KEYS[6])
-if before and string.sub(before, 1, #ARGV[10]) == ARGV[10] then return cmsgpack.unpack(string.sub(before, #ARGV[10] + 1)) end
+if before then
+  local lastCall, answers = string.match(before, '^(%d+):(.*)$')
+  if lastCall == ARGV[10] then return cmsgpack.unpack(answers) end
+  if tonumber(lastCall) > tonumber(ARGV[10]) then return redis.error_reply('OVERTAKEN by the next call') end
+end
 local ofBucket, ofSaid, ofRecord, ofConcerned, ofWithdrawn = unpack(ARGV, 1, 5)
 local floor, lostAfter, recordSeconds = tonumber(ARGV[6]), ARGV[7] * 1000, ARGV[8]
 local call, format = redis.call, string.format
@@ -146,7 +151,7 @@ for i, one in ipairs(asked) do
   end
 end
 for queue, ids in pairs(added) do pushJobs(queue .. 'wait', queue .. 'meta', queue .. 'marker', ids) end
-if last then call('SET', KEYS[6], ARGV[10] .. cmsgpack.pack(answers), 'EX', 3600) end
+if last then call('SET', KEYS[6], ARGV[10] .. ':' .. cmsgpack.pack(answers), 'EX', 3600) end
 return answers
 `
 

@@ -262,7 +262,7 @@ describe('many jobs with one call', () => {
       const all = ids(5)
       await add(all)
       const { fetch } = held(connection)
-      between.loseNextAnswer()
+      between.loseAnswers()
       const first = await fetch(3)
       assert.deepEqual(
         first?.jobs.map(({ id }) => id),
@@ -280,7 +280,7 @@ describe('many jobs with one call', () => {
       await add(all)
       const { fetch, finish } = held(connection)
       await fetch(3)
-      between.loseNextAnswer()
+      between.loseAnswers()
       assert.deepEqual(await finish(all.map((id) => ({ id, result: '1', attempts: 1 }))), [true, true, true])
       assert.equal(await queue.getCompletedCount(), 3)
     })

@@ -40,13 +40,13 @@ describe('an admission whose answer is lost with the connection', () => {
     await redis.quit()
   })
 
-  const submit = (key: string, { size = 1, tokens = 10 } = {}) =>
+  const submit = (key: string | undefined, { size = 1, tokens = 10 } = {}) =>
     admit({
       workspaceId,
       operation: 'create_feedback',
       submissionId: randomUUID(),
       limit: { tokens, windowMs: 60_000 },
-      idempotency: { key, body: 'x' },
+      idempotency: key === undefined ? undefined : { key, body: 'x' },
       job: JSON.stringify({ body: 'x'.repeat(size) }),
       pending: { exists: [], said: [] },
       lookUp: [],
@@ -55,7 +55,7 @@ describe('an admission whose answer is lost with the connection', () => {
   it('is told once more, and counted once', async () => {
     const first = await submit('first')
     assert.ok(first.outcome === 'admitted')
-    between.loseNextAnswer()
+    between.loseAnswers()
     const again = await submit('second')
     assert.ok(again.outcome === 'admitted', again.outcome)
     assert.equal(again.bucket?.remaining, 8)
@@ -74,7 +74,7 @@ describe('an admission whose answer is lost with the connection', () => {
   it('is counted once also when it was settled before it is told', async () => {
     const accepted = await redis.hget(name.ledger, 'accepted')
     const others = new Set(await redis.zrange(name.outstanding, '0', '-1'))
-    between.loseNextAnswer()
+    between.loseAnswers()
     const again = submit('third')
     await until('it has entered and is settled', async () => {
       const own = (await redis.zrange(name.outstanding, '0', '-1')).filter((id) => !others.has(id))
@@ -86,7 +86,7 @@ describe('an admission whose answer is lost with the connection', () => {
 
   it('is counted once also when another is on its way at the same time', async () => {
     const accepted = Number(await redis.hget(name.ledger, 'accepted'))
-    between.loseNextAnswer()
+    between.loseAnswers()
     const together = 40
     const admissions = await Promise.all(
       Array.from({ length: together }, (_, index) => submit(`together ${index}`, { tokens: 1_000 })),
@@ -99,6 +99,18 @@ describe('an admission whose answer is lost with the connection', () => {
       waiting.filter((number) => numbers.includes(number)).toSorted((a, b) => a - b),
       numbers.toSorted((a, b) => a - b),
     )
+  })
+
+  it('is counted once also when it was given up before the connection was lost', async () => {
+    const accepted = Number(await redis.hget(name.ledger, 'accepted'))
+    const waiting = await queues.feedback.getWaitingCount()
+    between.loseAnswers(3)
+    for (let givenUp = 0; givenUp < 2; givenUp++) {
+      await assert.rejects(submit(undefined, { tokens: 1_000 }), /timed out/)
+    }
+    assert.equal((await submit(undefined, { tokens: 1_000 })).outcome, 'admitted')
+    assert.equal(Number(await redis.hget(name.ledger, 'accepted')), accepted + 3)
+    assert.equal(await queues.feedback.getWaitingCount(), waiting + 3)
   })
 
   it('is queued once when its job is too large to come along', async () => {

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-export type LosingAnswers = { url: string; loseNextAnswer: () => void; stop: () => void }
+export type LosingAnswers = { url: string; loseAnswers: (count?: number) => void; stop: () => void }
 
-/** Stands before a server and passes on what it gets, until it is told to lose an answer: then it closes the connection instead. */
+/** Stands before a server and passes on what it gets, until it is told to lose answers: with the last of them it closes the connection. */
 export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> => {
   const { hostname, port } = new URL(serverUrl)
   const open = new Set<Socket>()
-  let loses = false
+  let toLose = 0
   const server = createServer((client) => {
     const behind = connect(Number(port), hostname)
     for (const socket of [client, behind]) {
@@ -17,9 +17,8 @@ export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> =
     client.on('data', (request) => behind.write(request)).on('close', () => behind.destroy())
     behind.on('close', () => client.destroy())
     behind.on('data', (answer) => {
-      if (!loses) return void client.write(answer)
-      loses = false
-      client.destroy()
+      if (toLose === 0) return void client.write(answer)
+      if (--toLose === 0) client.destroy()
     })
   })
   server.listen(0, '127.0.0.1')
@@ -29,8 +28,8 @@ export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> =
   url.port = String((server.address() as AddressInfo).port)
   return {
     url: url.href,
-    loseNextAnswer: () => {
-      loses = true
+    loseAnswers: (count = 1) => {
+      toLose = count
     },
     stop: () => {
       server.close()
