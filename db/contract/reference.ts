@@ -93,7 +93,7 @@ const recalled = new WeakMap<HashKey, Map<string, string>>()
  */
 const recalledId = (realm: Realm, kind: 'account_name' | 'account_domain', value: string): string => {
   let ids = recalled.get(realm.hashKey)
-  if (ids === undefined || ids.size >= RECALLED_IDS) recalled.set(realm.hashKey, (ids = new Map()))
+  if (ids === undefined || ids.size >= RECALLED_IDS) recalled.set(realm.hashKey, (ids = new Map<string, string>()))
   const key = `${realm.workspaceId}:${kind}:${value}`
   let id = ids.get(key)
   if (id === undefined) ids.set(key, (id = ownId(realm, kind, value)))
