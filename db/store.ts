@@ -141,9 +141,9 @@ const settling = ({ id, attempts }: SettledRow, feedback: FeedbackRow): object =
   attempts,
 })
 
-const withoutNulls = (row: object): object => {
+const withoutNulls = (row: Readonly<Record<string, unknown>>): object => {
   const present: Record<string, unknown> = {}
-  for (const [column, value] of Object.entries(row)) if (value !== null) present[column] = value
+  for (const column of Object.keys(row)) if (row[column] !== null) present[column] = row[column]
   return present
 }
 
