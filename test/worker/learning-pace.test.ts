@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LEARNED_AT_ONCE, LEARNED_PER_SECOND, learningPace } from '../../worker/learning-pace.ts'
+import { LEARNED_AT_ONCE, LEARNED_PER_SECOND, LEARNED_TOGETHER, learningPace } from '../../worker/learning-pace.ts'
 
 const texts = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 
@@ -22,12 +22,23 @@ describe('the pace of learning from people', () => {
     )
   })
 
+  it('takes few of many no earlier than it can take a number of them together', () => {
+    let now = 0
+    const { choose } = learningPace(() => now)
+    choose('a', texts(LEARNED_AT_ONCE))
+    const msForTogether = (LEARNED_TOGETHER / LEARNED_PER_SECOND) * 1_000
+    now += msForTogether / 2
+    assert.deepEqual(choose('a', texts(300)), [])
+    now += msForTogether / 2
+    assert.equal(choose('a', texts(300)).length, LEARNED_TOGETHER)
+  })
+
   it('goes on slowly, and after a pause as if nothing had been', () => {
     let now = 0
     const { choose } = learningPace(() => now)
     choose('a', texts(LEARNED_AT_ONCE))
     now += 1_500
-    assert.equal(choose('a', texts(100)).length, 1.5 * LEARNED_PER_SECOND)
+    assert.equal(choose('a', texts(15)).length, 1.5 * LEARNED_PER_SECOND)
     now += 3_600_000
     assert.equal(choose('a', texts(10_000)).length, LEARNED_AT_ONCE)
   })
