@@ -85,6 +85,7 @@ const accountReference = (context: ReferenceContext, record: FeedbackRecord): Re
 }
 
 const RECALLED_IDS = 10_000
+const RECALLED_CHARACTERS = 200
 const recalled = new WeakMap<HashKey, Map<string, string>>()
 
 /**
@@ -92,6 +93,7 @@ const recalled = new WeakMap<HashKey, Map<string, string>>()
  * kept like this, a purge would have to find it.
  */
 const recalledId = (realm: Realm, kind: 'account_name' | 'account_domain', value: string): string => {
+  if (value.length > RECALLED_CHARACTERS) return ownId(realm, kind, value)
   let ids = recalled.get(realm.hashKey)
   if (ids === undefined || ids.size >= RECALLED_IDS) recalled.set(realm.hashKey, (ids = new Map<string, string>()))
   const key = `${realm.workspaceId}:${kind}:${value}`
