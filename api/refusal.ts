@@ -57,7 +57,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
     case 'no-such-submission':
       return answer(404, 'There is no submission of this id in this workspace, or its receipt has expired.')
     case 'idempotency-key-in-flight':
-      return answer(409, 'A request with this Idempotency-Key is still being answered. Repeat it a little later.', {
+      return answer(409, 'The first request with this Idempotency-Key is not queued yet. Repeat it a little later.', {
         'Retry-After': '1',
       })
     case 'idempotency-key-of-other-body':

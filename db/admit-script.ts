@@ -19,8 +19,8 @@ import { PUSH_JOBS } from './jobs-at-once.ts'
  * KEYS number outstanding exists ledger purges call. ARGV how the names of further keys begin, which the script completes, since they
  * were half of what it was sent (all are in one slot): of buckets, of what is said, of idempotency records, of records by whom they
  * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, the submissions as JSON (`AskedSubmission`), which are
- * two dozen values each; the id of the call, the options of jobs, and of each submission its job
- * without the number, and without the brace that opens it.
+ * two dozen values each; the number of the call, higher than of those before it in its lane, the options of jobs, and of each
+ * submission its job without the number, and without the brace that opens it.
  *
  * Of several that are queued the first has made a record or a project exist. An external id is there for as long as any of them is
  * queued: the last of them keeps it, since a bare identify that is stored before it may have gone to another key.

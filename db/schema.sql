@@ -667,6 +667,54 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION answer_feedback(ws uuid, incoming feedback[])
+ RETURNS answered_feedback[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return array(
+    select row(
+      f.number > coalesce(held.number, 0) and row_number() over (partition by f.id order by f.number desc) = 1,
+      held.number is not null,
+      (c.answer).id, (a.answer).id, (p.answer).id, (c.answer).given, (a.answer).given, (p.answer).given,
+      (c.answer).missed || (a.answer).missed || (p.answer).missed
+    )::answered_feedback
+    from unnest(incoming) with ordinality as f
+    left join lateral (select k.number from feedback as k where k.workspace_id = ws and k.id = f.id offset 0) as held on true,
+      lateral (
+        select case
+          when f.contact_ref is null then row(null, false, '{}')::resolution
+          when not f.contact_ref ? 'ids' and not exists (
+            select from identity_claim as i where i.workspace_id = ws and i.key_id = (f.contact_ref ->> 'weak')::uuid offset 0
+          ) then row((f.contact_ref ->> 'weak')::uuid, true, '{}')::resolution
+          else resolve(ws, 'contact', f.contact_ref, f.number, f.source)
+        end as answer
+        offset 0
+      ) as c,
+      lateral (
+        select case
+          when f.account_ref is null then row(null, false, '{}')::resolution
+          when not f.account_ref ? 'ids' and not exists (
+            select from identity_claim as i where i.workspace_id = ws and i.key_id = (f.account_ref ->> 'weak')::uuid offset 0
+          ) then row((f.account_ref ->> 'weak')::uuid, true, '{}')::resolution
+          else resolve(ws, 'account', f.account_ref, f.number, f.source)
+        end as answer
+        offset 0
+      ) as a,
+      lateral (
+        select case
+          when f.project_ref is null then row(null, false, '{}')::resolution
+          when not f.project_ref ? 'ids' then row((f.project_ref ->> 'weak')::uuid, true, '{}')::resolution
+          else resolve(ws, 'project', f.project_ref, f.number, f.source)
+        end as answer
+        offset 0
+      ) as p
+    order by f.ordinality
+  );
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION answer_feedback(ws uuid, incoming said_feedback[])
  RETURNS answered_feedback[]
  LANGUAGE plpgsql
@@ -2485,6 +2533,97 @@ begin
     lateral (select subject_id from identity_key where workspace_id = ws and id = key.id offset 0) as k
   where c.id <> all (known);
   perform store_messages(ws, incoming_messages);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION store_feedback(ws uuid, incoming feedback[], OUT changed uuid[], OUT appeared uuid[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  said record;
+  answers answered_feedback[];
+  has_doubles boolean;
+begin
+  said := store_given(ws, array(
+    select given_of(s.ref, f.number)
+    from unnest(incoming) as f,
+      lateral (values ('contact', f.contact_ref), ('account', f.account_ref), ('project', f.project_ref)) as s (slot, ref)
+    where s.ref ? 'weak' and (not s.ref ? 'ids' or (resolve(ws, s.slot, s.ref, f.number, f.source)).given)
+  ));
+  changed := said.changed;
+  appeared := said.appeared;
+  answers := answer_feedback(ws, incoming);
+  has_doubles := exists (select from unnest(answers) as a where a.replaces or not a.wins);
+  if has_doubles then
+    perform keep_superseded(ws, incoming, answers);
+  end if;
+
+  perform count_tags(ws, jsonb_object_agg(t.title, t.uses))
+  from (
+    select g.title, count(*) as uses
+    from rows from (unnest(incoming), unnest(answers)) as f, unnest(f.tags) as g (title) where f.wins group by g.title
+  ) as t
+  having count(*) > 0;
+  insert into feedback as k (
+    workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
+    number, first_number, contact_id, account_id, project_id,
+    contact_ref, account_ref, project_ref, contact_given, account_given, project_given)
+  select ws, f.id, f.description, f.title, f.is_transcript, f.tags, f.tags is null, f.rating, f.source, f.source_id, f.source_data,
+    f.number, f.number, f.contact, f.account, f.project,
+    f.contact_ref, f.account_ref, f.project_ref, f.by_contact, f.by_account, f.by_project
+  from rows from (unnest(incoming), unnest(answers)) as f where f.wins
+  on conflict (workspace_id, id) do update set
+    description = excluded.description, title = excluded.title, is_transcript = excluded.is_transcript,
+    tags = excluded.tags, tags_generated = excluded.tags_generated, rating = excluded.rating,
+    source = excluded.source, source_id = excluded.source_id, source_data = excluded.source_data,
+    number = excluded.number, first_number = least(k.first_number, excluded.first_number),
+    contact_id = excluded.contact_id, account_id = excluded.account_id, project_id = excluded.project_id,
+    contact_ref = excluded.contact_ref, account_ref = excluded.account_ref, project_ref = excluded.project_ref,
+    contact_given = excluded.contact_given, account_given = excluded.account_given, project_given = excluded.project_given;
+  if has_doubles then
+    update feedback as k set first_number = r.number
+    from (select id, min(number) as number from unnest(incoming) group by id) as r,
+      lateral (select ctid as place from feedback where workspace_id = ws and id = r.id and first_number > r.number offset 0) as held
+    where k.workspace_id is not distinct from ws and k.ctid = held.place;
+  end if;
+
+  -- Only added here: what a redelivered record remembers is for relink to clear, when it has linked it.
+  insert into unresolved_reference (workspace_id, ref_id, record_id, number)
+  select ws, u.ref_id, f.id, f.number
+  from rows from (unnest(incoming), unnest(answers)) as f, unnest(f.missed) as u (ref_id)
+  where cardinality(f.missed) > 0
+    and exists (select from reference as k where k.workspace_id = ws and k.id = f.id and k.number = f.number offset 0)
+  on conflict do nothing;
+
+  perform add_to_contacts(ws, array(
+    select row(ws, f.contact, null, null, null, null, null, null, null, null, null,
+      f.contact_ref -> 'given', null, f.number, null)::contact
+    from rows from (unnest(incoming), unnest(answers)) as f where f.by_contact
+  ));
+  perform add_to_accounts(ws, array(
+    select row(ws, f.account, null, null, null, null, null, null, null, null, f.account_ref -> 'given', f.number, null)::account
+    from rows from (unnest(incoming), unnest(answers)) as f where f.by_account
+  ));
+  insert into project as k (workspace_id, id, name, first_number)
+  select ws, f.project, min(f.project_ref -> 'given' ->> 'name'), min(f.number)
+  from rows from (unnest(incoming), unnest(answers)) as f
+  where f.by_project and not exists (
+    select from project as known where known.workspace_id = ws and known.id = f.project and known.first_number <= f.number offset 0
+  )
+  group by f.project order by f.project
+  on conflict (workspace_id, id) do update set first_number = excluded.first_number
+  where k.first_number > excluded.first_number;
+
+  -- Above, what was given counted wherever no id meant anybody. Meanwhile one may: of something given in this very batch.
+  changed := changed || withdraw_given(ws, array(
+    select given_of(s.ref, f.number)
+    from rows from (unnest(incoming), unnest(answers)) as f,
+      lateral (values
+        (f.contact_ref, f.by_contact), (f.account_ref, f.by_account), (f.project_ref, f.by_project)
+      ) as s (ref, given)
+    where s.ref ? 'ids' and s.ref ? 'weak' and not s.given
+  ));
 end $function$
 ;
 

@@ -1,7 +1,7 @@
 /** Texts with people's tags that are learned from at once, and then a second, of one workspace by one worker. */
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10
-/** Fewer are not chosen out of more: learning from a single one takes six statements, too, and the workspace's lock. */
+/** Fewer are not chosen out of more: learning from a single one takes five statements, too, and the workspace's lock. */
 export const LEARNED_TOGETHER = 100
 
 const MS_PER_SECOND = 1_000
@@ -29,8 +29,8 @@ export const learningPace = (now: () => number): LearningPace => {
     choose: (workspaceId, given) => {
       if (given.length === 0) return []
       const allowance = allowanceOf(workspaceId)
-      const count = Math.min(given.length, Math.floor(allowance))
-      if (count < given.length && count < LEARNED_TOGETHER) return []
+      const most = allowance >= Math.min(given.length, LEARNED_TOGETHER) ? Math.floor(allowance) : 0
+      const count = Math.min(given.length, most)
       // Again at the end: the first ones are those that nothing was heard of for the longest time.
       allowances.delete(workspaceId)
       allowances.set(workspaceId, { left: allowance - count, at: now() })

@@ -75,7 +75,7 @@ const TURNED_AWAY = {
     also: ['RateLimit-Policy'],
   },
   KeyInFlight: {
-    description: 'A request with the same `Idempotency-Key` is being answered at this moment.',
+    description: 'The first request with the same `Idempotency-Key` is not queued yet.',
     examples: { 'in flight': { refused: 'idempotency-key-in-flight' } },
     also: ['RateLimit-Policy', 'RateLimit'],
   },
