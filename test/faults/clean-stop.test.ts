@@ -107,9 +107,14 @@ describe('a clean stop', () => {
     const holder = await service.sql.reserve()
     await holder`begin`
     await holder`select lock_workspaces(array[${service.workspaceId}]::uuid[])`
+    const [{ pid } = { pid: 0 }] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
     const worker = await startWorker()
     const answer = await service.post('/feedbacks', { description: 'held up' })
-    await until('it is active', async () => (await queues.feedback.getActiveCount()) === 1)
+    // Not until it is active: what was fetched and not begun yet, a worker that stops gives back.
+    await until('it waits for Postgres', async () => {
+      const waiting = await service.sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`
+      return waiting.length > 0
+    })
     const stopped = worker.stop()
     await until('it drains', () => Promise.resolve(worker.output().includes('"event":"draining"')))
     await holder`rollback`
