@@ -36,3 +36,5 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     concerned: (keyId: string) => `${before.concerned}${keyId}`,
   }
 }
+
+export type AdmissionKeys = ReturnType<typeof admissionKeys>

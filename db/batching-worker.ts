@@ -118,7 +118,9 @@ export class BatchingWorker extends Worker {
       }
       return { isFinished: false, again }
     }
-    const isFinished = await this.#batches.finish(finishedJob(job, result)).catch(() => false)
+    // Its processor may have finished it, along with something else.
+    const isFinished =
+      job.finishedOn !== undefined || (await this.#batches.finish(finishedJob(job, result)).catch(() => false))
     return { isFinished, result, again: () => result }
   }
 

@@ -76,13 +76,25 @@ export const submissionEnqueuer = (redis: RedisClient, queues: JobQueues): Enque
   return (job) => enqueue({ operation: job.operation, submissionId: job.submissionId, text: JSON.stringify(job) })
 }
 
+/** For scripts: what is left of the body of a job, given how it begins (`leftBegins`). */
+export const BODY_LEFT = `
+local function bodyLeft(begins, number, id)
+  return begins .. ',"number":' .. number .. ',"submissionId":"' .. id .. '"}'
+end
+`
+
+export const leftBegins = ({ version, operation, workspaceId }: Settleable): string => {
+  const left: Omit<SettledJob, 'number' | 'submissionId'> = { version, operation, workspaceId, settled: true }
+  return JSON.stringify(left).slice(0, -1)
+}
+
 // KEYS how the names of jobs begin, which are all in one slot. ARGV how begins what is left of each, then number and id of each.
 // A job that is gone does not come back.
 const FORGET_BODIES = `
+${BODY_LEFT}
 for at = 2, #ARGV, 2 do
-  local number, id = ARGV[at], ARGV[at + 1]
-  local left = ARGV[1] .. ',"number":' .. number .. ',"submissionId":"' .. id .. '"}'
-  if redis.call('HSET', KEYS[1] .. id, 'data', left) == 1 then redis.call('DEL', KEYS[1] .. id) end
+  local left = bodyLeft(ARGV[1], ARGV[at], ARGV[at + 1])
+  if redis.call('HSET', KEYS[1] .. ARGV[at + 1], 'data', left) == 1 then redis.call('DEL', KEYS[1] .. ARGV[at + 1]) end
 end
 return 0
 `
@@ -105,11 +117,9 @@ export const forgetBodiesIn = (redis: RedisClient, queues: JobQueues): ForgetBod
     )
     await Promise.all(
       [...alike.values()].map((jobs) => {
-        const { version, operation, workspaceId } = jobs[0]!
-        const left: Omit<SettledJob, 'number' | 'submissionId'> = { version, operation, workspaceId, settled: true }
         const each = jobs.flatMap(({ number, submissionId }) => [number, submissionId])
-        const names = queues[QUEUE_OF[operation]].toKey('')
-        return withForgetBodies.forgetBodies(1, names, JSON.stringify(left).slice(0, -1), ...each)
+        const names = queues[QUEUE_OF[jobs[0]!.operation]].toKey('')
+        return withForgetBodies.forgetBodies(1, names, leftBegins(jobs[0]!), ...each)
       }),
     )
   }

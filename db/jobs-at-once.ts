@@ -75,60 +75,69 @@ if isEmpty == 0 and call('EXISTS', KEYS[1]) == 1 then call('ZADD', KEYS[6], 0, '
 return {jobs, delayed, isEmpty}
 `
 
-// Answers 1 for each job that is finished, also when an earlier call of the same has done it; 0 for one that is held by another,
-// or by nobody. Of many only the last are kept for operators to see: under load the others would be gone a moment later.
+/**
+ * For scripts: finishes jobs that this token holds; of each, `args` has id, result and attempts, from place `from` to `last`, `step` apart.
+ * Answers 1 for each that is finished, also when an earlier call of the same has done it; 0 for one that is held by another,
+ * or by nobody. Of many only the last are kept for operators to see: under load the others would be gone a moment later. `leftOf`, if
+ * given, is told the place of a job that stays, and returns what is to be left of its body.
+ */
+export const FINISH_JOBS_TOLD = `
+local function finishJobs(active, stalled, completed, told, args, from, last, step, leftOf)
+  local prefix, now, token, keptOfOneCall, keptCount, keptSeconds = unpack(told)
+  local answers, finished, gone, scores, locks = {}, {}, {}, {}, {}
+  local firstKept = last + 1 - step * keptOfOneCall
+  for at = from, last, step do locks[#locks + 1] = prefix .. args[at] .. ':lock' end
+  local holders = redis.call('MGET', unpack(locks))
+  for at = from, last, step do
+    local id, key, place = args[at], prefix .. args[at], #answers + 1
+    if holders[place] == token and redis.call('LREM', active, -1, id) == 1 then
+      finished[#finished + 1] = id
+      gone[#gone + 1] = locks[place]
+      if at >= firstKept then
+        redis.call('HSET', key, 'returnvalue', args[at + 1], 'atm', args[at + 2], 'finishedOn', now)
+        if leftOf then redis.call('HSET', key, 'data', leftOf(at)) end
+        scores[#scores + 1] = now
+        scores[#scores + 1] = id
+      else
+        gone[#gone + 1] = key
+        gone[#gone + 1] = key .. ':logs'
+      end
+      answers[place] = 1
+    else
+      local isGone = redis.call('EXISTS', key) == 0
+      if leftOf and not isGone then redis.call('HSET', key, 'data', leftOf(at)) end
+      answers[place] = not holders[place] and (isGone or redis.call('ZSCORE', completed, id)) and 1 or 0
+    end
+  end
+  if #finished == 0 then return answers end
+  redis.call('SREM', stalled, unpack(finished))
+  if #scores > 0 then redis.call('ZADD', completed, unpack(scores)) end
+  local surplus = math.min(redis.call('ZCARD', completed) - keptCount, 1000)
+  local old = surplus > 0 and redis.call('ZRANGE', completed, 0, surplus - 1) or {}
+  if #old == 0 then
+    old = redis.call('ZRANGEBYSCORE', completed, '-inf', now - keptSeconds * 1000, 'LIMIT', 0, 1000)
+  end
+  if #old > 0 then redis.call('ZREM', completed, unpack(old)) end
+  for _, id in ipairs(old) do
+    gone[#gone + 1] = prefix .. id
+    gone[#gone + 1] = prefix .. id .. ':logs'
+  end
+  redis.call('DEL', unpack(gone))
+  return answers
+end
+`
+
 // KEYS active stalled completed. ARGV prefix now token keptOfOneCall keptCount keptSeconds, then id, result and attempts of each.
 const FINISH_JOBS = `
-local prefix, now = ARGV[1], ARGV[2]
-local answers, finished, gone, scores = {}, {}, {}, {}
-local firstKept = #ARGV - 3 * ARGV[4]
-local locks = {}
-for at = 7, #ARGV, 3 do locks[#locks + 1] = prefix .. ARGV[at] .. ':lock' end
-local holders = redis.call('MGET', unpack(locks))
-for at = 7, #ARGV, 3 do
-  local id, key = ARGV[at], prefix .. ARGV[at]
-  local holder = holders[(at - 4) / 3]
-  if holder == ARGV[3] and redis.call('LREM', KEYS[1], -1, id) == 1 then
-    finished[#finished + 1] = id
-    gone[#gone + 1] = locks[(at - 4) / 3]
-    if at > firstKept then
-      redis.call('HSET', key, 'returnvalue', ARGV[at + 1], 'atm', ARGV[at + 2], 'finishedOn', now)
-      scores[#scores + 1] = now
-      scores[#scores + 1] = id
-    else
-      gone[#gone + 1] = key
-      gone[#gone + 1] = key .. ':logs'
-    end
-    answers[#answers + 1] = 1
-  elseif holder then
-    answers[#answers + 1] = 0
-  else
-    local isFinished = redis.call('EXISTS', key) == 0 or redis.call('ZSCORE', KEYS[3], id)
-    answers[#answers + 1] = isFinished and 1 or 0
-  end
-end
-if #finished == 0 then return answers end
-redis.call('SREM', KEYS[2], unpack(finished))
-if #scores > 0 then redis.call('ZADD', KEYS[3], unpack(scores)) end
-local surplus = math.min(redis.call('ZCARD', KEYS[3]) - ARGV[5], 1000)
-local old = surplus > 0 and redis.call('ZRANGE', KEYS[3], 0, surplus - 1) or {}
-if #old == 0 then
-  old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now - ARGV[6] * 1000, 'LIMIT', 0, 1000)
-end
-if #old > 0 then redis.call('ZREM', KEYS[3], unpack(old)) end
-for _, id in ipairs(old) do
-  gone[#gone + 1] = prefix .. id
-  gone[#gone + 1] = prefix .. id .. ':logs'
-end
-redis.call('DEL', unpack(gone))
-return answers
+${FINISH_JOBS_TOLD}
+return finishJobs(KEYS[1], KEYS[2], KEYS[3], {unpack(ARGV, 1, 6)}, ARGV, 7, #ARGV, 3)
 `
 
 /** Of every job, as BullMQ keeps them. */
 export const JOB_OPTIONS_TEXT = JSON.stringify(JOB_OPTIONS)
 
 /** Finished jobs that stay of those that one call finishes. */
-const KEPT_OF_ONE_CALL = 10
+export const KEPT_OF_ONE_CALL = 10
 
 /** What one call hands over at most, roughly, and at least one job: Redis answers nobody else meanwhile. */
 const MOST_BYTES = 1_000_000

@@ -1,21 +1,31 @@
 import type { RedisClient } from './redis.ts'
-import { admissionKeys } from './admission-keys.ts'
+import { type AdmissionKeys, admissionKeys } from './admission-keys.ts'
 import type { Pending } from './contract/pending.ts'
 
-// KEYS outstanding exists purges removing. ARGV how the names of what is said begin (all are in one slot), #submissions submission…
-// 1 if there are purges among them, else 0 #exists (value id)…, then (key number) of what was said.
+/**
+ * For scripts: takes settled submissions off the books, with `keys` outstanding exists purges removing. `args` has from place `from`
+ * on how the names of what is said begin (all are in one slot), #submissions submission…, 1 if there are purges among them, else 0,
+ * #exists (value id)…, then (key number) of what was said.
+ */
+export const SETTLE_TOLD = `
+local function settle(keys, args, from)
+  local ofSaid, last = args[from], from + 1 + args[from + 1]
+  redis.call('ZREM', keys[1], unpack(args, from + 2, last))
+  if args[last + 1] == '1' then
+    redis.call('ZREM', keys[3], unpack(args, from + 2, last))
+    redis.call('ZREM', keys[4], unpack(args, from + 2, last))
+  end
+  local said = last + 3 + 2 * args[last + 2]
+  for at = last + 3, said - 1, 2 do
+    if redis.call('HGET', keys[2], args[at + 1]) == args[at] then redis.call('HDEL', keys[2], args[at + 1]) end
+  end
+  for at = said, #args, 2 do redis.call('HDEL', ofSaid .. args[at], args[at + 1]) end
+end
+`
+
 const SETTLE = `
-local ofSaid, last = ARGV[1], 2 + ARGV[2]
-redis.call('ZREM', KEYS[1], unpack(ARGV, 3, last))
-if ARGV[last + 1] == '1' then
-  redis.call('ZREM', KEYS[3], unpack(ARGV, 3, last))
-  redis.call('ZREM', KEYS[4], unpack(ARGV, 3, last))
-end
-local said = last + 3 + 2 * ARGV[last + 2]
-for at = last + 3, said - 1, 2 do
-  if redis.call('HGET', KEYS[2], ARGV[at + 1]) == ARGV[at] then redis.call('HDEL', KEYS[2], ARGV[at + 1]) end
-end
-for at = said, #ARGV, 2 do redis.call('HDEL', ofSaid .. ARGV[at], ARGV[at + 1]) end
+${SETTLE_TOLD}
+settle(KEYS, ARGV, 1)
 return 0
 `
 
@@ -49,25 +59,8 @@ export const settlementIn = (redis: RedisClient, prefix: string): Settlement => 
     settle: async (settled) => {
       await Promise.all(
         [...Map.groupBy(settled, ({ workspaceId }) => workspaceId)].map(([workspaceId, submissions]) => {
-          const name = admissionKeys(prefix, workspaceId)
-          const exists = submissions.flatMap(({ number, pending }) =>
-            pending.exists.flatMap(({ id, of }) => [`${number}:${of}`, id]),
-          )
-          const said = submissions.flatMap(({ number, pending }) =>
-            pending.said.flatMap(({ keyId }) => [keyId, number]),
-          )
-          const keys = [name.outstanding, name.exists, name.purges, name.removing]
-          return withSettle.settle(
-            keys.length,
-            ...keys,
-            name.before.said,
-            submissions.length,
-            ...submissions.map(({ submissionId }) => submissionId),
-            submissions.some(isPurge) ? 1 : 0,
-            exists.length / 2,
-            ...exists,
-            ...said,
-          )
+          const { keys, told } = settleTold(admissionKeys(prefix, workspaceId), submissions)
+          return withSettle.settle(keys.length, ...keys, ...told)
         }),
       )
     },
@@ -81,6 +74,29 @@ export const settlementIn = (redis: RedisClient, prefix: string): Settlement => 
         }),
       )
     },
+  }
+}
+
+/** What SETTLE_TOLD is told about submissions of one workspace. */
+export const settleTold = (
+  name: AdmissionKeys,
+  submissions: readonly Settled[],
+): { keys: string[]; told: (string | number)[] } => {
+  const exists = submissions.flatMap(({ number, pending }) =>
+    pending.exists.flatMap(({ id, of }) => [`${number}:${of}`, id]),
+  )
+  const said = submissions.flatMap(({ number, pending }) => pending.said.flatMap(({ keyId }) => [keyId, number]))
+  return {
+    keys: [name.outstanding, name.exists, name.purges, name.removing],
+    told: [
+      name.before.said,
+      submissions.length,
+      ...submissions.map(({ submissionId }) => submissionId),
+      submissions.some(isPurge) ? 1 : 0,
+      exists.length / 2,
+      ...exists,
+      ...said,
+    ],
   }
 }
 

@@ -11,6 +11,7 @@ import { describeFault } from '../db/fault.ts'
 import { bringForward, closeQueues, enqueueTagging, forgetBodiesIn, openQueues } from '../db/job-queues.ts'
 import { processReportsIn, startReporting } from '../db/process-reports.ts'
 import { connectToWork } from '../db/redis.ts'
+import { settleJobsIn } from '../db/settle-jobs.ts'
 import { settlementIn } from '../db/settlement.ts'
 import { clearBooks } from '../db/sweep.ts'
 import { openTracing } from '../db/open-tracing.ts'
@@ -44,14 +45,17 @@ const stopping = new AbortController()
 const enqueue = async (jobs: readonly TaggingJob[]): Promise<void> => {
   await enqueueTagging(queues, jobs)
 }
+const settlement = settlementIn(redis, config.REDIS_PREFIX)
+const forgetBodies = forgetBodiesIn(redis, queues)
 const processors = createProcessors({
   sql,
   hashKey,
-  settlement: settlementIn(redis, config.REDIS_PREFIX),
+  settlement,
   readBarrier: barrierIn(redis, config.REDIS_PREFIX),
   bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
   enqueueTagging: enqueue,
-  forgetBodies: forgetBodiesIn(redis, queues),
+  forgetBodies,
+  settleJobs: settleJobsIn({ redis, prefix: config.REDIS_PREFIX, queues, settlement, forgetBodies }),
   clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
   finishPurge: (purge, at) =>
     finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: enqueue }, purge, at),

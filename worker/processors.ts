@@ -20,6 +20,7 @@ import { describeFault, isPermanentFault } from '../db/fault.ts'
 import type { ForgetBodies } from '../db/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type PurgeCounts, purgeRow } from '../db/purge.ts'
+import type { SettleJobs } from '../db/settle-jobs.ts'
 import type { Settled, Settlement } from '../db/settlement.ts'
 import { type PurgeRows, type Rows, type NotApplied, store } from '../db/store.ts'
 import type { Span, Tracing } from '../db/tracing.ts'
@@ -41,6 +42,7 @@ export type WorkerDependencies = {
   bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
   forgetBodies: ForgetBodies
+  settleJobs: SettleJobs
   clearBooks: (settled: SettledJob) => Promise<void>
   finishPurge: (
     purge: JobOf<'purge_contact'>,
@@ -73,10 +75,10 @@ const GIVEN_BACK_FOR_MS = 250
 export const createProcessors = (dependencies: WorkerDependencies): Readonly<Record<QueueName, Processor>> => {
   const storeInTurn = storing(dependencies)
   const apart = suspectsApart()
-  const storeSubmission = submissions(dependencies, apart, async ({ job, submission, attempts, span }) => {
+  const storeSubmission = submissions(dependencies, apart, async (delivery) => {
+    const { submission, attempts } = delivery
     if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
-    const item = itemOf(dependencies, submission, rowsOf(dependencies.hashKey, submission, attempts))
-    return storeInTurn({ ...item, span, isImpatient: isSuspect(job.stalledCounter) })
+    return storeInTurn(itemOf(dependencies, delivery, rowsOf(dependencies.hashKey, submission, attempts)))
   })
   return {
     feedback: storeSubmission,
@@ -88,7 +90,8 @@ export const createProcessors = (dependencies: WorkerDependencies): Readonly<Rec
   }
 }
 
-type Delivery = { job: Job; submission: SubmissionJob; attempts: number; span: Span | undefined }
+/** `token`: in the lock of the job. */
+type Delivery = { job: Job; token: string; submission: SubmissionJob; attempts: number; span: Span | undefined }
 type Work = (delivery: Delivery) => Promise<unknown>
 type Item = {
   workspaceId: string
@@ -100,12 +103,18 @@ type Item = {
   rows: Rows | PurgeRows
   submission: SubmissionJob
   settled: Settled
+  job: Job
+  token: string
   span?: Span | undefined
 }
 type Stored = 'applied' | NotApplied['state'] | 'decided'
 type StoreInTurn = (item: Item) => Promise<Stored | 'given-back'>
 
-const itemOf = ({ hashKey }: WorkerDependencies, submission: SubmissionJob, rows: Rows | PurgeRows): Item => ({
+const itemOf = (
+  { hashKey }: WorkerDependencies,
+  { job, token, submission, span }: Delivery,
+  rows: Rows | PurgeRows,
+): Item => ({
   workspaceId: submission.workspaceId,
   number: submission.number,
   isPurge: 'purge' in rows,
@@ -114,6 +123,10 @@ const itemOf = ({ hashKey }: WorkerDependencies, submission: SubmissionJob, rows
   rows,
   submission,
   settled: settledBy(hashKey, submission, rows),
+  job,
+  token,
+  span,
+  isImpatient: isSuspect(job.stalledCounter),
 })
 
 const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | PurgeRows): Settled => {
@@ -128,7 +141,7 @@ const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | Pu
 
 /** Stores submissions of all queues together and decides purges among them, in batches; each is answered on its own. */
 const storing = (dependencies: WorkerDependencies): StoreInTurn => {
-  const { sql, settlement, readBarrier, bringForward, enqueueTagging, forgetBodies, tracing, stop } = dependencies
+  const { sql, settlement, readBarrier, bringForward, enqueueTagging, settleJobs, tracing, stop } = dependencies
   const pace = learningPace(Date.now)
   return inTurn({
     readBarrier,
@@ -142,17 +155,15 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
         isPurge ? 'decided' : (states.get(submission.submissionId) ?? 'applied'),
       )
     },
-    // Before the jobs are answered: after a crash in between they are delivered again, and these steps taken again. Off the
-    // books last: what is not outstanding lies nowhere in Redis any more.
-    conclude: async (batch) => {
-      const stored = batch.filter(({ isPurge }) => !isPurge)
+    // After a crash in between the jobs are delivered again, and these steps taken again.
+    conclude: async (batch, results) => {
+      const stored = batch.flatMap((item, index) => (item.isPurge ? [] : [{ ...item, result: results[index] }]))
       const untagged = taggingFor(
         stored.flatMap(({ rows }) => ('submission' in rows ? [rows] : [])),
         pace,
       )
       await enqueueTagging(tracing ? tracedTagging(untagged, batch) : untagged)
-      await forgetBodies(stored.map(({ submission }) => submission))
-      await settlement.settle(stored.map((item) => item.settled))
+      await settleJobs(stored)
       await settlement.decided(batch.filter(({ isPurge }) => isPurge).map((item) => item.settled))
     },
     isPermanent: isPermanentFault,
@@ -164,11 +175,12 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
 /** A purge is decided in its place among the others; then its records are removed, while the others go on. */
 const purging =
   (dependencies: WorkerDependencies, storeInTurn: StoreInTurn): Work =>
-  async ({ job, submission, attempts, span }) => {
+  async (delivery) => {
+    const { job, submission, attempts } = delivery
     if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
     const rows = { workspaceId: submission.workspaceId, purge: purgeRow(dependencies.hashKey, submission) }
-    const item = itemOf(dependencies, submission, rows)
-    const decided = await storeInTurn({ ...item, span, isImpatient: isSuspect(job.stalledCounter) })
+    const item = itemOf(dependencies, delivery, rows)
+    const decided = await storeInTurn(item)
     if (decided === 'given-back') return decided
     const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
     const counts = await whenAvailable(
@@ -195,11 +207,11 @@ const submissions =
     const submission = parsed.output as SubmissionJob
     const attempts = job.attemptsMade + 1
     const span = dependencies.tracing && beginSubmission(dependencies.tracing, submission, attempts)
-    const delivery: Delivery = { job, submission, attempts, span }
+    const delivery: Delivery = { job, token: lockToken!, submission, attempts, span }
     return inSpan(span, async () => {
       const result = await settledOrDead(dependencies, delivery, () => apart(job.stalledCounter, () => work(delivery)))
       if (result !== 'given-back') return result
-      await job.moveToDelayed(Date.now() + GIVEN_BACK_FOR_MS, lockToken)
+      await job.moveToDelayed(Date.now() + GIVEN_BACK_FOR_MS, delivery.token)
       throw new DelayedError()
     })
   }
