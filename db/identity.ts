@@ -1,4 +1,4 @@
-import { coalesce } from './contract/coalesce.ts'
+import { coalesce, SPACED } from './contract/coalesce.ts'
 import { inBatches } from './contract/in-batches.ts'
 import type { AnswerReferences, Reference } from './contract/reference.ts'
 import { isPermanentFault } from './fault.ts'
@@ -28,6 +28,7 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
   )
   const askEmail = coalesce((questions: readonly Emailed[]) => emailsAt(identity.sql, questions), {
     items: STORED_BATCH.items,
+    ...SPACED,
   })
   const meaningOf = async (question: Question): Promise<Meaning> => {
     if (hasQueuedFacts(question)) return meaningWithQueued(identity, question)
