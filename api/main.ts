@@ -147,7 +147,6 @@ const listening = (() => {
     return endWith(`Port ${config.PORT} on ${config.HOST} is taken. Set PORT to a free one.`)
   }
 })()
-log('info', 'listening', { host: config.HOST, port: listening.port })
 
 const drain = async (): Promise<void> => {
   if (stopping.signal.aborted) return
@@ -171,3 +170,5 @@ const drain = async (): Promise<void> => {
 }
 process.on('SIGTERM', () => void drain())
 process.on('SIGINT', () => void drain())
+// Last: whoever reads it may end this process at once.
+log('info', 'listening', { host: config.HOST, port: listening.port })
