@@ -1,9 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JobJson } from 'bullmq'
-import type { FinishedJob, JobsAtOnce } from './jobs-at-once.ts'
-
-/** Jobs that one call fetches or finishes at most: Redis answers nobody else meanwhile. */
-const JOBS_AT_ONCE = 100
+import { type FinishedJob, JOBS_AT_ONCE, type JobsAtOnce } from './jobs-at-once.ts'
 
 /** A worker that has so many jobs in hand and has fetched all that waited lets some more come before it fetches again. */
 const BUSY_FROM = 50

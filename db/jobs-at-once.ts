@@ -136,6 +136,9 @@ return finishJobs(KEYS[1], KEYS[2], KEYS[3], {unpack(ARGV, 1, 6)}, ARGV, 7, #ARG
 /** Of every job, as BullMQ keeps them. */
 export const JOB_OPTIONS_TEXT = JSON.stringify(JOB_OPTIONS)
 
+/** Jobs that one call fetches or finishes at most: Redis answers nobody else meanwhile. */
+export const JOBS_AT_ONCE = 100
+
 /** Finished jobs that stay of those that one call finishes. */
 export const KEPT_OF_ONE_CALL = 10
 

@@ -3,7 +3,7 @@ import { admissionKeys } from './admission-keys.ts'
 import { QUEUE_OF, type SubmissionJob } from './contract/job.ts'
 import { FINISHED_JOBS_KEPT } from './contract/queues.ts'
 import { BODY_LEFT, type ForgetBodies, type JobQueues, leftBegins } from './job-queues.ts'
-import { FINISH_JOBS_TOLD, KEPT_OF_ONE_CALL } from './jobs-at-once.ts'
+import { FINISH_JOBS_TOLD, JOBS_AT_ONCE, KEPT_OF_ONE_CALL } from './jobs-at-once.ts'
 import type { RedisClient } from './redis.ts'
 import { SETTLE_TOLD, type Settled, type Settlement, settleTold } from './settlement.ts'
 
@@ -19,9 +19,6 @@ settle(KEYS, ARGV, last + 1)
 local function leftOf(at) return bodyLeft(ARGV[7], ARGV[at + 3], ARGV[at]) end
 return finishJobs(KEYS[5], KEYS[6], KEYS[7], {unpack(ARGV, 1, 6)}, ARGV, 9, last, 4, leftOf)
 `
-
-/** Jobs that one call settles at most: Redis answers nobody else meanwhile. */
-const JOBS_AT_ONCE = 100
 
 type WithSettleJobs = { settleJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<(0 | 1)[]> }
 

@@ -11,7 +11,7 @@ import { settledJob, type SubmissionJob, submissionJob } from '../../db/contract
 import type { Pending } from '../../db/contract/pending.ts'
 import { FINISHED_JOBS_KEPT, queuePrefix } from '../../db/contract/queues.ts'
 import { closeQueues, forgetBodiesIn, type JobQueues, openQueues, queueingIn } from '../../db/job-queues.ts'
-import { jobsAtOnceIn } from '../../db/jobs-at-once.ts'
+import { jobsAtOnceIn, KEPT_OF_ONE_CALL } from '../../db/jobs-at-once.ts'
 import { type SettledInHand, type SettleJobs, settleJobsIn } from '../../db/settle-jobs.ts'
 import { settlementIn } from '../../db/settlement.ts'
 import { testServers } from '../support/servers.ts'
@@ -19,7 +19,6 @@ import { until } from '../support/until.ts'
 
 const LOCK_MS = 15_000
 const SECRET = 'said in confidence'
-const KEPT_OF_ONE_CALL = 10
 
 describe('settled submissions and their jobs', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
@@ -153,6 +152,9 @@ describe('settled submissions and their jobs', () => {
     const process = async (job: Job, token?: string): Promise<string> => {
       const held = await inHand(submissions.get(job.id!)!)
       await settleJobs([{ ...held, job, token: token! }])
+      // As if it were handed out anew: finished once more, it would leave the queue.
+      await redis.set(`${queues.feedback.toKey(job.id!)}:lock`, token!)
+      await redis.lpush(queues.feedback.toKey('active'), job.id!)
       return 'applied'
     }
     const worker = new BatchingWorker('feedback', process, {
@@ -168,6 +170,7 @@ describe('settled submissions and their jobs', () => {
     await until('all are done', async () => done.length === submissions.size)
     await worker.close()
     assert.deepEqual([faults, new Set(done)], [[], new Set(submissions.keys())])
+    assert.equal(await queues.feedback.getActiveCount(), submissions.size)
     assert.deepEqual(await onTheBooks(), [0, 0, 0])
   })
 })

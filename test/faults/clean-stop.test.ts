@@ -107,12 +107,12 @@ describe('a clean stop', () => {
     const holder = await service.sql.reserve()
     await holder`begin`
     await holder`select lock_workspaces(array[${service.workspaceId}]::uuid[])`
-    const [{ pid } = { pid: 0 }] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const [held] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
     const worker = await startWorker()
     const answer = await service.post('/feedbacks', { description: 'held up' })
     // Not until it is active: what was fetched and not begun yet, a worker that stops gives back.
     await until('it waits for Postgres', async () => {
-      const waiting = await service.sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`
+      const waiting = await service.sql`select from pg_stat_activity where ${held!.pid} = any (pg_blocking_pids(pid))`
       return waiting.length > 0
     })
     const stopped = worker.stop()

@@ -117,8 +117,13 @@ describe('what is coalesced', () => {
     await sent[4]
     await turn()
     assert.deepEqual(calls, [[1], [2, 3], [4], [5, 6], [7, 8, 9]])
+    sent.push(send(10))
     answers[4]!.resolve()
-    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5, 6, 7, 8, 9])
+    await sent[6]
+    await turn()
+    assert.deepEqual(calls[5], [10], 'after enough the next goes at once, too')
+    answers[5]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 
   it('weighs no more than may go together, and goes alone where it weighs more', async () => {
