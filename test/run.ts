@@ -12,9 +12,9 @@ import { countTests, type TestCounts } from './support/test-counts.ts'
 
 type Runtime = {
   readonly name: string
-  readonly runs: (file: string) => boolean
   readonly command: (files: readonly string[], reportFile: string) => readonly string[]
 }
+type Run = { readonly runtime: Runtime; readonly files: readonly string[]; readonly reportFile: string }
 
 const MINUTE_MS = 60_000
 const LONG = process.env['TEST_SIZE'] === 'long'
@@ -25,34 +25,35 @@ const LARGEST_SEED = 2 ** 31
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-const RUNTIMES: readonly Runtime[] = [
-  {
-    name: 'Bun',
-    runs: () => true,
-    command: (files, reportFile) => [
-      process.execPath,
-      'test',
-      `--timeout=${TEST_LIMIT_MS}`,
-      '--reporter=junit',
-      `--reporter-outfile=${reportFile}`,
-      // Without the dot, Bun takes a name for a pattern that others may match, too.
-      ...files.map((file) => `./${file}`),
-    ],
-  },
-  {
-    name: 'Deno',
-    // These start processes or a browser that the runtime of the tests does not matter to.
-    runs: (file) => !/^test\/(?:faults|cluster|browser)\/|\/newcomer\.test/.test(file),
-    command: (files, reportFile) => [
-      join(root, 'node_modules', '.bin', 'deno'),
-      'test',
-      '--allow-all',
-      '--no-check',
-      `--junit-path=${reportFile}`,
-      ...files,
-    ],
-  },
-]
+const BUN: Runtime = {
+  name: 'Bun',
+  command: (files, reportFile) => [
+    process.execPath,
+    'test',
+    `--timeout=${TEST_LIMIT_MS}`,
+    '--reporter=junit',
+    `--reporter-outfile=${reportFile}`,
+    // Without the dot, Bun takes a name for a pattern that others may match, too.
+    ...files.map((file) => `./${file}`),
+  ],
+}
+
+const DENO: Runtime = {
+  name: 'Deno',
+  command: (files, reportFile) => [
+    join(root, 'node_modules', '.bin', 'deno'),
+    'test',
+    '--allow-all',
+    '--no-check',
+    `--junit-path=${reportFile}`,
+    ...files,
+  ],
+}
+
+/** These start processes or a browser that the runtime of the tests does not matter to. */
+const BUN_ALONE = /^test\/(?:faults|cluster|browser)\/|\/newcomer\.test/
+/** One for each core that is asked for. */
+const RUNS_AT_ONCE = 2
 
 printHelp(`usage: npm test -- [PART OF A PATH]…
 Runs all tests, or those in whose path one of the words occurs, with servers of its own. npm run test:long is the same at full size.`)
@@ -73,7 +74,7 @@ async function main(patterns: readonly string[]): Promise<number> {
   try {
     const env = await environment(directory, servers)
     console.log(`FC_SEED=${env['FC_SEED']}`)
-    return summarize(await Promise.all(RUNTIMES.map((runtime) => runOn(runtime, { files, env, directory }))))
+    return summarize(await runAll(runsOf(files, directory), env))
   } finally {
     await servers.disposeAsync()
     // What a killed runner has left may still be writing for a moment.
@@ -105,19 +106,45 @@ async function environment(directory: string, servers: AsyncDisposableStack): Pr
   }
 }
 
-async function runOn(
-  runtime: Runtime,
-  run: { files: readonly string[]; env: NodeJS.ProcessEnv; directory: string },
+/** What Bun alone runs goes file by file: these are the long ones, and whoever is free takes the next. */
+function runsOf(files: readonly string[], directory: string): Run[] {
+  const both = files.filter((file) => !BUN_ALONE.test(file))
+  const alone = files.filter((file) => BUN_ALONE.test(file))
+  return [
+    { runtime: BUN, files: both },
+    { runtime: DENO, files: both },
+    ...alone.map((file) => ({ runtime: BUN, files: [file] })),
+  ]
+    .filter((run) => run.files.length > 0)
+    .map((run, index) => ({ ...run, reportFile: join(directory, `${index}.xml`) }))
+}
+
+async function runAll(runs: readonly Run[], env: NodeJS.ProcessEnv): Promise<TestCounts[]> {
+  const waiting = [...runs]
+  const counts: TestCounts[] = []
+  let isShowing = false
+  const takeTurns = async (): Promise<void> => {
+    for (let run = waiting.shift(); run && !stopAsked.signal.aborted; run = waiting.shift()) {
+      // Of two at once the first is shown as it comes, the other at its end.
+      const isShown = !isShowing
+      if (isShown) isShowing = true
+      counts.push(await runOne(run, { env, isShown }))
+      if (isShown) isShowing = false
+    }
+  }
+  await Promise.all(Array.from({ length: RUNS_AT_ONCE }, takeTurns))
+  return counts
+}
+
+async function runOne(
+  { runtime, files, reportFile }: Run,
+  { env, isShown }: { env: NodeJS.ProcessEnv; isShown: boolean },
 ): Promise<TestCounts> {
-  const files = run.files.filter((file) => runtime.runs(file))
-  if (files.length === 0 || stopAsked.signal.aborted) return { passed: 0, failed: [], skipped: 0 }
-  const reportFile = join(run.directory, `${runtime.name}.xml`)
   const startedAt = performance.now()
-  // What the first one prints is shown as it comes, what the others print at their end.
-  const isShown = runtime === RUNTIMES[0]
-  if (isShown) console.log(`\n── ${runtime.name}: ${files.length} files`)
-  const { exitCode, output } = await runTool(runtime.command(files, reportFile), { env: run.env, isShown })
-  if (!isShown) console.log(`\n── ${runtime.name}: ${files.length} files\n${output}`)
+  const title = `\n── ${runtime.name}: ${files.length === 1 ? files[0] : `${files.length} files`}`
+  if (isShown) console.log(title)
+  const { exitCode, output } = await runTool(runtime.command(files, reportFile), { env, isShown })
+  if (!isShown) console.log(`${title}\n${output}`)
   const counted = countTests(readReport(reportFile), files)
   // An error outside of all tests is in no report.
   const silentError = exitCode !== 0 && counted.failed.length === 0
