@@ -6,7 +6,7 @@ import { JOB_VERSION, type Operation } from '../../db/contract/job.ts'
 import { hashKeyFrom } from '../../db/contract/own-id.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
 import { readLedgers } from '../../db/ledger.ts'
-import { giveUpLostReplays, replay } from '../../db/replay.ts'
+import { giveUpLostReplays, replay, type ReplayStores } from '../../db/replay.ts'
 import { withdrawLost } from '../../db/sweep.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
@@ -38,6 +38,13 @@ describe('npm run dead', () => {
     assert.equal(code, 0, stderr)
     return stdout
   }
+  const storesOf = ({ sql, redis, redisPrefix, environment }: Service): ReplayStores => ({
+    sql,
+    redis,
+    prefix: redisPrefix,
+    queues,
+    hashKey: hashKeyFrom(environment['HASH_KEY']!),
+  })
   const stateOf = async (id: string): Promise<string | undefined> => {
     const [row] = await service.sql<{ state: string }[]>`select state from submission where id = ${id}`
     return row?.state
@@ -211,9 +218,8 @@ describe('npm run dead', () => {
     const id = await feedback('lost', { contact: { name: 'Ada' } })
     await mend()
     await queues.feedback.pause()
-    const hashKey = hashKeyFrom(service.environment['HASH_KEY']!)
     const { sql, redis, redisPrefix: prefix, workspaceId } = service
-    const stores = { sql, redis, prefix, queues, hashKey }
+    const stores = storesOf(service)
     assert.equal(await replay(stores, { workspaceId, id, operation: 'create_feedback' }), 'queued')
     assert.equal(await giveUpLostReplays(stores, 0), 0, 'its job is there')
     await queues.feedback.remove(id)
@@ -230,6 +236,30 @@ describe('npm run dead', () => {
     await queues.feedback.resume()
     await succeeds('replay', id)
     await reaches(id, 'applied')
+    await isExact()
+  })
+
+  it('whose request comes again is answered as before, also while a replay is on its way', async () => {
+    const headers = { 'Idempotency-Key': randomUUID() }
+    const ask = () => service.post('/feedbacks', { description: 'asked again' }, { headers })
+    await queues.feedback.pause()
+    const first = await ask()
+    assert.equal(first.status, 201, first.text)
+    const id = first.headers.get('Submission-Id')!
+    const name = queues.feedback.toKey(id)
+    const data = await service.redis.hget(name, 'data')
+    await service.redis.hset(name, 'data', data!.replace('asked again', 'asked again \\u0000'))
+    await queues.feedback.resume()
+    await reaches(id, 'dead')
+    await isExact()
+    await queues.feedback.pause()
+    assert.equal(await succeeds('replay', id), '1 queued again\n')
+    // As between the books and the job.
+    await queues.feedback.remove(id)
+    const again = await ask()
+    assert.deepEqual([again.status, again.headers.get('Submission-Id')], [201, id], again.text)
+    assert.deepEqual(again.body, first.body)
+    assert.equal(await giveUpLostReplays(storesOf(service), 0), 1)
     await isExact()
   })
 
