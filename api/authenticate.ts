@@ -21,18 +21,18 @@ export type Authenticate = (token: string | undefined) => Promise<TokenHolder | 
  * ask for the same token at once share one look-up.
  */
 export const authenticator = (
-  find: (hash: Buffer) => Promise<TokenHolder | undefined>,
+  find: (hash: string) => Promise<TokenHolder | undefined>,
   now: () => number,
 ): Authenticate => {
   const remembered = new Map<string, Remembered>()
   const asked = new Map<string, Promise<TokenHolder | Refusal>>()
 
-  const lookUp = async (key: string, hash: Buffer): Promise<TokenHolder | Refusal> => {
-    const known = remembered.get(key)
+  const lookUp = async (hash: string): Promise<TokenHolder | Refusal> => {
+    const known = remembered.get(hash)
     try {
       const holder = await find(hash)
-      remembered.delete(key)
-      remembered.set(key, { holder, at: now(), askedAt: now() })
+      remembered.delete(hash)
+      remembered.set(hash, { holder, at: now(), askedAt: now() })
       for (const oldest of remembered.keys()) {
         if (remembered.size <= MAX_REMEMBERED_TOKENS) break
         remembered.delete(oldest)
@@ -46,20 +46,20 @@ export const authenticator = (
       }
       return { refused: 'unavailable', why: 'postgres' }
     } finally {
-      asked.delete(key)
+      asked.delete(hash)
     }
   }
 
   return async (token) => {
-    if (token === undefined || !isPlausibleToken(token)) return { refused: 'unauthenticated' }
+    if (token === undefined) return { refused: 'unauthenticated' }
     const hash = tokenHash(token)
-    const key = hash.toString('base64')
-    const known = remembered.get(key)
+    const known = remembered.get(hash)
     if (known && now() - known.askedAt < FRESH_MS) return holderOrRefusal(known.holder, now())
-    let pending = asked.get(key)
+    if (!isPlausibleToken(token)) return { refused: 'unauthenticated' }
+    let pending = asked.get(hash)
     if (!pending) {
-      pending = lookUp(key, hash)
-      asked.set(key, pending)
+      pending = lookUp(hash)
+      asked.set(hash, pending)
     }
     return pending
   }

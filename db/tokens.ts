@@ -23,7 +23,7 @@ export const addToken = async (
 ): Promise<string | undefined> => {
   const [row] = await sql<{ id: string }[]>`
     insert into token (id, workspace_id, hash, scopes, expires_at)
-    select gen_random_uuid(), w.id, ${tokenHash(token.token)}, ${[...token.scopes]}::text[], ${token.expiresAt}
+    select gen_random_uuid(), w.id, decode(${tokenHash(token.token)}, 'hex'), ${[...token.scopes]}::text[], ${token.expiresAt}
     from (select 1) as one left join workspace as w on w.name = ${token.workspace}
     where w.id is not null or ${token.workspace}::text is null
     returning id`
@@ -44,10 +44,10 @@ export const revokeToken = async (sql: Sql, id: string): Promise<boolean> =>
 export type TokenHolder = { workspaceId: string | null; scopes: Scope[]; expiresAt: Date | null }
 
 /** Who holds the token with this hash; nobody when it is unknown, expired or revoked. */
-export const findTokenHolder = async (sql: Sql, hash: Buffer): Promise<TokenHolder | undefined> => {
+export const findTokenHolder = async (sql: Sql, hash: string): Promise<TokenHolder | undefined> => {
   const [row] = await sql<TokenHolder[]>`
     select workspace_id as "workspaceId", scopes, expires_at as "expiresAt" from token
-    where hash = ${hash} and revoked_at is null and (expires_at is null or expires_at > now())`
+    where hash = decode(${hash}, 'hex') and revoked_at is null and (expires_at is null or expires_at > now())`
   return row
 }
 
@@ -57,10 +57,8 @@ export const findTokenHolder = async (sql: Sql, hash: Buffer): Promise<TokenHold
  */
 export const setBootstrapTokens = async (sql: Sql, tokens: { access?: string; admin?: string }): Promise<void> => {
   const wanted = [
-    ...(tokens.access === undefined ? [] : [{ hash: tokenHash(tokens.access).toString('hex'), scopes: ['submit'] }]),
-    ...(tokens.admin === undefined
-      ? []
-      : [{ hash: tokenHash(tokens.admin).toString('hex'), scopes: ['admin', 'operator'] }]),
+    ...(tokens.access === undefined ? [] : [{ hash: tokenHash(tokens.access), scopes: ['submit'] }]),
+    ...(tokens.admin === undefined ? [] : [{ hash: tokenHash(tokens.admin), scopes: ['admin', 'operator'] }]),
   ]
   await sql`
     with wanted as (

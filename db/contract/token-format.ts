@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 const PREFIX = 'fbi_'
 const RANDOM_BYTES = 24
@@ -10,7 +10,7 @@ export const makeToken = (): string => {
   return body + checksum(body)
 }
 
-const checksum = (body: string): string => tokenHash(body).toString('hex').slice(0, CHECKSUM_CHARACTERS)
+const checksum = (body: string): string => tokenHash(body).slice(0, CHECKSUM_CHARACTERS)
 
 /** False when it cannot be a token: worth no look-up. Bootstrap tokens have any form of 16 to 200 visible characters. */
 export const isPlausibleToken = (token: string): boolean => {
@@ -20,5 +20,5 @@ export const isPlausibleToken = (token: string): boolean => {
   return token.slice(-CHECKSUM_CHARACTERS) === checksum(body)
 }
 
-/** What is stored of a token: its SHA-256. */
-export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
+/** What is stored of a token: its SHA-256, here in hexadecimal. */
+export const tokenHash = (token: string): string => hash('sha256', token)
