@@ -1,5 +1,4 @@
 import { coalesce, SPACED } from './contract/coalesce.ts'
-import { inBatches } from './contract/in-batches.ts'
 import type { AnswerReferences, Reference } from './contract/reference.ts'
 import { isPermanentFault } from './fault.ts'
 import type { Meaning, Question, ResolveReferences } from './meaning.ts'
@@ -21,22 +20,32 @@ export const keysToLookUp = ({ contact, project }: AnswerReferences): string[] =
  * Look-ups of requests that ask at once share one query.
  */
 export const referenceResolver = (identity: Identity, timeoutMs: number): ResolveReferences => {
-  const askStored = inBatches(
-    (questions: readonly Question[]) => storedMeanings(identity.sql, questions),
-    STORED_BATCH,
-    isPermanentFault,
+  // Each call in time, too: of one that hangs with its connection those who come later should not hear.
+  const askStored = coalesce(
+    (questions: readonly Question[]) => withinTime(storedMeanings(identity.sql, questions), timeoutMs),
+    TOGETHER,
   )
-  const askEmail = coalesce((questions: readonly Emailed[]) => emailsAt(identity.sql, questions), {
-    items: STORED_BATCH.items,
-    ...SPACED,
-  })
+  const askEmail = coalesce(
+    (questions: readonly Emailed[]) => withinTime(emailsAt(identity.sql, questions), timeoutMs),
+    TOGETHER,
+  )
+  /** A bad question fails alone: those that were asked with it are asked again. */
+  const storedMeaning = async (question: Question): Promise<StoredMeaning> => {
+    try {
+      return await askStored(question)
+    } catch (error) {
+      if (!isPermanentFault(error)) throw error
+      const [meaning] = await storedMeanings(identity.sql, [question])
+      return meaning!
+    }
+  }
   const meaningOf = async (question: Question): Promise<Meaning> => {
     if (hasQueuedFacts(question)) return meaningWithQueued(identity, question)
     if (isEmailAlone(question)) {
       const contact = await askEmail({ ...question, email: question.references.contact.weak })
       return { contact, project: question.references.project?.weak ?? null }
     }
-    const { fresh, ...stored } = await askStored(question)
+    const { fresh, ...stored } = await storedMeaning(question)
     // What is queued about an own id with which a purge made a key start afresh is found by the key alone; and one that is
     // not stored may be such an id.
     const { contact } = question.references
@@ -54,7 +63,7 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
   }
 }
 
-const STORED_BATCH = { items: 500, waitMs: 0 }
+const TOGETHER = { items: 500, ...SPACED }
 
 /** Only an email can have been claimed by somebody else, and only an id can be unknown. */
 const needsLookUp = (reference: Reference | null): boolean =>
