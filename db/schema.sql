@@ -480,6 +480,8 @@ CREATE INDEX fence_id ON fence USING btree (id);
 
 CREATE INDEX fence_next ON fence USING btree (next_id);
 
+CREATE INDEX fence_number ON fence USING btree (number);
+
 CREATE INDEX identity_claim_identified ON identity_claim USING btree (workspace_id, key_id, number) WHERE ((NOT link) AND decides);
 
 CREATE INDEX identity_claim_target ON identity_claim USING btree (target_id);
@@ -1016,8 +1018,8 @@ begin
   values (
     ws, wanted.id, wanted.number, doomed, remembered,
     array(
-      select key_id from fence where workspace_id = ws and number = wanted.number
-      union select group_id from fence where workspace_id = ws and number = wanted.number and group_id is not null
+      select unnest(array_remove(array[key_id, group_id], null)) from fence
+      where workspace_id is not distinct from ws and number = wanted.number
       union select unnest(array_remove(array[wanted."group", wanted.email], null))
     ),
     gone
@@ -2009,7 +2011,7 @@ CREATE OR REPLACE FUNCTION remember_unresolved(ws uuid, record uuid, of_number b
 AS $function$
 begin
   delete from unresolved_reference
-  where workspace_id = ws and record_id = record and number = of_number and ref_id <> all (missed);
+  where workspace_id is not distinct from ws and record_id = record and number = of_number and ref_id <> all (missed);
   insert into unresolved_reference (workspace_id, ref_id, record_id, number)
   select ws, m, record, of_number from unnest(missed) as m
   on conflict do nothing;

@@ -13,6 +13,7 @@ const OF_THE_INSTALLATION: Readonly<Record<string, string>> = {
 }
 
 const OWN_ID = 'asked with an id that is a keyed hash of the workspace and more, so that it means one workspace already'
+const NUMBER = 'asked with an acceptance number, a time in microseconds: hardly any two workspaces share one'
 const SECOND = 'asked with the workspace as its second column: one that began with it would be taken for other look-ups'
 const UPKEEP = 'asked by upkeep for all workspaces at once, in the order of time'
 
@@ -30,6 +31,7 @@ const WITHOUT_WORKSPACE: Readonly<Record<string, string>> = {
   fence_group: OWN_ID,
   fence_id: OWN_ID,
   fence_next: OWN_ID,
+  fence_number: NUMBER,
   identity_claim_target: OWN_ID,
   identity_key_group: OWN_ID,
   identity_key_subject: OWN_ID,

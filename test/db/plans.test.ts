@@ -19,7 +19,7 @@ import { hashKey, toRows } from '../support/deliveries.ts'
 import { GROWING_TABLES, multiplyRows } from '../support/multiply-rows.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
-import { readsOf } from '../support/table-reads.ts'
+import { type Reads, readsOf } from '../support/table-reads.ts'
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 const STORED_FEEDBACK = process.env['TEST_SIZE'] === 'long' ? 1_000_000 : 40_000
@@ -27,6 +27,13 @@ const FEEDBACK_PER_PERSON = 10
 /** Submissions of each kind that are stored before they are multiplied; so many are stored by one statement later. */
 const BATCH = 20
 const TIMEOUT_MS = 600_000
+
+/**
+ * Of one table's indexes a piece of work looks at no more than so many times the pages that it looked at when little was stored, and so many
+ * more: trees grow in height, while who goes through one looks at all of it.
+ */
+const GROWTH = 3
+const PAGES_MORE = 100
 
 /** Entries of one table's indexes that one submission (a conversation of 10 messages counts as 10) has to do with at most. */
 const ENTRIES_PER_SUBMISSION = 40
@@ -145,30 +152,43 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
     },
   }
 
-  const assertBounded = async (sql: Sql, round: string): Promise<void> => {
+  type ReadsByWork = ReadonlyMap<string, { submissions: number; reads: ReadonlyMap<string, Reads> }>
+  const readsByWork = async (sql: Sql, round: string): Promise<ReadsByWork> => {
+    const found = new Map<string, { submissions: number; reads: ReadonlyMap<string, Reads> }>()
     for (const [name, work] of Object.entries(works)) {
       let submissions = 0
       const reads = await readsOf(sql, async () => {
         submissions = await work(sql, round)
       })
+      found.set(name, { submissions, reads })
+    }
+    return found
+  }
+
+  const assertBounded = (found: ReadsByWork): void => {
+    for (const [name, { submissions, reads }] of found) {
       for (const table of GROWING_TABLES) {
-        const { sequential, index } = reads.get(table)!
+        const { sequential, entries, pages } = reads.get(table)!
         assert.equal(sequential, 0, `${name}: reads ${sequential} rows of ${table} in sequence`)
         const most = ENTRIES_PER_SUBMISSION * submissions
-        assert.ok(index <= most, `${name}: reads ${index} index entries of ${table}, more than ${most}`)
+        assert.ok(entries <= most, `${name}: reads ${entries} index entries of ${table}, more than ${most}`)
+        const mostPages = GROWTH * whenSmall.get(name)!.reads.get(table)!.pages + PAGES_MORE
+        assert.ok(pages <= mostPages, `${name}: looks at ${pages} index pages of ${table}, more than ${mostPages}`)
       }
     }
   }
+  let whenSmall: ReadsByWork
 
   it('reads what it has to, by plans that were made while the tables were empty', async () => {
     // Six times: from then on a connection uses a plan that knows nothing of the values.
     for (let time = 0; time < 6; time++)
       for (const work of Object.values(works)) await work(schema.sql, `early-${time}`)
+    whenSmall = await readsByWork(schema.sql, 'small')
     await multiplyRows(schema.sql, {
       feedback: Math.ceil(STORED_FEEDBACK / (13 * BATCH)),
       others: Math.ceil(STORED_FEEDBACK / (13 * BATCH) / FEEDBACK_PER_PERSON),
     })
-    await assertBounded(schema.sql, 'late')
+    assertBounded(await readsByWork(schema.sql, 'late'))
   })
 
   it('reads what it has to, by plans that are made when the tables have been analyzed', async () => {
@@ -177,7 +197,7 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
     const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: schema.name }
     const sql = connectPostgres(databaseUrl, options)
     try {
-      await assertBounded(sql, 'analyzed')
+      assertBounded(await readsByWork(sql, 'analyzed'))
     } finally {
       await sql.end({ timeout: 5 })
     }

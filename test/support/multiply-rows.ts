@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/postgres.ts'
 
-/** Copies of each feedback and its receipt, and of everything else that grows. */
+/** Copies of each feedback, its receipt and each fence (a purge raises one for every record that it removes), and of all else. */
 export type Copies = { readonly feedback: number; readonly others: number }
 
 const FEEDBACK_TABLES = ['feedback', 'submission']
@@ -25,7 +25,7 @@ const OTHER_TABLES = [
 /** Tables that grow with what is submitted. */
 export const GROWING_TABLES: readonly string[] = [...FEEDBACK_TABLES, ...OTHER_TABLES]
 
-const COPIES_PER_STATEMENT = 2_000
+const COPIES_PER_STATEMENT = 500
 
 type Column = { name: string; isId: boolean; isHash: boolean }
 
@@ -47,7 +47,7 @@ export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
       if (!isId) return name
       return `md5(${name} || '/' || ${isFeedback && name !== 'id' ? `1 + copy % ${copies.others}` : 'copy'})::uuid`
     }
-    const most = isFeedback ? copies.feedback : copies.others
+    const most = isFeedback || table === 'fence' ? copies.feedback : copies.others
     await sql`drop table if exists original`
     await sql.unsafe(`create temporary table original as select * from ${table}`)
     for (let first = 1; first <= most; first += COPIES_PER_STATEMENT) {
