@@ -22,13 +22,17 @@ export const namesOf = async (
   const { workspaceId } = realm
   // The id of a bare key is its group, which contacts of other sources have as well.
   const keys = await sql<{ id: string | null; group: string | null }[]>`
-    select case when kind <> 'contact_bare' then key_of(${workspaceId}, id) end as id, group_id as "group" from identity_key
-    where workspace_id = ${workspaceId} and subject_id = any (${found.contactIds}::uuid[])
+    with held as (
+      select id, kind, group_id, subject_id from identity_key
+      where workspace_id is not distinct from ${workspaceId} and subject_id = any (${found.contactIds}::uuid[])
+    )
+    select case when kind <> 'contact_bare' then key_of(${workspaceId}, id) end as id, group_id as "group" from held
     union
-    select key_of(${workspaceId}, c.key_id), null from identity_claim as c
-    join identity_key as k on k.workspace_id = c.workspace_id and k.id = c.target_id
-    where c.workspace_id = ${workspaceId} and k.subject_id = any (${found.contactIds}::uuid[])
-      and resolve_weak(c.workspace_id, c.key_id, 9223372036854775807) = k.subject_id`
+    select key_of(${workspaceId}, c.key_id), null from held as k, lateral (
+      select key_id from identity_claim
+      where workspace_id is not distinct from ${workspaceId} and target_id = k.id offset 0
+    ) as c
+    where resolve_weak(${workspaceId}, c.key_id, 9223372036854775807) = k.subject_id`
   const asked = namedByPurge(realm, wanted)
   return {
     ids: new Set([...found.contactIds, ...keys.flatMap(({ id }) => id ?? []), ...asked.ids, ...asked.groups]),

@@ -91,43 +91,48 @@ async function* deadSubmissions({ sql }: Stores, { realm, names }: Person): Asyn
 const storedRows = (sql: Sql, { realm, found }: Person): Readonly<Record<string, AsyncGenerator<string>>> => {
   const ws = realm.workspaceId
   const ids = found.contactIds
-  const remembering = sql`
-    select record_id from unresolved_reference where workspace_id = ${ws} and ref_id = ${found.externalGroup}::uuid`
-  const isTheirs = sql`
-    workspace_id = ${ws} and (contact_id = any (${ids}::uuid[]) or (contact_id is null and id in (${remembering})))`
+  // Each by an index of its own: asked for as one or the other, all of a workspace is read.
+  const ofContacts = (table: string, column = 'contact_id') => sql`(
+    select * from ${sql(table)} where workspace_id is not distinct from ${ws} and ${sql(column)} = any (${ids}::uuid[])
+  )`
+  const records = (table: string) => sql`(
+    select * from ${ofContacts(table)} as of_contact
+    union all
+    select of_nobody.* from (
+      select distinct record_id from unresolved_reference where workspace_id = ${ws} and ref_id = ${found.externalGroup}::uuid
+    ) as u, lateral (
+      select * from ${sql(table)} where workspace_id = ${ws} and id = u.record_id and contact_id is null offset 0
+    ) as of_nobody
+  )`
   return {
     contacts: rowsOf(
       sql`select to_jsonb(c) - 'workspace_id' as item from contact as c
         where workspace_id = ${ws} and id = any (${ids}::uuid[])`,
     ),
     externalIds: rowsOf(
-      sql`select to_jsonb(e) - 'workspace_id' as item from contact_external_id as e
-        where workspace_id = ${ws} and contact_id = any (${ids}::uuid[])`,
+      sql`select to_jsonb(e) - 'workspace_id' as item from ${ofContacts('contact_external_id')} as e`,
     ),
     identityKeys: rowsOf(
-      sql`select to_jsonb(k) - 'workspace_id' as item from identity_key as k
-        where workspace_id = ${ws} and subject_id = any (${ids}::uuid[])`,
+      sql`select to_jsonb(k) - 'workspace_id' as item from ${ofContacts('identity_key', 'subject_id')} as k`,
     ),
     accounts: rowsOf(
       sql`select jsonb_build_object('id', a.id, 'name', a.name) as item from account as a
         where workspace_id = ${ws} and id in (
           select account_id from contact where workspace_id = ${ws} and id = any (${ids}::uuid[]))`,
     ),
-    feedback: rowsOf(sql`select to_jsonb(feedback) - 'workspace_id' as item from feedback where ${isTheirs}`),
+    feedback: rowsOf(sql`select to_jsonb(f) - 'workspace_id' as item from ${records('feedback')} as f`),
     supersededReferences: rowsOf(
-      sql`select to_jsonb(s) - 'workspace_id' as item from superseded_reference as s
-        where workspace_id = ${ws} and contact_id = any (${ids}::uuid[])`,
+      sql`select to_jsonb(s) - 'workspace_id' as item from ${ofContacts('superseded_reference')} as s`,
     ),
     conversations: rowsOf(
       sql`select jsonb_build_object(
           'id', v.id, 'source', v.source, 'external_id', v.external_id, 'title', v.title, 'created_at', v.created_at) as item
         from conversation as v where workspace_id = ${ws} and id in (
-          select conversation_id from conversation_contact
-          where workspace_id = ${ws} and contact_id = any (${ids}::uuid[])
+          select conversation_id from ${ofContacts('conversation_contact')} as c
           union
-          select conversation_id from message where ${isTheirs})`,
+          select conversation_id from ${records('message')} as m)`,
     ),
-    messages: rowsOf(sql`select to_jsonb(message) - 'workspace_id' as item from message where ${isTheirs}`),
+    messages: rowsOf(sql`select to_jsonb(m) - 'workspace_id' as item from ${records('message')} as m`),
   }
 
   async function* rowsOf(query: ReturnType<Sql>): AsyncGenerator<string> {
@@ -143,12 +148,16 @@ async function* claimedEmails(sql: Sql, { realm, found }: Person): AsyncGenerato
     select email from contact where workspace_id = ${ws} and id = any (${found.contactIds}::uuid[]) and email is not null
     union
     select facts -> 'c:email' ->> 1 from identity_key
-    where workspace_id = ${ws} and subject_id = any (${found.contactIds}::uuid[]) and facts -> 'c:email' ->> 1 is not null`
+    where workspace_id is not distinct from ${ws} and subject_id = any (${found.contactIds}::uuid[]) and facts -> 'c:email' ->> 1 is not null`
   const emailOf = new Map(held.map(({ email }) => [ownId(realm, 'contact_email', comparableEmail(email) ?? ''), email]))
   const claims = await sql<{ keyId: string; from: Date; to: Date }[]>`
     select key_of(${ws}, c.key_id) as "keyId", acceptance_time(min(c.number)) as "from", acceptance_time(max(c.number)) as "to"
-    from identity_claim as c join identity_key as k on k.workspace_id = c.workspace_id and k.id = c.target_id
-    where c.workspace_id = ${ws} and k.subject_id = any (${found.contactIds}::uuid[])
+    from (
+      select id from identity_key
+      where workspace_id is not distinct from ${ws} and subject_id = any (${found.contactIds}::uuid[]) offset 0
+    ) as k, lateral (
+      select key_id, number from identity_claim where workspace_id is not distinct from ${ws} and target_id = k.id offset 0
+    ) as c
     group by c.key_id order by 2, 1`
   for (const { keyId, from, to } of claims) {
     yield JSON.stringify({

@@ -23,7 +23,7 @@ export const purgeMatcher =
         matchesWithQueued(identity, workspaceId, wanted),
         identity.sql`
           select from dead_submission
-          where workspace_id = ${workspaceId} and keys && ${[keys.group, keys.email].filter((key) => key !== null)}::uuid[]
+          where workspace_id is not distinct from ${workspaceId} and keys && ${[keys.group, keys.email].filter((key) => key !== null)}::uuid[]
           limit 1`,
       ]),
       timeoutMs,

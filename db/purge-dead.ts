@@ -19,7 +19,7 @@ export const purgeDead = async (sql: Sql, hashKey: HashKey, decided: Decided): P
   const dead = await sql<{ id: string; job: string }[]>`
     select d.id, d.job from dead_submission as d
     join submission as s on s.workspace_id = d.workspace_id and s.id = d.id
-    where d.workspace_id = ${workspaceId} and s.acceptance_number < ${number}
+    where d.workspace_id is not distinct from ${workspaceId} and s.acceptance_number < ${number}
       and d.keys && ${[...decided.keys, ...decided.contactIds]}::uuid[]`
   if (dead.length === 0) return
   const realm = { hashKey, workspaceId }
@@ -36,7 +36,7 @@ export const purgeDead = async (sql: Sql, hashKey: HashKey, decided: Decided): P
 const groupsOfOthers = async (sql: Sql, workspaceId: string, keys: readonly string[]): Promise<ReadonlySet<string>> => {
   const rows = await sql<{ group: string }[]>`
     select distinct group_id as "group" from identity_key
-    where workspace_id = ${workspaceId} and group_id = any (${keys}::uuid[]) and kind = 'contact_external'
+    where workspace_id is not distinct from ${workspaceId} and group_id = any (${keys}::uuid[]) and kind = 'contact_external'
       and exists_from is not null`
   return new Set(rows.map(({ group }) => group))
 }

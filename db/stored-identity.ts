@@ -38,13 +38,17 @@ export type Stored = {
   decided: number[]
 }
 
-/** One query. Claims are those on the emails and those of whoever has one of the external ids. */
+/**
+ * One query. Claims are those on the emails and those of whoever has one of the external ids. Every row is found by its own key, one after
+ * the other, whatever the planner knows: on a connection that had planned this while nothing was stored, it went through all keys
+ * of the workspace.
+ */
 export const readStored = async (sql: Sql, asked: Asked): Promise<Stored> => {
   const { workspaceId: ws, number, groups, emails, ownIds, bases, purges } = asked
   const [row] = await sql<[Stored]>`
     with held as (
       select k.*, key_of(${ws}, k.id) as base from identity_key as k
-      where k.workspace_id = ${ws} and k.group_id = any (${groups}::uuid[])
+      where k.workspace_id is not distinct from ${ws} and k.group_id = any (${groups}::uuid[])
     ),
     email as (
       select e.base, id_at(${ws}, e.base, ${LATEST}::bigint) as id from unnest(${emails}::uuid[]) as e (base)
@@ -52,12 +56,16 @@ export const readStored = async (sql: Sql, asked: Asked): Promise<Stored> => {
     claim as (
       select * from identity_claim where workspace_id = ${ws} and not link and key_id = any (array(select id from email))
       union
-      select c.* from identity_claim as c join held as h on c.target_id = h.id where c.workspace_id = ${ws} and not c.link
+      select c.* from held as h, lateral (
+        select * from identity_claim where workspace_id is not distinct from ${ws} and target_id = h.id and not link offset 0
+      ) as c
     ),
     own as (
       select o.id, k.kind, coalesce(k.group_id, f.group_id) as group_id, coalesce(f.key_id, o.id) as base, f.id as former
       from unnest(${ownIds}::uuid[]) as o (id)
-      left join identity_key as k on k.workspace_id = ${ws} and k.id = o.id
+      left join lateral (
+        select kind, group_id from identity_key where workspace_id = ${ws} and id = o.id offset 0
+      ) as k on true
       left join lateral (
         select id, key_id, group_id from fence where workspace_id is not distinct from ${ws} and next_id = o.id offset 0
       ) as f on true
@@ -71,12 +79,16 @@ export const readStored = async (sql: Sql, asked: Asked): Promise<Stored> => {
       coalesce((
         select jsonb_agg(jsonb_build_object('base', e.base, 'givenFrom', k.said_from,
           'orphanedFrom', case when k.orphaned then k.exists_from end))
-        from email as e join identity_key as k on k.workspace_id = ${ws} and k.id = e.id
+        from email as e, lateral (
+          select said_from, orphaned, exists_from from identity_key where workspace_id = ${ws} and id = e.id offset 0
+        ) as k
       ), '[]') as emails,
       coalesce((
         select jsonb_agg(jsonb_build_object('email', key_of(${ws}, c.key_id), 'number', c.number, 'base', key_of(${ws}, k.id),
           'groupId', k.group_id, 'bare', k.kind = 'contact_bare', 'decides', c.decides) order by c.number, c.decides)
-        from claim as c join identity_key as k on k.workspace_id = ${ws} and k.id = c.target_id
+        from claim as c, lateral (
+          select id, kind, group_id from identity_key where workspace_id = ${ws} and id = c.target_id offset 0
+        ) as k
         where k.kind in ('contact_external', 'contact_bare')
       ), '[]') as claims,
       coalesce((

@@ -2,15 +2,20 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
 import * as v from 'valibot'
+import { aliasesIn } from '../../db/aliases.ts'
+import { exportContacts } from '../../db/contact-export.ts'
 import { feedbackRecord } from '../../db/contract/feedback-record.ts'
 import { JOB_VERSION, type JobOf, type Operation, submissionJob, type TaggingJob } from '../../db/contract/job.ts'
 import { ownId } from '../../db/contract/own-id.ts'
 import { feedbackReferences } from '../../db/contract/reference.ts'
+import { purgeMatcher } from '../../db/find-contacts.ts'
 import { referenceResolver } from '../../db/identity.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { purgeRow, removePurged, settlePurge } from '../../db/purge.ts'
 import type { Identity } from '../../db/queued-identity.ts'
+import { queuedFactsIn } from '../../db/queued-facts.ts'
 import { findReceipt, findSettled } from '../../db/receipts.ts'
 import { type Rows, store } from '../../db/store.ts'
 import { readTexts } from '../../db/tagging.ts'
@@ -40,11 +45,22 @@ const ENTRIES_PER_SUBMISSION = 40
 
 describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () => {
   let schema: TestSchema
+  let redis: Redis
   let number = 1_000_000
   before(async () => {
     schema = await freshSchema(1)
+    redis = new Redis(testServers().redisUrl)
   })
-  after(() => schema.drop())
+  after(async () => {
+    redis.disconnect()
+    await schema.drop()
+  })
+
+  const identityIn = (sql: Sql): Identity => ({
+    sql,
+    lookUpQueued: queuedFactsIn(redis, schema.name),
+    ...aliasesIn(redis, schema.name),
+  })
 
   const submission = (operation: Operation, body: object) =>
     v.parse(submissionJob, {
@@ -88,6 +104,16 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
       )
       return 2 * BATCH
     },
+    'identified accounts, of which feedback had given names and domains': async (sql, round) => {
+      await store(
+        sql,
+        rows('identify_account', (index) => ({
+          id: `firm-${round}-${index}`,
+          properties: { $name: `Company ${round} ${index}`, $domain: `company-${round}-${index}.example` },
+        })),
+      )
+      return 2 * BATCH
+    },
     'feedback that names external ids, known and unknown': async (sql, round) => {
       await store(
         sql,
@@ -119,18 +145,30 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
       return 30
     },
     'whom a feedback means, for its answer': async (sql, round) => {
-      const meanings = referenceResolver({ sql } as Identity, TIMEOUT_MS)
+      const meanings = referenceResolver(identityIn(sql), TIMEOUT_MS)
       const bodies = [
         feedbackBody(round, 1),
         { description: '', isExternalContactId: true, contactId: `user-${round}-1` },
       ]
-      for (const body of bodies) {
-        const context = { hashKey, workspaceId, number: ++number, recordId: randomUUID() }
-        const references = feedbackReferences(context, v.parse(feedbackRecord, body))
-        const asked = { workspaceId, number, source: 'API', references, queued: new Map(), purgesQueued: false }
-        assert.notEqual((await meanings(asked)).contact, null)
+      for (const purgesQueued of [false, true]) {
+        for (const body of bodies) {
+          const context = { hashKey, workspaceId, number: ++number, recordId: randomUUID() }
+          const references = feedbackReferences(context, v.parse(feedbackRecord, body))
+          const asked = { workspaceId, number, source: 'API', references, queued: new Map(), purgesQueued }
+          assert.notEqual((await meanings(asked)).contact, null)
+        }
       }
-      return bodies.length
+      return 2 * bodies.length
+    },
+    'whom a purge would concern, for its answer, and all that is held about them': async (sql, round) => {
+      const matches = purgeMatcher(identityIn(sql), { hashKey, timeoutMs: TIMEOUT_MS })
+      const email = `person-${round}-5@x.example`
+      for (const wanted of [{ email }, { id: `user-${round}-5` }, { id: `nobody-${round}-5` }])
+        assert.equal(await matches(workspaceId, wanted), true)
+      const about = { workspace: { id: workspaceId, name: 'plans' }, wanted: { email }, at: new Date() }
+      const exported = await exportContacts({ sql, redis, prefix: schema.name, hashKey }, about)
+      for await (const piece of exported!) assert.notEqual(piece, '')
+      return 30
     },
     'a receipt': async (sql, round) => {
       const [row] = rows('create_feedback', (index) => feedbackBody(`${round}-receipt`, index))
