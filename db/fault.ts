@@ -1,3 +1,5 @@
+import { NO_ANSWER } from './within-time.ts'
+
 /** SQLSTATE classes and codes, and the driver's own codes, by what they mean for whoever retries. */
 const PERMANENT_CLASSES = ['22', '42']
 const PERMANENT_CODES = ['23502', '23514', '54000']
@@ -16,6 +18,7 @@ const UNAVAILABLE_CODES = [
   'EPIPE',
   'ENOTFOUND',
   'ETIMEDOUT',
+  NO_ANSWER,
 ]
 const SQLSTATE_LENGTH = 5
 

@@ -24,6 +24,8 @@ import { finishPurge } from './purge.ts'
 import { keepUp } from './upkeep.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
+/** Postgres cancels a statement first, unless the connection hangs. */
+const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 const UPKEEP_EVERY_MS = 20_000
 /** A crashed worker's job is delivered again; one that crashes its worker this often is given up. */
 const MAX_DELIVERIES = 5
@@ -59,6 +61,7 @@ const processors = createProcessors({
   clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
   finishPurge: (purge, at) =>
     finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: enqueue }, purge, at),
+  answerWithinMs: ANSWER_WITHIN_MS,
   tracing,
   log,
   stop: stopping.signal,

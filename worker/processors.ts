@@ -24,6 +24,7 @@ import type { SettleJobs } from '../db/settle-jobs.ts'
 import type { Settled, Settlement } from '../db/settlement.ts'
 import { type PurgeRows, type Rows, type NotApplied, store } from '../db/store.ts'
 import type { Span, Tracing } from '../db/tracing.ts'
+import { withinTime } from '../db/within-time.ts'
 import { inTurn } from './in-turn.ts'
 import { learningPace } from './learning-pace.ts'
 import { rowsOf } from './rows.ts'
@@ -48,6 +49,8 @@ export type WorkerDependencies = {
     purge: JobOf<'purge_contact'>,
     at: { attempts: number; onProgress: (removed: number) => Promise<void> },
   ) => Promise<PurgeCounts>
+  /** A statement that has not been answered by then hangs with its connection: it is sent once more, on another. */
+  answerWithinMs: number
   tracing: Tracing | undefined
   log: Log
   /** The process wants to end: nobody waits for a server any more. */
@@ -141,7 +144,8 @@ const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | Pu
 
 /** Stores submissions of all queues together and decides purges among them, in batches; each is answered on its own. */
 const storing = (dependencies: WorkerDependencies): StoreInTurn => {
-  const { sql, settlement, readBarrier, bringForward, enqueueTagging, settleJobs, tracing, stop } = dependencies
+  const { sql, settlement, readBarrier, bringForward, enqueueTagging, settleJobs, answerWithinMs, tracing, stop } =
+    dependencies
   const pace = learningPace(Date.now)
   return inTurn({
     readBarrier,
@@ -149,7 +153,7 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
     store: async (batch: readonly Item[]): Promise<Stored[]> => {
       if (tracing) for (const { span } of batch) span?.set({ 'messaging.batch.message_count': batch.length })
       const rows = batch.map((item) => item.rows)
-      const notApplied = await whenAvailable(() => store(sql, rows), stop)
+      const notApplied = await whenAvailable(() => withinTime(store(sql, rows), answerWithinMs), stop)
       const states = new Map(notApplied.map(({ id, state }) => [id, state]))
       return batch.map(({ isPurge, submission }) =>
         isPurge ? 'decided' : (states.get(submission.submissionId) ?? 'applied'),
