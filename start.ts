@@ -19,6 +19,8 @@ import { removeServiceFile, writeServiceFile } from './db/service-file.ts'
 const FIRST_PORT = 3000
 const READY_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 50
+/** `/readyz` answers sooner; whoever else has the port may not answer at all. */
+const ANSWER_WITHIN_MS = 5_000
 /** npm passes Ctrl-C on to a program that the terminal has told already: what follows so closely is no second one. */
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
@@ -192,7 +194,7 @@ async function answersReady(url: string): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS
   while (Date.now() < deadline) {
     stopAsked.signal.throwIfAborted()
-    const ready = await fetch(url, { signal: AbortSignal.timeout(READY_WITHIN_MS) }).then(
+    const ready = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).then(
       async (answer) => (await answer.arrayBuffer(), answer.status === 200),
       () => false,
     )

@@ -48,7 +48,8 @@ export function reachable(host: string): string {
 
 function bind(port: number, host: string): Promise<ReservedPort | undefined> {
   return new Promise((resolve, reject) => {
-    const server = createServer()
+    // Whoever connects is told to come again: a connection that stays would keep the port from being released.
+    const server = createServer((socket) => socket.destroy())
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(undefined)
       else reject(new Error(`cannot listen on ${host}:${port} (${error.code})`, { cause: error }))

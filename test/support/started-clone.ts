@@ -39,8 +39,20 @@ export type Started = {
   readonly kill: () => void
 }
 
-/** Runs `npm start` there, and waits until it has printed everything. */
+/**
+ * Runs `npm start` there, and waits until it has printed everything. Of two that start at the same moment one may lose the port that it
+ * has chosen, and says so: it is started again, as by hand.
+ */
 export async function startClone(clone: string): Promise<Started> {
+  try {
+    return await startOnce(clone)
+  } catch (error) {
+    if (!/^\[api\] Port \d+ on \S+ is taken/m.test(String(error))) throw error
+    return startOnce(clone)
+  }
+}
+
+async function startOnce(clone: string): Promise<Started> {
   const words = isHere('npm') ? ['npm', 'start'] : [process.execPath, 'run', 'start']
   const child = spawn(words[0]!, words.slice(1), {
     cwd: clone,
