@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { findFreePort } from '../../db/embedded/free-port.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { until } from './until.ts'
 
@@ -39,24 +40,19 @@ export type Started = {
   readonly kill: () => void
 }
 
+const ports = new Map<string, number>()
+
 /**
- * Runs `npm start` there, and waits until it has printed everything. Of two that start at the same moment one may lose the port that it
- * has chosen, and says so: it is started again, as by hand.
+ * Runs `npm start` there, and waits until it has printed everything. Always with the same port for one clone: left to themselves, two
+ * that start at the same moment may choose the same one.
  */
 export async function startClone(clone: string): Promise<Started> {
-  try {
-    return await startOnce(clone)
-  } catch (error) {
-    if (!/^\[api\] Port \d+ on \S+ is taken/m.test(String(error))) throw error
-    return startOnce(clone)
-  }
-}
-
-async function startOnce(clone: string): Promise<Started> {
+  const port = ports.get(clone) ?? (await findFreePort())
+  ports.set(clone, port)
   const words = isHere('npm') ? ['npm', 'start'] : [process.execPath, 'run', 'start']
   const child = spawn(words[0]!, words.slice(1), {
     cwd: clone,
-    env: bareEnvironment,
+    env: { ...bareEnvironment, PORT: String(port) },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
