@@ -79,4 +79,14 @@ describe('whom a feedback means', () => {
       }
     })
   }
+
+  it('is found also when it is asked together with what cannot be asked', async () => {
+    const resolve = resolver()
+    const good = questionOf({ contactId: 'ann', isExternalContactId: true })
+    const bad = { ...good, references: { contact: { ids: ['no id'], own: false }, project: null } }
+    const whole = await resolve(good)
+    assert.notEqual(whole.contact, null)
+    const nothing = { contact: null, project: null }
+    assert.deepEqual(await Promise.all([resolve(bad), resolve(good)]), [nothing, whole])
+  })
 })
