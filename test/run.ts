@@ -52,7 +52,7 @@ const DENO: Runtime = {
 
 /** These start processes or a browser that the runtime of the tests does not matter to. */
 const BUN_ALONE = /^test\/(?:faults|cluster|browser)\/|\/newcomer\.test/
-/** One for each core that is asked for. */
+/** As many as there are cores where the suite has to stay within its time. */
 const RUNS_AT_ONCE = 2
 
 printHelp(`usage: npm test -- [PART OF A PATH]…

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { readApiConfig } from '../../api/config.ts'
 import { SETTINGS } from '../../db/contract/settings.ts'
+import { findFreePort } from '../../db/embedded/free-port.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { readWorkerConfig } from '../../worker/config.ts'
 import { readSourceFiles } from '../check/source-files.ts'
@@ -62,10 +63,13 @@ describe('the README', () => {
   let started: Started
   let terminal: Terminal
   let sql: Sql
+  /** It runs on both runtimes at once, and two that choose a port at the same moment may choose the same one. */
+  let settings: { PORT: string }
 
   before(async () => {
     clone = cloneOfRepository()
-    started = await startClone(clone)
+    settings = { PORT: String(await findFreePort()) }
+    started = await startClone(clone, settings)
     sql = connectTo(started)
     terminal = openTerminal({ cwd: clone, env: bareEnvironment })
     if (!isHere('npm')) await terminal.run(NPM_BY_BUN)
@@ -154,7 +158,7 @@ describe('the README', () => {
     await sql.end({ timeout: 5 })
     const first = started
     assert.equal(await first.interrupt(), 0, first.output())
-    started = await startClone(clone)
+    started = await startClone(clone, settings)
     sql = connectTo(started)
     const [row] = await sql<{ description: string }[]>`select description from feedback where source = 'tickets'`
     assert.equal(row?.description, 'Exporting a report takes ages')

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { findFreePort } from '../../db/embedded/free-port.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { until } from './until.ts'
 
@@ -40,19 +39,12 @@ export type Started = {
   readonly kill: () => void
 }
 
-const ports = new Map<string, number>()
-
-/**
- * Runs `npm start` there, and waits until it has printed everything. Always with the same port for one clone: left to themselves, two
- * that start at the same moment may choose the same one.
- */
-export async function startClone(clone: string): Promise<Started> {
-  const port = ports.get(clone) ?? (await findFreePort())
-  ports.set(clone, port)
+/** Runs `npm start` there, and waits until it has printed everything. */
+export async function startClone(clone: string, settings: Readonly<Record<string, string>> = {}): Promise<Started> {
   const words = isHere('npm') ? ['npm', 'start'] : [process.execPath, 'run', 'start']
   const child = spawn(words[0]!, words.slice(1), {
     cwd: clone,
-    env: { ...bareEnvironment, PORT: String(port) },
+    env: { ...bareEnvironment, ...settings },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
