@@ -13,7 +13,11 @@ WORKDIR /app
 # Owned by root: the user that runs the service cannot change it.
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json LICENSE ./
+COPY contract ./contract
+COPY process ./process
+COPY queue ./queue
 COPY db ./db
+COPY cli ./cli
 COPY api ./api
 COPY worker ./worker
 USER bun

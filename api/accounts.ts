@@ -1,4 +1,4 @@
-import { accountRecord } from '../db/contract/contact-record.ts'
+import { accountRecord } from '../contract/contact-record.ts'
 import { pendingAlone, type SubmissionKind } from './submit.ts'
 
 /** POST /accounts/identify */

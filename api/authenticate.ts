@@ -1,4 +1,4 @@
-import { isPlausibleToken, tokenHash } from '../db/contract/token-format.ts'
+import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { Scope, TokenHolder } from '../db/tokens.ts'
 import type { Refusal } from './refusal.ts'
 

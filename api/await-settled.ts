@@ -1,4 +1,5 @@
-import type { SettledId, SubmissionState } from '../db/receipts.ts'
+import type { SubmissionState } from '../contract/receipt.ts'
+import type { SettledId } from '../db/receipts.ts'
 
 const LOOK_EVERY_MS = 25
 

@@ -1,4 +1,4 @@
-import { readSettings, type Settings } from '../db/contract/settings.ts'
+import { readSettings, type Settings } from '../process/settings.ts'
 
 const NAMES = [
   'PORT',

@@ -1,5 +1,5 @@
-import { contactRecord } from '../db/contract/contact-record.ts'
-import { purgeRequest } from '../db/contract/purge-request.ts'
+import { contactRecord } from '../contract/contact-record.ts'
+import { purgeRequest } from '../contract/purge-request.ts'
 import { faultIds } from './fault-ids.ts'
 import { pendingAlone, type SubmissionKind } from './submit.ts'
 

@@ -1,7 +1,7 @@
-import { type ConversationRecord, conversationRecord } from '../db/contract/conversation-record.ts'
-import { MAX_PROPAGATED_BYTES } from '../db/contract/limits.ts'
-import { propagatedSizeBytes } from '../db/contract/propagation-size.ts'
-import { unflattenIf } from '../db/contract/unflatten.ts'
+import { type ConversationRecord, conversationRecord } from '../contract/conversation-record.ts'
+import { MAX_PROPAGATED_BYTES } from '../contract/limits.ts'
+import { propagatedSizeBytes } from './propagation-size.ts'
+import { unflattenIf } from '../contract/unflatten.ts'
 import { pendingAlone, type SubmissionKind } from './submit.ts'
 
 /** POST /conversations */

@@ -1,9 +1,9 @@
-import { feedbackRecord } from '../db/contract/feedback-record.ts'
-import type { JobOf } from '../db/contract/job.ts'
-import type { Realm } from '../db/contract/own-id.ts'
-import { feedbackPending } from '../db/contract/pending.ts'
-import { type AnswerReferences, answerReferences } from '../db/contract/reference.ts'
-import { feedbackId, feedbackSource, feedbackSourceData } from '../db/contract/stored-feedback.ts'
+import { feedbackRecord } from '../contract/feedback-record.ts'
+import type { JobOf } from '../contract/job.ts'
+import type { Realm } from '../contract/identity/own-id.ts'
+import { feedbackPending } from '../contract/identity/pending.ts'
+import { type AnswerReferences, answerReferences } from '../contract/identity/reference.ts'
+import { feedbackId, feedbackSource, feedbackSourceData } from '../contract/stored-feedback.ts'
 import type { Admitted, Grounds, Ingress, SubmissionKind } from './submit.ts'
 
 type FeedbackGrounds = Grounds & { id: string; references: AnswerReferences }

@@ -1,5 +1,5 @@
-import type { Bucket, RateLimit } from '../db/admission.ts'
-import type { Operation } from '../db/contract/job.ts'
+import type { Bucket, RateLimit } from '../queue/admission.ts'
+import type { Operation } from '../contract/job.ts'
 
 /** For a header that tells how long to wait: never less than a second, never less than it takes. */
 export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))

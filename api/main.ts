@@ -1,33 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import process from 'node:process'
+import { openDatabase, whyNotThisDatabase } from '../db/open-database.ts'
+import { whenReady, whyNotThisRedis } from '../queue/open-redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
-import { admissionsIn, type RateLimit } from '../db/admission.ts'
-import { aliasesIn } from '../db/aliases.ts'
-import { connectProcess, endWith } from '../db/connect-process.ts'
-import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
-import type { Operation } from '../db/contract/job.ts'
-import { describeFault } from '../db/fault.ts'
-import { purgeMatcher } from '../db/find-contacts.ts'
-import { referenceResolver } from '../db/identity.ts'
-import { closeQueues, countWaiting, openQueues, queueingIn } from '../db/job-queues.ts'
-import { queuedFactsIn } from '../db/queued-facts.ts'
+import { admissionsIn, type RateLimit } from '../queue/admission.ts'
+import { aliasesIn } from '../queue/aliases.ts'
+import { connectProcess, endWith } from '../process/connect-process.ts'
+import { watchLoopDelay } from '../process/event-loop-delay.ts'
+import type { Operation } from '../contract/job.ts'
+import { describeFault } from '../process/fault.ts'
+import { purgeMatcher } from './purge-matcher.ts'
+import { referenceResolver } from './identity.ts'
+import { closeQueues, countWaiting, openQueues, queueingIn } from '../queue/job-queues.ts'
+import { queuedFactsIn } from '../queue/queued-facts.ts'
 import { numberFloor } from '../db/number-floor.ts'
-import { processReportsIn, startReporting } from '../db/process-reports.ts'
-import { findQueuedReceipt, findReceipt, findSettled, type Receipt } from '../db/receipts.ts'
-import { openTracing } from '../db/open-tracing.ts'
-import { connectToAnswer, pingRedis, redisCondition } from '../db/redis.ts'
+import { processReportsIn, startReporting } from '../queue/process-reports.ts'
+import type { Receipt } from '../contract/receipt.ts'
+import { findReceipt, findSettled } from '../db/receipts.ts'
+import { findQueuedReceipt } from '../queue/queued-receipt.ts'
+import { openTracing } from '../process/open-tracing.ts'
+import { connectToAnswer, pingRedis, redisCondition } from '../queue/redis.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
-import { withinTime } from '../db/within-time.ts'
+import { withinTime } from '../process/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { authenticator } from './authenticate.ts'
 import { type FindSettled, settledAwaiter } from './await-settled.ts'
-import { createBoard } from './board.ts'
-import { conditionOf } from './condition.ts'
+import { createBoard } from './operators/board.ts'
+import { conditionOf } from './operators/condition.ts'
 import { readApiConfig } from './config.ts'
 import type { OnFault } from './fault-ids.ts'
-import { createMetrics } from './metrics.ts'
-import { keepHistory } from './overview/history.ts'
-import { createOverview } from './overview/overview.ts'
+import { createMetrics } from './operators/metrics.ts'
+import { keepHistory } from './operators/overview/history.ts'
+import { createOverview } from './operators/overview/overview.ts'
 import { watchPressure } from './pressure.ts'
 import { requestIdOf } from './request-id.ts'
 import { serve } from './serve.ts'
@@ -42,8 +46,12 @@ const MINUTE_MS = 60_000
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'api',
   readConfig: () => readApiConfig(process.env),
-  connectRedis: connectToAnswer,
-  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  connectPostgres: (settings) => openDatabase(settings, { name: 'api', statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
+  connectRedis: ({ REDIS_URL }, logRedis) => whenReady(connectToAnswer(REDIS_URL), logRedis),
+  reasonsNotToStart: [
+    (stores) => whyNotThisRedis(stores.redis, stores.log),
+    (stores) => whyNotThisDatabase(stores.sql, stores.hashKey),
+  ],
 })
 await setBootstrapTokens(sql, {
   ...(config.BOOTSTRAP_ACCESS_TOKEN !== undefined && { access: config.BOOTSTRAP_ACCESS_TOKEN }),

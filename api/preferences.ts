@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { Idempotency } from '../db/idempotency.ts'
-import type { HashKey } from '../db/contract/own-id.ts'
+import type { Idempotency } from '../queue/idempotency.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
 import type { Refusal } from './refusal.ts'
 
 const MAX_WAIT_SECONDS = 30

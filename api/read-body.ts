@@ -1,6 +1,6 @@
 import { createGunzip } from 'node:zlib'
-import type { JsonValue } from '../db/contract/json.ts'
-import { parseJsonText } from '../db/contract/json-text.ts'
+import type { JsonValue } from '../contract/json.ts'
+import { parseJsonText } from './json-text.ts'
 
 export interface BodyLimits {
   /** Counted after decompression. */

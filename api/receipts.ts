@@ -1,5 +1,5 @@
-import { asOwnId } from '../db/contract/own-id.ts'
-import type { Receipt } from '../db/receipts.ts'
+import { asOwnId } from '../contract/identity/own-id.ts'
+import type { Receipt } from '../contract/receipt.ts'
 import { type Authenticate, permitted } from './authenticate.ts'
 import { faultIds, type OnFault } from './fault-ids.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'

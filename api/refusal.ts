@@ -1,4 +1,4 @@
-import type { Problem } from '../db/contract/problem.ts'
+import type { Problem } from '../contract/problem.ts'
 
 /** Every way in which a request is turned away. What a client sees of each is decided in `refusalResponse` alone. */
 export type Refusal =

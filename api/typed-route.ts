@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import type { Problem } from '../db/contract/problem.ts'
+import type { Problem } from '../contract/problem.ts'
 
 /** What Elysia and its client Eden look for in a schema. There is none at run time. */
 type Typed<T> = { readonly '~standard': { readonly types?: { readonly input: T; readonly output: T } | undefined } }

@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import { checkBody } from '../db/contract/problem.ts'
+import { checkBody } from '../contract/problem.ts'
 import type { Refusal } from './refusal.ts'
 
 /** The value as the schema makes it, or the refusal with every problem. */

@@ -1,6 +1,6 @@
-import { gaugeOf, type Metric } from './contract/metric-text.ts'
+import { gaugeOf, type Metric } from '../process/metric-text.ts'
 import type { Sql } from './postgres.ts'
-import { withinTime } from './within-time.ts'
+import { withinTime } from '../process/within-time.ts'
 
 const GIVE_UP_AFTER_MS = 5_000
 

@@ -1,6 +1,6 @@
-import type { Operation, SubmissionJob } from './contract/job.ts'
-import type { HashKey } from './contract/own-id.ts'
-import { concernedKeys } from './contract/pending.ts'
+import type { Operation, SubmissionJob } from '../contract/job.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
+import { concernedKeys } from '../contract/identity/pending.ts'
 import type { Sql } from './postgres.ts'
 
 export type DeadSubmission = { job: SubmissionJob; attempts: number; reason: string }
@@ -79,3 +79,45 @@ const matching = (sql: Sql, { id, workspace, reason, operation, since }: DeadFil
     ${reason === undefined ? sql`` : sql`and d.reason = ${reason}`}
     ${operation === undefined ? sql`` : sql`and s.operation = ${operation}`}
     ${since === undefined ? sql`` : sql`and d.died_at >= ${since}`}`
+
+/** The job of a dead submission as JSON text; undefined when there is no such submission. */
+export const findDeadJob = async (sql: Sql, workspaceId: string, id: string): Promise<string | undefined> => {
+  const [held] = await sql<{ job: string }[]>`
+    select job from dead_submission where workspace_id = ${workspaceId} and id = ${id}`
+  return held?.job
+}
+
+/** Why a dead submission cannot be replayed. */
+export type ReplayRefusal = 'unknown' | 'being-purged' | 'undecided-purge'
+
+/** Makes a dead submission a queued one again, whose job is still to be queued; or tells why that cannot be. */
+export const markReplayed = async (
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+): Promise<{ outcome: 'queued' | ReplayRefusal; job: string | null }> => {
+  const [marked] = await sql<[{ outcome: 'queued' | ReplayRefusal; job: string | null }]>`
+    select outcome, dead_job as job from replay_dead(${workspaceId}, ${id})`
+  return marked
+}
+
+/** The oldest replays that were begun longer ago than `afterMs` and are not settled, at most `limit`. */
+export const listBegunReplays = (
+  sql: Sql,
+  { afterMs, limit }: { afterMs: number; limit: number },
+): Promise<{ workspaceId: string; id: string; job: string }[]> =>
+  sql<{ workspaceId: string; id: string; job: string }[]>`
+    select workspace_id as "workspaceId", id, job from dead_submission
+    where replayed_at <= now() - ${milliseconds(sql, afterMs)} order by replayed_at limit ${limit}`.execute()
+
+/** Makes a submission dead again whose replay was begun longer ago than `afterMs`. False when it was settled meanwhile. */
+export const giveUpReplay = async (
+  sql: Sql,
+  { workspaceId, id, afterMs }: { workspaceId: string; id: string; afterMs: number },
+): Promise<boolean> => {
+  const [row] = await sql<[{ was: boolean }]>`
+    select give_up_replay(${workspaceId}, ${id}, ${milliseconds(sql, afterMs)}) as was`
+  return row.was
+}
+
+const milliseconds = (sql: Sql, ms: number) => sql`make_interval(secs => ${ms / 1_000})`

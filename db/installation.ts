@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { HashKey } from './contract/own-id.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
 import type { Sql } from './postgres.ts'
 
 /** True when the database was made with this hash key; the first to ask makes it so. */

@@ -1,5 +1,5 @@
 import type { Sql } from './postgres.ts'
-import { withinTime } from './within-time.ts'
+import { withinTime } from '../process/within-time.ts'
 
 /** While Postgres does not answer, submissions go on being accepted; it is asked again after this time. */
 const ASK_AGAIN_AFTER_MS = 5_000

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
-import type { ContactRecord } from './contract/contact-record.ts'
-import { type JobOf, type SubmissionJob, submissionJob } from './contract/job.ts'
-import { comparableEmail, type HashKey, ownId, type Realm } from './contract/own-id.ts'
-import { concernedKeys } from './contract/pending.ts'
-import { contactGroup, contactKey, feedbackReferences } from './contract/reference.ts'
-import { DEFAULT_SOURCE, feedbackId, feedbackSource } from './contract/stored-feedback.ts'
+import type { ContactRecord } from '../contract/contact-record.ts'
+import { type JobOf, type SubmissionJob, submissionJob } from '../contract/job.ts'
+import { comparableEmail, type HashKey, ownId, type Realm } from '../contract/identity/own-id.ts'
+import { concernedKeys } from '../contract/identity/pending.ts'
+import { contactGroup, contactKey, feedbackReferences } from '../contract/identity/reference.ts'
+import { DEFAULT_SOURCE, feedbackId, feedbackSource } from '../contract/stored-feedback.ts'
 import type { Sql } from './postgres.ts'
 
 /** A decided purge: hashes of everything that its contacts could be meant by, and their own ids. */

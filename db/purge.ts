@@ -1,6 +1,7 @@
-import type { JobOf } from './contract/job.ts'
-import { comparableEmail, type HashKey, ownId } from './contract/own-id.ts'
-import { contactGroup } from './contract/reference.ts'
+import type { JobOf } from '../contract/job.ts'
+import { comparableEmail, type HashKey, ownId } from '../contract/identity/own-id.ts'
+import { contactGroup } from '../contract/identity/reference.ts'
+import type { PurgeIdentifiers } from '../contract/receipt.ts'
 import type { Sql } from './postgres.ts'
 import type { PurgeRow } from './store.ts'
 
@@ -73,6 +74,3 @@ export const settlePurge = async (
     select settle_purge(${workspaceId}, ${submissionId}, ${attempts}, ${sql.json(identifiers)}) as removed`
   return settled.removed
 }
-
-/** Keyed hashes (`HASH_KEY`) of what a purge asked for, null where it did not. */
-export type PurgeIdentifiers = { id: string | null; email: string | null }

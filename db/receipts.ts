@@ -1,27 +1,5 @@
-import type { Job } from 'bullmq'
-import type { Operation } from './contract/job.ts'
-import { QUEUE_OF } from './contract/job.ts'
-import type { JobQueues } from './job-queues.ts'
+import type { PurgeIdentifiers, Receipt, SubmissionState } from '../contract/receipt.ts'
 import type { Sql } from './postgres.ts'
-import type { PurgeIdentifiers } from './purge.ts'
-
-export type SubmissionState = 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
-
-/**
- * What became of a submission. Nothing in it is personal; `counts` is what a purge removed, per table, and `identifiers` are
- * keyed hashes (`HASH_KEY`) of what it asked for.
- */
-export type Receipt = {
-  id: string
-  operation: Operation
-  state: SubmissionState
-  attempts: number
-  acceptedAt: string
-  finishedAt: string | null
-  error: string | null
-  counts?: Record<string, number>
-  identifiers?: PurgeIdentifiers
-}
 
 type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers'> & {
   acceptedAt: Date
@@ -47,28 +25,11 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
   }
 }
 
-const MICROSECONDS_PER_MS = 1_000
-
-/** The receipt of a submission of this workspace that is still queued. */
-export const findQueuedReceipt = async (
-  queues: JobQueues,
-  workspaceId: string,
-  id: string,
-): Promise<Receipt | undefined> => {
-  const names = [...new Set(Object.values(QUEUE_OF))]
-  const jobs = await Promise.all(names.map((name) => queues[name].getJob(id) as Promise<Job | undefined>))
-  const job = jobs.find((found) => found !== undefined)
-  const data = job?.data as { workspaceId?: string; operation: Operation; number: number } | undefined
-  if (!job || data?.workspaceId !== workspaceId) return undefined
-  return {
-    id,
-    operation: data.operation,
-    state: 'queued',
-    attempts: job.attemptsMade,
-    acceptedAt: new Date(Math.floor(data.number / MICROSECONDS_PER_MS)).toISOString(),
-    finishedAt: null,
-    error: null,
-  }
+/** The state of a submission in its receipt; undefined while it has none. */
+export const findState = async (sql: Sql, workspaceId: string, id: string): Promise<SubmissionState | undefined> => {
+  const [row] = await sql<{ state: SubmissionState }[]>`
+    select state from submission where workspace_id = ${workspaceId} and id = ${id}`
+  return row?.state
 }
 
 export type SettledId = { id: string; state: SubmissionState }

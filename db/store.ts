@@ -1,8 +1,8 @@
-import { type Facts, mergeFacts } from './contract/facts.ts'
-import type { JsonObject, JsonValue } from './contract/json.ts'
-import type { Operation } from './contract/job.ts'
-import type { KeyKind } from './contract/own-id.ts'
-import type { Reference } from './contract/reference.ts'
+import { type Facts, mergeFacts } from '../contract/identity/facts.ts'
+import type { JsonObject, JsonValue } from '../contract/json.ts'
+import type { Operation } from '../contract/job.ts'
+import type { KeyKind } from '../contract/identity/own-id.ts'
+import type { Reference } from '../contract/identity/reference.ts'
 import type { Sql } from './postgres.ts'
 
 /** What an identify call says about one key, as a row of `identity_key`. */

@@ -1,5 +1,5 @@
-import type { TaggingJob } from './contract/job.ts'
-import type { Realm } from './contract/own-id.ts'
+import type { TaggingJob } from '../contract/job.ts'
+import type { Realm } from '../contract/identity/own-id.ts'
 import type { Sql } from './postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 

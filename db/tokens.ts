@@ -1,4 +1,4 @@
-import { tokenHash } from './contract/token-format.ts'
+import { tokenHash } from '../contract/token-format.ts'
 import type { Sql } from './postgres.ts'
 import { DEFAULT_WORKSPACE } from './workspaces.ts'
 

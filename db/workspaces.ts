@@ -17,6 +17,11 @@ export const createWorkspace = async (sql: Sql, name: string): Promise<Workspace
 export const listWorkspaces = (sql: Sql): Promise<Workspace[]> =>
   sql<Workspace[]>`select id, name, created_at as "createdAt" from workspace order by created_at, name`.execute()
 
+export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
+  const rows = await sql<{ id: string }[]>`select id from workspace order by id`
+  return rows.map(({ id }) => id)
+}
+
 /** Tables whose rows belong to a workspace, in an order in which they can be emptied. */
 const OWNED_TABLES = [
   // Before the records: their triggers find nothing left to count off.

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { startPostgres } from '../db/embedded/postgres-server.ts'
-import { startRedis } from '../db/embedded/redis-server.ts'
-import { printHelp } from '../db/print-help.ts'
+import { startPostgres } from '../cli/start/embedded/postgres-server.ts'
+import { startRedis } from '../cli/start/embedded/redis-server.ts'
+import { printHelp } from '../process/print-help.ts'
 import { countTests, type TestCounts } from './support/test-counts.ts'
 
 type Runtime = {

@@ -1,15 +1,15 @@
-import { storableDateTime } from '../db/contract/date-time.ts'
-import type { JobOf } from '../db/contract/job.ts'
+import { storableDateTime } from '../contract/date-time.ts'
+import type { JobOf } from '../contract/job.ts'
 import {
   type ConversationRecord,
   lastOfEach,
   type MessageRecord,
   namedContacts,
-} from '../db/contract/conversation-record.ts'
-import type { JsonObject } from '../db/contract/json.ts'
-import { type HashKey, ownId } from '../db/contract/own-id.ts'
-import { contactGroup, type Reference } from '../db/contract/reference.ts'
-import { unflattenIf } from '../db/contract/unflatten.ts'
+} from '../contract/conversation-record.ts'
+import type { JsonObject } from '../contract/json.ts'
+import { type HashKey, ownId } from '../contract/identity/own-id.ts'
+import { contactGroup, type Reference } from '../contract/identity/reference.ts'
+import { unflattenIf } from '../contract/unflatten.ts'
 import type { ClaimRow, ConversationRow, KeyRow, MessageRow } from '../db/store.ts'
 import { type Identified, identifiedContact } from './identified.ts'
 import { propagate } from './propagate.ts'

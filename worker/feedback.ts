@@ -1,7 +1,7 @@
-import type { JobOf } from '../db/contract/job.ts'
-import type { HashKey } from '../db/contract/own-id.ts'
-import { feedbackReferences } from '../db/contract/reference.ts'
-import { feedbackId, feedbackSource, feedbackSourceData } from '../db/contract/stored-feedback.ts'
+import type { JobOf } from '../contract/job.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
+import { feedbackReferences } from '../contract/identity/reference.ts'
+import { feedbackId, feedbackSource, feedbackSourceData } from '../contract/stored-feedback.ts'
 import type { FeedbackRow } from '../db/store.ts'
 
 /** A feedback submission as the row that it comes to; who is meant by its references is decided where they are stored. */

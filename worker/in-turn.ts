@@ -1,4 +1,4 @@
-import { type Barrier, readyNow } from '../db/barrier.ts'
+import { type Barrier, readyNow } from '../queue/barrier.ts'
 
 /** Something to store, in its place among the submissions of its workspace. */
 export type Placed = {

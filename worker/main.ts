@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import process from 'node:process'
+import { openDatabase, whyNotThisDatabase } from '../db/open-database.ts'
+import { whenReady, whyNotThisRedis } from '../queue/open-redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
-import { BatchingWorker } from '../db/batching-worker.ts'
-import { barrierIn } from '../db/barrier.ts'
-import { connectProcess, endWith } from '../db/connect-process.ts'
-import { watchLoopDelay } from '../db/contract/event-loop-delay.ts'
-import type { TaggingJob } from '../db/contract/job.ts'
-import { FINISHED_JOBS_KEPT, QUEUE_NAMES, type QueueName, queuePrefix } from '../db/contract/queues.ts'
-import { describeFault } from '../db/fault.ts'
-import { bringForward, closeQueues, enqueueTagging, forgetBodiesIn, openQueues } from '../db/job-queues.ts'
-import { processReportsIn, startReporting } from '../db/process-reports.ts'
-import { connectToWork } from '../db/redis.ts'
-import { settleJobsIn } from '../db/settle-jobs.ts'
-import { settlementIn } from '../db/settlement.ts'
-import { clearBooks } from '../db/sweep.ts'
-import { openTracing } from '../db/open-tracing.ts'
+import { BatchingWorker } from '../queue/batching-worker.ts'
+import { barrierIn } from '../queue/barrier.ts'
+import { connectProcess, endWith } from '../process/connect-process.ts'
+import { watchLoopDelay } from '../process/event-loop-delay.ts'
+import type { TaggingJob } from '../contract/job.ts'
+import { FINISHED_JOBS_KEPT, QUEUE_NAMES, type QueueName, queuePrefix } from '../contract/queues.ts'
+import { describeFault } from '../process/fault.ts'
+import { bringForward, closeQueues, enqueueTagging, forgetBodiesIn, openQueues } from '../queue/job-queues.ts'
+import { processReportsIn, startReporting } from '../queue/process-reports.ts'
+import { connectToWork } from '../queue/redis.ts'
+import { settleJobsIn } from '../queue/settle-jobs.ts'
+import { settlementIn } from '../queue/settlement.ts'
+import { clearBooks } from '../queue/withdraw.ts'
+import { openTracing } from '../process/open-tracing.ts'
 import { jobsInHand } from './close-workers.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
@@ -38,8 +40,12 @@ const TRY_AGAIN_AFTER_MS = 1_000
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
   readConfig: () => readWorkerConfig(process.env),
-  connectRedis: connectToWork,
-  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  connectPostgres: (settings) => openDatabase(settings, { name: 'worker', statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
+  connectRedis: ({ REDIS_URL }, logRedis) => whenReady(connectToWork(REDIS_URL), logRedis),
+  reasonsNotToStart: [
+    (stores) => whyNotThisRedis(stores.redis, stores.log),
+    (stores) => whyNotThisDatabase(stores.sql, stores.hashKey),
+  ],
 })
 const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})

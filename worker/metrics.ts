@@ -1,15 +1,15 @@
-import type { Job } from 'bullmq'
+import type { DeliveredJob } from '../queue/delivered-job.ts'
 import { answerTimeMetric } from '../db/answer-time.ts'
-import { type LoopDelayWatch, loopDelayMetric } from '../db/contract/event-loop-delay.ts'
-import { createCounter, createHistogram, metricText } from '../db/contract/metric-text.ts'
-import type { QueueName } from '../db/contract/queues.ts'
-import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../db/process-reports.ts'
+import { type LoopDelayWatch, loopDelayMetric } from '../process/event-loop-delay.ts'
+import { createCounter, createHistogram, metricText } from '../process/metric-text.ts'
+import type { QueueName } from '../contract/queues.ts'
+import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/process-reports.ts'
 
 const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
 const MICROSECONDS_IN_MS = 1_000
 
 export type WorkerMetrics = {
-  completed: (queue: QueueName, job: Job, result: unknown) => void
+  completed: (queue: QueueName, job: DeliveredJob, result: unknown) => void
   failed: (queue: QueueName) => void
   /** As Prometheus text. */
   render: () => Promise<string>

@@ -1,6 +1,6 @@
-import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import * as v from 'valibot'
-import type { ReadBarrier } from '../db/barrier.ts'
+import { type DeliveredJob, giveBack, hopeless, isHopeless } from '../queue/delivered-job.ts'
+import type { ReadBarrier } from '../queue/barrier.ts'
 import {
   deliveredJob,
   type JobOf,
@@ -10,21 +10,21 @@ import {
   type SubmissionJob,
   type TaggingJob,
   taggingJob,
-} from '../db/contract/job.ts'
-import type { Log } from '../db/contract/log.ts'
-import type { HashKey } from '../db/contract/own-id.ts'
-import { feedbackPending, pendingOf } from '../db/contract/pending.ts'
-import type { QueueName } from '../db/contract/queues.ts'
+} from '../contract/job.ts'
+import type { Log } from '../process/log.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
+import { feedbackPending, pendingOf } from '../contract/identity/pending.ts'
+import type { QueueName } from '../contract/queues.ts'
 import { setAside } from '../db/dead.ts'
-import { describeFault, isPermanentFault } from '../db/fault.ts'
-import type { ForgetBodies } from '../db/job-queues.ts'
+import { describeFault, isPermanentFault } from '../process/fault.ts'
+import type { ForgetBodies } from '../queue/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type PurgeCounts, purgeRow } from '../db/purge.ts'
-import type { SettleJobs } from '../db/settle-jobs.ts'
-import type { Settled, Settlement } from '../db/settlement.ts'
+import type { SettleJobs } from '../queue/settle-jobs.ts'
+import type { Settled, Settlement } from '../queue/settlement.ts'
 import { type PurgeRows, type Rows, type NotApplied, store } from '../db/store.ts'
-import type { Span, Tracing } from '../db/tracing.ts'
-import { withinTime } from '../db/within-time.ts'
+import type { Span, Tracing } from '../process/tracing.ts'
+import { withinTime } from '../process/within-time.ts'
 import { inTurn } from './in-turn.ts'
 import { learningPace } from './learning-pace.ts'
 import { rowsOf } from './rows.ts'
@@ -33,7 +33,7 @@ import { tag, taggingFor } from './tagging.ts'
 import { beginSubmission, beginTagging, inSpan, tracedTagging } from './trace-jobs.ts'
 import { whenAvailable } from './when-available.ts'
 
-export type Processor = (job: Job, lockToken?: string) => Promise<unknown>
+export type Processor = (job: DeliveredJob, lockToken?: string) => Promise<unknown>
 
 export type WorkerDependencies = {
   sql: Sql
@@ -80,7 +80,7 @@ export const createProcessors = (dependencies: WorkerDependencies): Readonly<Rec
   const apart = suspectsApart()
   const storeSubmission = submissions(dependencies, apart, async (delivery) => {
     const { submission, attempts } = delivery
-    if (submission.operation === 'purge_contact') throw new UnrecoverableError('A purge in the wrong queue.')
+    if (submission.operation === 'purge_contact') throw hopeless('A purge in the wrong queue.')
     return storeInTurn(itemOf(dependencies, delivery, rowsOf(dependencies.hashKey, submission, attempts)))
   })
   return {
@@ -94,7 +94,13 @@ export const createProcessors = (dependencies: WorkerDependencies): Readonly<Rec
 }
 
 /** `token`: in the lock of the job. */
-type Delivery = { job: Job; token: string; submission: SubmissionJob; attempts: number; span: Span | undefined }
+type Delivery = {
+  job: DeliveredJob
+  token: string
+  submission: SubmissionJob
+  attempts: number
+  span: Span | undefined
+}
 type Work = (delivery: Delivery) => Promise<unknown>
 type Item = {
   workspaceId: string
@@ -106,7 +112,7 @@ type Item = {
   rows: Rows | PurgeRows
   submission: SubmissionJob
   settled: Settled
-  job: Job
+  job: DeliveredJob
   token: string
   span?: Span | undefined
 }
@@ -181,7 +187,7 @@ const purging =
   (dependencies: WorkerDependencies, storeInTurn: StoreInTurn): Work =>
   async (delivery) => {
     const { job, submission, attempts } = delivery
-    if (submission.operation !== 'purge_contact') throw new UnrecoverableError('No purge in the queue of purges.')
+    if (submission.operation !== 'purge_contact') throw hopeless('No purge in the queue of purges.')
     const rows = { workspaceId: submission.workspaceId, purge: purgeRow(dependencies.hashKey, submission) }
     const item = itemOf(dependencies, delivery, rows)
     const decided = await storeInTurn(item)
@@ -207,7 +213,7 @@ const submissions =
     }
     const parsed = v.safeParse(deliveredJob, job.data)
     // Nothing of ours queues such a job; it is left where operators see it.
-    if (!parsed.success) throw new UnrecoverableError('This is no job of this version.')
+    if (!parsed.success) throw hopeless('This is no job of this version.')
     const submission = parsed.output as SubmissionJob
     const attempts = job.attemptsMade + 1
     const span = dependencies.tracing && beginSubmission(dependencies.tracing, submission, attempts)
@@ -215,8 +221,7 @@ const submissions =
     return inSpan(span, async () => {
       const result = await settledOrDead(dependencies, delivery, () => apart(job.stalledCounter, () => work(delivery)))
       if (result !== 'given-back') return result
-      await job.moveToDelayed(Date.now() + GIVEN_BACK_FOR_MS, delivery.token)
-      throw new DelayedError()
+      return giveBack(job, delivery.token, GIVEN_BACK_FOR_MS)
     })
   }
 
@@ -236,8 +241,7 @@ const settledOrDead = async (
     const fault = describeFault(error)
     span?.fail(fault)
     dependencies.log('error', 'job_failed', { queue: job.queueName, workspaceId, submissionId, attempts, fault })
-    const isLast =
-      isPermanentFault(error) || error instanceof UnrecoverableError || attempts >= (job.opts.attempts ?? 1)
+    const isLast = isPermanentFault(error) || isHopeless(error) || attempts >= (job.opts.attempts ?? 1)
     if (!isLast) throw withoutCause(fault)
     const dead = { job: submission, attempts, reason: fault }
     await whenAvailable(() => setAside(dependencies.sql, dependencies.hashKey, dead), dependencies.stop)
@@ -252,7 +256,7 @@ const tagging =
   async (job) => {
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(taggingJob, job.data)
-    if (!parsed.success) throw new UnrecoverableError('This is no job of this version.')
+    if (!parsed.success) throw hopeless('This is no job of this version.')
     const texts = parsed.output
     const spans = tracing && beginTagging(tracing, texts, attempts)
     try {

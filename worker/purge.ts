@@ -1,10 +1,10 @@
-import { freeIdempotencyKeys } from '../db/idempotency.ts'
-import type { JobOf, TaggingJob } from '../db/contract/job.ts'
-import type { HashKey } from '../db/contract/own-id.ts'
+import { freeIdempotencyKeys } from '../queue/idempotency.ts'
+import type { JobOf, TaggingJob } from '../contract/job.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
 import { purgeDead } from '../db/purge-dead.ts'
 import { findPurge, type PurgeCounts, purgeKeys, removePurged, settlePurge } from '../db/purge.ts'
 import type { Sql } from '../db/postgres.ts'
-import { type RedisClient, serversOf } from '../db/redis.ts'
+import { type RedisClient, serversOf } from '../queue/redis.ts'
 import { tagShortened } from '../db/tag-shortened.ts'
 
 export type PurgeDependencies = {

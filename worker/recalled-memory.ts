@@ -1,4 +1,4 @@
-import type { Realm } from '../db/contract/own-id.ts'
+import type { Realm } from '../contract/identity/own-id.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type Known, recall } from '../db/tag-memory.ts'
 import type { Share } from '../db/tagging.ts'

@@ -1,6 +1,6 @@
-import { QUEUE_OF, type SubmissionJob, type TaggingJob } from '../db/contract/job.ts'
+import { QUEUE_OF, type SubmissionJob, type TaggingJob } from '../contract/job.ts'
 import type { PurgeRows, Rows } from '../db/store.ts'
-import type { Span, Tracing } from '../db/tracing.ts'
+import type { Span, Tracing } from '../process/tracing.ts'
 
 /** A submission in hand, from now until it is settled or given back, in the trace of its request. */
 export const beginSubmission = (tracing: Tracing, submission: SubmissionJob, attempts: number): Span => {

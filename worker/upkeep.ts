@@ -1,16 +1,16 @@
-import type { Job } from 'bullmq'
-import type { RedisClient } from '../db/redis.ts'
+import type { RedisClient } from '../queue/redis.ts'
 import * as v from 'valibot'
-import { QUEUE_OF, settledJob, submissionJob } from '../db/contract/job.ts'
-import type { HashKey } from '../db/contract/own-id.ts'
-import { pendingOf } from '../db/contract/pending.ts'
+import { QUEUE_OF, settledJob, submissionJob } from '../contract/job.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
+import { pendingOf } from '../contract/identity/pending.ts'
 import { setAside } from '../db/dead.ts'
 import { expireReceipts } from '../db/expire-receipts.ts'
-import { forgetBodiesIn, type JobQueues } from '../db/job-queues.ts'
+import { forgetBodiesIn, type JobQueues } from '../queue/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
-import { giveUpLostReplays } from '../db/replay.ts'
-import { settlementIn } from '../db/settlement.ts'
-import { GIVEN_UP_AFTER_MS, withdrawLost } from '../db/sweep.ts'
+import { giveUpLostReplays } from './lost-replays.ts'
+import type { DeliveredJob } from '../queue/delivered-job.ts'
+import { settlementIn } from '../queue/settlement.ts'
+import { GIVEN_UP_AFTER_MS, withdrawLost } from './sweep.ts'
 
 type Upkeep = {
   sql: Sql
@@ -44,7 +44,7 @@ const setAsideFailed = async ({ sql, redis, prefix, queues, hashKey }: Upkeep): 
   const names = [...new Set(Object.values(QUEUE_OF))]
   const failed = (await Promise.all(names.map((name) => queues[name].getFailed(0, LOOKED_AT)))).flat()
   let count = 0
-  for (const job of failed as (Job | undefined)[]) {
+  for (const job of failed as (DeliveredJob | undefined)[]) {
     if (job === undefined) continue
     if (v.is(settledJob, job.data)) await job.remove()
     const parsed = v.safeParse(submissionJob, job.data)

@@ -1,4 +1,4 @@
-import { isUnavailable } from '../db/fault.ts'
+import { isUnavailable } from '../process/fault.ts'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000

@@ -1,7 +1,7 @@
-import type { Operation } from '../../db/contract/job.ts'
-import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
-import { MAX_REPORTED_PROBLEMS } from '../../db/contract/limits.ts'
-import type { Receipt, SubmissionState } from '../../db/receipts.ts'
+import type { Operation } from '../../contract/job.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
+import type { Receipt, SubmissionState } from '../../contract/receipt.ts'
 
 const OPERATIONS: Readonly<Record<Operation, string>> = {
   create_feedback: 'POST /feedbacks',

@@ -1,11 +1,11 @@
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
-import { accountRecord, contactRecord } from '../../db/contract/contact-record.ts'
-import { conversationRecord } from '../../db/contract/conversation-record.ts'
-import { feedbackRecord } from '../../db/contract/feedback-record.ts'
-import { freeObject } from '../../db/contract/fields.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../db/contract/json.ts'
-import { purgeRequest } from '../../db/contract/purge-request.ts'
+import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
+import { conversationRecord } from '../../contract/conversation-record.ts'
+import { feedbackRecord } from '../../contract/feedback-record.ts'
+import { freeObject } from '../../contract/fields.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { purgeRequest } from '../../contract/purge-request.ts'
 import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
 const feedback = feedbackRecord.pipe[2].entries

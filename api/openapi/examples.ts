@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../db/contract/json.ts'
+import type { JsonValue } from '../../contract/json.ts'
 import type { BodyName } from './body-schemas.ts'
 
 type Example = { summary: string; value: JsonValue }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../db/contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import { submissionState } from './answer-schemas.ts'
 
 const header = (description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({ description, schema })

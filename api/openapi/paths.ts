@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import type { JsonObject } from '../../db/contract/json.ts'
-import { SETTINGS } from '../../db/contract/settings.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { SETTINGS } from '../../process/settings.ts'
 import { ANSWER_EXAMPLES, type AnswerName, REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
 import { refusalsOf, type TurnedAway } from './refusals.ts'

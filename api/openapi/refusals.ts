@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
-import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES, MAX_PROPAGATED_BYTES } from '../../db/contract/limits.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES, MAX_PROPAGATED_BYTES } from '../../contract/limits.ts'
 import { type Refusal, refusalResponse, unforeseenResponse } from '../refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 

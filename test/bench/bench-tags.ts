@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { printHelp } from '../../db/print-help.ts'
+import { printHelp } from '../../process/print-help.ts'
 import { generateTags } from '../../worker/tags/generate-tags.ts'
 import { ENGLISH } from '../../worker/tags/lexicon.ts'
 import { newMemory } from '../../worker/tags/memory.ts'

@@ -1,5 +1,5 @@
-import type { ContactRecord } from '../../db/contract/contact-record.ts'
-import type { ConversationRecord } from '../../db/contract/conversation-record.ts'
+import type { ContactRecord } from '../../contract/contact-record.ts'
+import type { ConversationRecord } from '../../contract/conversation-record.ts'
 
 /** People whom the feedback of the benchmark is from, ten to each company. */
 export type Crowd = { readonly people: number }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { feedbackRecord } from '../../db/contract/feedback-record.ts'
-import type { JsonValue } from '../../db/contract/json.ts'
-import { feedbackReferences } from '../../db/contract/reference.ts'
+import { feedbackRecord } from '../../contract/feedback-record.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { feedbackReferences } from '../../contract/identity/reference.ts'
 import { feedbackBody, referencesOfPerson } from './bodies.ts'
 import type { Installation } from './installation.ts'
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { printHelp } from '../../db/print-help.ts'
+import { printHelp } from '../../process/print-help.ts'
 import { PEOPLE_FEATURES, FEATURES } from '../../worker/tags/features.ts'
 import { fitModel } from './fit-tags.ts'
 import type { Model } from './fit-tags.ts'

@@ -1,4 +1,4 @@
-import type { EmbeddedServer } from '../../db/embedded/server.ts'
+import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import type { BenchConfig } from './bench-config.ts'
 import { drainFor } from './drain.ts'
 import { type Filling, fillQueue } from './fill-queue.ts'

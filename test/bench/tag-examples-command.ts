@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
-import { printHelp } from '../../db/print-help.ts'
+import { printHelp } from '../../process/print-help.ts'
 import { generateTags } from '../../worker/tags/generate-tags.ts'
 import { readBanking, readHuLiu } from './tag-cases.ts'
 import { foldOf, readLabelled } from './tag-data.ts'

@@ -26,11 +26,11 @@ describe('reading the environment', () => {
   }
 
   for (const path of [
-    'start.ts',
+    'cli/start/start.ts',
     'api/main.ts',
     'api/config.ts',
     'worker/worker-config.ts',
-    'db/migrate-command.ts',
+    'cli/migrate-command.ts',
     'test/run.ts',
     'test/support/servers.ts',
   ]) {

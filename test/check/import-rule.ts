@@ -1,27 +1,43 @@
 import { posix } from 'node:path'
 import type { SourceFile } from './source-files.ts'
 
-/**
- * Which part may import which. A part may always import from itself; `db/embedded` is part of `db`. The import of files is a
- * client: it speaks HTTP, and reaches neither Postgres nor Redis.
- */
+/** Which room may import which, beside itself. A folder that has a line of its own is a room of its own. */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  'db/contract': [],
-  'db/service-file.ts': [],
-  'db/import': ['db/contract', 'db/service-file.ts'],
-  db: ['db/contract', 'db/service-file.ts'],
-  api: ['db/contract', 'db'],
-  worker: ['db/contract', 'db'],
-  'start.ts': ['db/contract', 'db', 'db/service-file.ts'],
-  test: ['db/contract', 'db/service-file.ts', 'db/import', 'db', 'api', 'worker', 'start.ts'],
+  contract: [],
+  process: ['contract'],
+  queue: ['contract', 'process'],
+  db: ['contract', 'process'],
+  api: ['contract', 'process', 'queue', 'db'],
+  worker: ['contract', 'process', 'queue', 'db'],
+  cli: ['contract', 'process', 'queue', 'db', 'cli/progress-bar.ts', 'cli/start'],
+  'cli/progress-bar.ts': [],
+  // It is started before there is a server to talk to, and leaves that to the programs that it starts.
+  'cli/start': ['contract', 'process'],
+  // A client: it speaks HTTP, and reaches neither Postgres nor Redis.
+  'cli/import': ['contract', 'process', 'cli/progress-bar.ts'],
+  test: [
+    'contract',
+    'process',
+    'queue',
+    'db',
+    'api',
+    'worker',
+    'cli',
+    'cli/progress-bar.ts',
+    'cli/start',
+    'cli/import',
+  ],
 }
 
-/** Packages that belong to one part; tests look at everything. */
+/** Packages that belong to one room; tests look at everything. */
 export const ONLY_IN: Readonly<Record<string, string>> = {
-  elysia: 'api',
+  '@bull-board/api': 'api',
   '@elysiajs/bearer': 'api',
+  bullmq: 'queue',
+  'csv-parse': 'cli/import',
+  elysia: 'api',
+  ioredis: 'queue',
   postgres: 'db',
-  'csv-parse': 'db/import',
 }
 
 interface Import {
@@ -55,24 +71,24 @@ function readImports({ path, text }: SourceFile): Import[] {
 }
 
 function judge(found: Import): string[] {
-  const part = partOf(found.from)
-  if (part === undefined) return [`${found.from} belongs to no part of the house`]
+  const room = roomOf(found.from)
+  if (room === undefined) return [`${found.from} belongs to no room of the house`]
   const where = `${found.from}:${found.line} imports ${found.specifier}`
   if (!found.specifier.startsWith('.')) {
     const owner = ONLY_IN[packageOf(found.specifier)]
-    return owner === undefined || owner === part || part === 'test' ? [] : [`${where}, which belongs to ${owner}`]
+    return owner === undefined || owner === room || room === 'test' ? [] : [`${where}, which belongs to ${owner}`]
   }
-  const target = partOf(resolve(found))
-  if (target === undefined) return [`${where}, which belongs to no part of the house`]
-  const allowed = target === part || MAY_IMPORT[part]?.includes(target) === true
-  return allowed ? [] : [`${where}: ${part} may not import ${target}`]
+  const target = roomOf(resolve(found))
+  if (target === undefined) return [`${where}, which belongs to no room of the house`]
+  const allowed = target === room || MAY_IMPORT[room]?.includes(target) === true
+  return allowed ? [] : [`${where}: ${room} may not import ${target}`]
 }
 
-function partOf(path: string): string | undefined {
-  // The longest name comes first, so that db/contract is not taken for db.
+function roomOf(path: string): string | undefined {
+  // The longest name comes first, so that cli/import is not taken for cli.
   return Object.keys(MAY_IMPORT)
     .toSorted((one, other) => other.length - one.length)
-    .find((part) => path === part || path.startsWith(`${part}/`))
+    .find((room) => path === room || path.startsWith(`${room}/`))
 }
 
 function packageOf(specifier: string): string {

@@ -8,7 +8,7 @@ export interface SourceFile {
 }
 
 /** Where our own code is. */
-export const SOURCES = ['start.ts', 'api', 'worker', 'db', 'test'] as const
+export const SOURCES = ['api', 'cli', 'contract', 'db', 'process', 'queue', 'test', 'worker'] as const
 
 /** Every TypeScript file of ours, found without git so that tests run from an unpacked archive too. */
 export function readSourceFiles(root: string): SourceFile[] {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { Redis } from 'ioredis'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
-import { readLedgers } from '../../db/ledger.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
+import { readLedgers } from '../support/ledgers.ts'
 import { runCommand } from '../support/command.ts'
 import { assertStoredAsByOneClerk, submitHistory } from '../support/one-clerk.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
@@ -91,12 +91,12 @@ describe('on a Redis Cluster of three nodes', () => {
     assert.deepEqual(await findMark(cluster, mark), [])
     const output = (): string => service.output() + outputs.map((of) => of()).join('')
     assert.deepEqual(await findTraces({ ...service, output }, [mark]), [])
-    const verified = await runCommand(service, 'db/purge-verify-command.ts', '--text', mark)
+    const verified = await runCommand(service, 'cli/verify/purge-verify-command.ts', '--text', mark)
     assert.deepEqual([verified.code, verified.stderr], [0, ''])
   })
 
   it('doctor looks at each node, and the operators’ pages answer', async () => {
-    const { stdout } = await runCommand(service, 'db/doctor-command.ts')
+    const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
     for (const { port } of cluster.nodes)
       assert.match(stdout, new RegExp(`^well +127.0.0.1:${port}: Redis evicts`, 'm'))
     for (const path of ['/readyz', '/metrics', '/admin/queues']) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { startLoad } from '../support/load.ts'
 import { ANSWERED_WITHIN_MS, assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { connectPostgres } from '../../db/postgres.ts'
 import { runCommand } from '../support/command.ts'
 import { startLoad } from '../support/load.ts'
@@ -45,7 +45,7 @@ describe('for a pooler in transaction mode', () => {
   it('migrations and a schema of its own are refused with what to do', async () => {
     const { databaseUrl } = testServers()
     const environment = { DATABASE_URL: databaseUrl, DATABASE_POOLER: 'transaction' }
-    const { code, stderr } = await runCommand({ environment }, 'db/migrate-command.ts')
+    const { code, stderr } = await runCommand({ environment }, 'cli/migrate-command.ts')
     assert.equal(code, 1)
     assert.match(stderr, /^Migrations hold a lock of their session: set DATABASE_URL to Postgres itself/)
   })

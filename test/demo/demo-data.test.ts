@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as v from 'valibot'
-import { accountRecord, contactRecord } from '../../db/contract/contact-record.ts'
-import { conversationRecord } from '../../db/contract/conversation-record.ts'
-import { feedbackRecord } from '../../db/contract/feedback-record.ts'
+import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
+import { conversationRecord } from '../../contract/conversation-record.ts'
+import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { createDemoData, readReviews } from './demo-data.ts'
 
 const data = createDemoData(readReviews())

@@ -1,4 +1,4 @@
-import type { DemoReport, FeedbackInFull } from '../../db/demo-report.ts'
+import type { DemoReport, FeedbackInFull } from './demo-report.ts'
 
 const LINE_CHARACTERS = 96
 

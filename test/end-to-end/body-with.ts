@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { emailOf, type Field, MESSAGE, type OperationPath } from './interface-table.ts'
 
 /** The least that every operation takes. */

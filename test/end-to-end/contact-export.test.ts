@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { JOB_VERSION, type SubmissionJob } from '../../db/contract/job.ts'
-import { hashKeyFrom } from '../../db/contract/own-id.ts'
+import { JOB_VERSION, type SubmissionJob } from '../../contract/job.ts'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { setAside } from '../../db/dead.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -30,7 +30,7 @@ describe('npm run contact:export', () => {
   })
 
   const run = (...words: string[]): Promise<CommandResult> =>
-    runCommand(service, 'db/contact-export-command.ts', ...words)
+    runCommand(service, 'cli/contact-export-command.ts', ...words)
   const exported = async (...words: string[]): Promise<Export> => {
     const { code, stdout, stderr } = await run(...words)
     assert.equal(code, 0, stderr)
@@ -238,7 +238,7 @@ describe('npm run contact:export', () => {
       assert.match(stderr, says)
     }
     const environment = { ...service.environment, HASH_KEY: '0'.repeat(64) }
-    const result = await runCommand({ environment }, 'db/contact-export-command.ts', '--id', 'here')
+    const result = await runCommand({ environment }, 'cli/contact-export-command.ts', '--id', 'here')
     assert.deepEqual([result.code, result.stdout], [1, ''])
     assert.match(result.stderr, /^HASH_KEY is not the one/)
     const help = await run('--help')

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { admissionKeys } from '../../db/admission-keys.ts'
-import { JOB_VERSION, type Operation } from '../../db/contract/job.ts'
-import { hashKeyFrom } from '../../db/contract/own-id.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
-import { readLedgers } from '../../db/ledger.ts'
-import { giveUpLostReplays, replay, type ReplayStores } from '../../db/replay.ts'
-import { withdrawLost } from '../../db/sweep.ts'
+import { admissionKeys } from '../../queue/admission-keys.ts'
+import { JOB_VERSION, type Operation } from '../../contract/job.ts'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
+import { readLedgers } from '../support/ledgers.ts'
+import { replay, type ReplayStores } from '../../cli/replay.ts'
+import { giveUpLostReplays } from '../../worker/lost-replays.ts'
+import { withdrawLost } from '../../worker/sweep.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -32,7 +33,7 @@ describe('npm run dead', () => {
     for (const queue of Object.values(queues)) await queue.resume()
   })
 
-  const dead = (...words: string[]): Promise<CommandResult> => runCommand(service, 'db/dead-command.ts', ...words)
+  const dead = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/dead-command.ts', ...words)
   const succeeds = async (...words: string[]): Promise<string> => {
     const { code, stdout, stderr } = await dead(...words)
     assert.equal(code, 0, stderr)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { startLoad } from '../support/load.ts'
 import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { testServers } from '../support/servers.ts'

@@ -11,7 +11,7 @@ import { runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-const IMPORT = 'db/import/import-command.ts'
+const IMPORT = 'cli/import/import-command.ts'
 /** Whatever is written there finds the disk full. */
 const FULL = '/dev/full'
 
@@ -69,14 +69,14 @@ describe('a command that cannot do its work says why in one line, and ends with 
   it('npm start at a taken port', () =>
     fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop what listens there, or set another$/, {
       environment: { PORT: taken, DATA_DIR: join(folder, 'data') },
-      program: 'start.ts',
+      program: 'cli/start/start.ts',
     }))
 
   it('the migration of a database of a newer version', async () => {
     await service.sql`insert into schema_migration (number, name) values (9999, 'later')`
     try {
       await fails(/^The database is at migration 9999, this version knows \d+\. Start a newer version\.$/, {
-        program: 'db/migrate-command.ts',
+        program: 'cli/migrate-command.ts',
       })
     } finally {
       await service.sql`delete from schema_migration where number = 9999`
@@ -98,12 +98,12 @@ describe('a command that cannot do its work says why in one line, and ends with 
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
     it('the tagger, which cannot write its tags', () =>
       fails(/ENOSPC/, {
-        program: 'worker/tags-command.ts',
+        program: 'worker/tags/tags-command.ts',
         words: ['--in', fileOf('texts.ndjson', '{"id":1,"text":"Exports are slow"}\n'), '--out', FULL],
       }))
 
     it('a command whose output goes to a file', async () => {
-      const [code, stderr] = await ends(`exec "$@" >${FULL}`, 'db/migrate-command.ts')
+      const [code, stderr] = await ends(`exec "$@" >${FULL}`, 'cli/migrate-command.ts')
       assert.match(stderr, /^What this prints cannot be written \(Error ENOSPC\)\.$/m)
       assert.equal(code, 1)
     })

@@ -12,7 +12,7 @@ import { type Service, startService } from '../support/service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
-const PROGRAM = 'db/import/import-command.ts'
+const PROGRAM = 'cli/import/import-command.ts'
 const MICROSECONDS_PER_SECOND = 1_000_000
 const LIMIT = 10
 const SLOW_MS = 60_000

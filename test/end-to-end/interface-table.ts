@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 
 export type OperationPath =
   '/feedbacks' | '/contacts/identify' | '/accounts/identify' | '/contacts/purge' | '/conversations'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { problemPaths } from '../support/problems.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { bodyWith } from './body-with.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import type { JsonObject } from '../../db/contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import { type Service, startService } from '../support/service.ts'
 
 type Links = { contact: string | null; account: string | null; project: string | null }

@@ -175,7 +175,7 @@ describe('metrics', () => {
 
   it('dashboard and alert rules use only what exists, and labels that exist', async () => {
     const exists = await rendered()
-    for (const file of ['api/operations/grafana-dashboard.json', 'api/operations/alert-rules.yaml']) {
+    for (const file of ['api/operators/grafana-dashboard.json', 'api/operators/alert-rules.yaml']) {
       const used = namesIn(read(file))
       assert.ok(used.size > 5, file)
       assert.deepEqual([...used.difference(exists)], [], file)
@@ -184,7 +184,7 @@ describe('metrics', () => {
 
   it('every metric is on the dashboard and in the README, and the README names no other', async () => {
     const exists = await rendered()
-    assert.deepEqual([...exists.difference(namesIn(read('api/operations/grafana-dashboard.json')))], [])
+    assert.deepEqual([...exists.difference(namesIn(read('api/operators/grafana-dashboard.json')))], [])
     const documented = namesIn(read('README.md'))
     assert.deepEqual([...exists.symmetricDifference(documented)], [])
   })
@@ -192,7 +192,7 @@ describe('metrics', () => {
   it('every selector of the dashboard and the rules finds something', async () => {
     const text = `${await ofApi()}${await ofWorker()}`
     const lines = text.split('\n').filter((line) => !line.startsWith('#'))
-    const files = ['api/operations/grafana-dashboard.json', 'api/operations/alert-rules.yaml'].map(read).join('\n')
+    const files = ['api/operators/grafana-dashboard.json', 'api/operators/alert-rules.yaml'].map(read).join('\n')
     const selectors = [...files.replaceAll('\\"', '"').matchAll(/(feedback_insights_\w+)\{([^}]*)\}/g)]
     assert.ok(selectors.length > 3)
     for (const [selector, name, matchers = ''] of selectors) {
@@ -220,7 +220,7 @@ const dashboard = v.object({
 
 describe('the dashboard for Grafana', () => {
   it('has a title, a unit and a text for every panel, and no two in one place', () => {
-    const { panels } = v.parse(dashboard, JSON.parse(read('api/operations/grafana-dashboard.json')))
+    const { panels } = v.parse(dashboard, JSON.parse(read('api/operators/grafana-dashboard.json')))
     assert.ok(panels.length >= 10)
     assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length)
     const taken = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
@@ -249,7 +249,7 @@ const ruleFile = v.object({
 
 describe('the alert rules', () => {
   it('each says what is the matter and what to do, under a name of its own', () => {
-    const [{ rules }] = v.parse(ruleFile, parseYaml(read('api/operations/alert-rules.yaml'))).groups
+    const [{ rules }] = v.parse(ruleFile, parseYaml(read('api/operators/alert-rules.yaml'))).groups
     assert.ok(rules.length >= 8)
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
   })

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import type { Overview } from '../../api/overview/overview.ts'
+import type { Overview } from '../../api/operators/overview/overview.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { openTerminal, readmeScripts, type Terminal } from '../support/readme-commands.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Overview } from '../../api/overview/overview.ts'
+import type { Overview } from '../../api/operators/overview/overview.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, afterEach, before, describe, it } from 'node:test'
-import { makeToken } from '../../db/contract/token-format.ts'
+import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
@@ -29,7 +29,7 @@ describe('the limit on conversations', () => {
   after(() => service.stop())
   afterEach(() => service.redis.del(bucket()))
 
-  // The bucket as db/admission.ts keeps it: the moments at which tokens were spent, in microseconds, oldest last.
+  // The bucket as queue/admission.ts keeps it: the moments at which tokens were spent, in microseconds, oldest last.
   const bucket = (): string => `{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`
 
   /** Lets time pass for the oldest `tokens` of the bucket, which is what waiting does to all of them. */

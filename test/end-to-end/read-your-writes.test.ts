@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { hashKeyFrom, ownId, type Realm } from '../../db/contract/own-id.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { hashKeyFrom, ownId, type Realm } from '../../contract/identity/own-id.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 

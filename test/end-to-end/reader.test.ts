@@ -47,7 +47,7 @@ describe('the role that only reads', () => {
       return left === 0
     }
     await until('everything is stored and tagged', isTagged, TAGGED_WITHIN_MS)
-    const { code, stdout, stderr } = await runCommand(service, 'db/reader-command.ts', 'create', role)
+    const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)
     assert.equal(code, 0, stderr)
     const url = new URL(service.environment['DATABASE_URL']!)
     url.username = role
@@ -56,7 +56,7 @@ describe('the role that only reads', () => {
   })
   after(async () => {
     await reader?.end({ timeout: 5 })
-    const { code, stderr } = await runCommand(service, 'db/reader-command.ts', 'drop', role)
+    const { code, stderr } = await runCommand(service, 'cli/reader-command.ts', 'drop', role)
     await service?.stop()
     assert.equal(code, 0, stderr)
   })

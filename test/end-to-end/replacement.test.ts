@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { JsonObject } from '../../db/contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'

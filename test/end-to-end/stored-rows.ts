@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../db/contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import type { Sql } from '../../db/postgres.ts'
 import type { Answer } from '../support/service.ts'
 import type { OperationPath } from './interface-table.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import type { JsonObject } from '../../db/contract/json.ts'
-import { JOB_VERSION, type TaggingJob } from '../../db/contract/job.ts'
-import { hashKeyFrom } from '../../db/contract/own-id.ts'
-import { closeQueues, enqueueTagging, type JobQueues, openQueues, taggingOutcome } from '../../db/job-queues.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { closeQueues, enqueueTagging, type JobQueues, openQueues, taggingOutcome } from '../../queue/job-queues.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tagging.ts'
-import { TAGGER_VERSION } from '../../worker/tags/generate-tags.ts'
+import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
 import { runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
 import { clearTables } from '../support/tables.ts'
@@ -226,7 +226,7 @@ describe('the memory of the tagger', () => {
   })
 
   describe('npm run retag', () => {
-    const retag = (...words: string[]) => runCommand(service, 'worker/retag-command.ts', ...words)
+    const retag = (...words: string[]) => runCommand(service, 'cli/retag-command.ts', ...words)
     /** As if an older tagger had given them. */
     const makeStale = async (ids: string[]): Promise<void> => {
       await untilRead()

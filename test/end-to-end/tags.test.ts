@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { JsonObject } from '../../db/contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 

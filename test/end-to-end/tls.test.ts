@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { findFreePort } from '../../db/embedded/free-port.ts'
-import { startPostgres } from '../../db/embedded/postgres-server.ts'
-import { startRedis } from '../../db/embedded/redis-server.ts'
+import { findFreePort } from '../../cli/start/embedded/free-port.ts'
+import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
+import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
-import { connectToAnswer } from '../../db/redis.ts'
+import { connectToAnswer } from '../../queue/redis.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
 import { startProcess } from '../support/service-process.ts'
@@ -89,7 +89,7 @@ describe('Postgres and Redis that are reached by TLS', () => {
       WORKER_PORT: '0',
       NODE_EXTRA_CA_CERTS: authorityFile,
     }
-    const migrated = await runCommand({ environment }, 'db/migrate-command.ts')
+    const migrated = await runCommand({ environment }, 'cli/migrate-command.ts')
     assert.equal(migrated.code, 0, migrated.stderr)
     const api = await startProcess('api/main.ts', 'listening', environment)
     const worker = await startProcess('worker/main.ts', 'working', environment)
@@ -110,7 +110,7 @@ describe('Postgres and Redis that are reached by TLS', () => {
   it('Postgres is not reached by a name that is not in its certificate', async () => {
     const other = databaseUrl.replace('localhost', '127.0.0.1')
     const environment = { NODE_EXTRA_CA_CERTS: authorityFile, DATABASE_URL: `${other}?sslmode=verify-full` }
-    const { code, stderr } = await runCommand({ environment }, 'db/migrate-command.ts')
+    const { code, stderr } = await runCommand({ environment }, 'cli/migrate-command.ts')
     assert.equal(code, 1, stderr)
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { makeToken } from '../../db/contract/token-format.ts'
+import { makeToken } from '../../contract/token-format.ts'
 import { addToken, revokeToken, type Scope } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'

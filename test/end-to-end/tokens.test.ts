@@ -17,8 +17,8 @@ describe('the commands for workspaces and tokens', () => {
   after(() => service.stop())
 
   const workspaces = (...words: string[]): Promise<CommandResult> =>
-    runCommand(service, 'db/workspace-command.ts', ...words)
-  const tokens = (...words: string[]): Promise<CommandResult> => runCommand(service, 'db/token-command.ts', ...words)
+    runCommand(service, 'cli/workspace-command.ts', ...words)
+  const tokens = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/token-command.ts', ...words)
   const succeed = async (running: Promise<CommandResult>): Promise<CommandResult> => {
     const result = await running
     assert.equal(result.code, 0, result.stderr)

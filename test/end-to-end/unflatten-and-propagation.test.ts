@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { JsonObject } from '../../db/contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import { type Service, startService } from '../support/service.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
-/** What dotted keys become; `db/contract/unflatten.ts` has the whole rule. */
+/** What dotted keys become; `contract/unflatten.ts` has the whole rule. */
 const CASES: Readonly<Record<string, readonly [given: JsonObject, unflattened: JsonObject]>> = {
   'a dotted key nests its value': [{ 'a.b': 1 }, { a: { b: 1 } }],
   'several levels nest, and meet': [

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { assertStoredAsByOneClerk, submitHistory } from '../support/one-clerk.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Job } from 'bullmq'
-import { closeQueues, type JobQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { runCommand } from '../support/command.ts'
 import { type Answer, type RequestOptions, type Service, startService } from '../support/service.ts'
@@ -114,8 +114,8 @@ describe('what was submitted', () => {
       'it is dead',
       async () => (await service.sql`select from submission where id = ${dead.submissionId}`).count > 0,
     )
-    const listed = await runCommand(service, 'db/dead-command.ts', 'list')
-    const replayed = await runCommand(service, 'db/dead-command.ts', 'replay', 'all')
+    const listed = await runCommand(service, 'cli/dead-command.ts', 'list')
+    const replayed = await runCommand(service, 'cli/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])
     await queues.feedback.add('foreign', { version: 0, [CANARY]: CANARY }, { jobId: 'foreign' })
     // A fault that quotes what is stored, and that trying again may mend.

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { closeQueues, openQueues } from '../../db/job-queues.ts'
+import { closeQueues, openQueues } from '../../queue/job-queues.ts'
 import { readMigrations } from '../../db/migrate.ts'
 import { connectPostgres } from '../../db/postgres.ts'
 import { runCommand } from '../support/command.ts'
@@ -74,7 +74,7 @@ describe('an upgrade', () => {
     }
   }
   const migrate = async (version: string): Promise<string> => {
-    const { code, stdout, stderr } = await runCommand({ environment }, join(version, 'db/migrate-command.ts'))
+    const { code, stdout, stderr } = await runCommand({ environment }, join(version, 'cli/migrate-command.ts'))
     assert.equal(code, 0, stderr)
     return stdout
   }

@@ -1,5 +1,5 @@
-import type { ContactRecord } from '../../db/contract/contact-record.ts'
-import type { FeedbackRecord } from '../../db/contract/feedback-record.ts'
+import type { ContactRecord } from '../../contract/contact-record.ts'
+import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import {
   comparableEmail,
   comparableName,
@@ -7,7 +7,7 @@ import {
   type KeyKind,
   ownId,
   type Realm,
-} from '../../db/contract/own-id.ts'
+} from '../../contract/identity/own-id.ts'
 import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, type Profile } from './profile.ts'
 import { type Claims, findOrOpen, giveOwnId, linkAwaiting, openRegister, type Register } from './register.ts'

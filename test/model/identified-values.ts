@@ -1,6 +1,6 @@
-import type { AccountRecord, ContactRecord } from '../../db/contract/contact-record.ts'
-import type { JsonValue } from '../../db/contract/json.ts'
-import { unflatten } from '../../db/contract/unflatten.ts'
+import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { unflatten } from '../../contract/unflatten.ts'
 import type { Values } from './profile.ts'
 
 /** The `$`-keys that the interface names; others are metadata like any key. */

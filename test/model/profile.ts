@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { instant } from './tables.ts'
 
 /** A value and who said it: an identify, or a find-or-create reference of a feedback. */

@@ -1,4 +1,4 @@
-import { asOwnId } from '../../db/contract/own-id.ts'
+import { asOwnId } from '../../contract/identity/own-id.ts'
 import { openProfile, type Profile } from './profile.ts'
 
 /** Who a feedback or message belongs to. Nobody, as long as the external id that it names is unknown. */

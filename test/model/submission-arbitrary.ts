@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import * as v from 'valibot'
-import { JOB_VERSION, submissionJob, type SubmissionJob } from '../../db/contract/job.ts'
-import { ownId, type HashKey, type Realm } from '../../db/contract/own-id.ts'
+import { JOB_VERSION, submissionJob, type SubmissionJob } from '../../contract/job.ts'
+import { ownId, type HashKey, type Realm } from '../../contract/identity/own-id.ts'
 
 /** So few of everything that histories keep coming back to the same contacts and records. */
 const EXTERNAL_IDS = ['1', '2', '3']

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../db/contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 
 type Row<Columns> = { workspace_id: string } & Columns
 

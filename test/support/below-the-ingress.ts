@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { admissionKeys } from '../../db/admission-keys.ts'
-import { JOB_VERSION, type Operation, type SubmissionJob } from '../../db/contract/job.ts'
-import { type JobQueues, submissionEnqueuer } from '../../db/job-queues.ts'
+import { admissionKeys } from '../../queue/admission-keys.ts'
+import { JOB_VERSION, type Operation, type SubmissionJob } from '../../contract/job.ts'
+import { type JobQueues, submissionEnqueuer } from '../../queue/job-queues.ts'
 import type { Service } from './service.ts'
 
 export type Injected = { submissionId: string; number: number }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import type { SubmissionJob } from '../../db/contract/job.ts'
-import { hashKeyFrom } from '../../db/contract/own-id.ts'
+import type { SubmissionJob } from '../../contract/job.ts'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import type { Rows } from '../../db/store.ts'
 import { rowsOf, type StoredJob } from '../../worker/rows.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'

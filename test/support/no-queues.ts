@@ -1,4 +1,4 @@
-import type { Queueing } from '../../db/job-queues.ts'
+import type { Queueing } from '../../queue/job-queues.ts'
 
 const unexpected = async (): Promise<never> => {
   throw new Error('Nothing is queued here.')

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { findFreePort, isPortFree } from '../../db/embedded/free-port.ts'
+import { findFreePort, isPortFree } from '../../cli/start/embedded/free-port.ts'
 import { until } from './until.ts'
 
 export const hasPgbouncer = (): boolean => spawnSync('sh', ['-c', 'command -v pgbouncer']).status === 0

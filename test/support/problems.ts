@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Problem } from '../../db/contract/problem.ts'
+import type { Problem } from '../../contract/problem.ts'
 import type { Answer } from './service.ts'
 
 /** The problems that a 400 lists; any other answer fails the test. */

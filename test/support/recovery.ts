@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { readLedgers } from '../../db/ledger.ts'
-import { withdrawLost } from '../../db/sweep.ts'
+import { readLedgers } from './ledgers.ts'
+import { withdrawLost } from '../../worker/sweep.ts'
 import type { FaultStack } from './fault-stack.ts'
 import type { Seen } from './load.ts'
 import { until } from './until.ts'

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Redis } from 'ioredis'
-import { findFreePort } from '../../db/embedded/free-port.ts'
-import { startRedis } from '../../db/embedded/redis-server.ts'
+import { findFreePort } from '../../cli/start/embedded/free-port.ts'
+import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { until } from './until.ts'
 
 export type ClusterNode = {

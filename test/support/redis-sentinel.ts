@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Redis } from 'ioredis'
-import { findFreePort } from '../../db/embedded/free-port.ts'
-import { redisBinary } from '../../db/embedded/redis-binary.ts'
-import { startRedis } from '../../db/embedded/redis-server.ts'
+import { findFreePort } from '../../cli/start/embedded/free-port.ts'
+import { redisBinary } from '../../cli/start/embedded/redis-binary.ts'
+import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { until } from './until.ts'
 
 export type RedisSentinel = {

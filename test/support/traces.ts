@@ -1,6 +1,6 @@
-import { tracesInPostgres } from '../../db/postgres-traces.ts'
-import { tracesInRedis } from '../../db/redis-traces.ts'
-import { comparable, heldIn, soughtOf, type Trace } from '../../db/text-search.ts'
+import { tracesInPostgres } from '../../cli/verify/search-postgres.ts'
+import { tracesInRedis } from '../../cli/verify/search-redis.ts'
+import { comparable, heldIn, soughtOf, type Trace } from '../../cli/verify/text-search.ts'
 import type { Service } from './service.ts'
 
 /** The tables that have a row with this text in any column. */

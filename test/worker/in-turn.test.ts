@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { readyNow } from '../../db/barrier.ts'
+import { readyNow } from '../../queue/barrier.ts'
 import { inTurn } from '../../worker/in-turn.ts'
 import { seeded } from '../support/property-seed.ts'
 import { until } from '../support/until.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import type { JsonObject, JsonValue } from '../../db/contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { seeded } from '../support/property-seed.ts'
 import { propagate } from '../../worker/propagate.ts'
 

@@ -13,9 +13,6 @@ import { unifyVariants } from './variants.ts'
 import { read } from './reading.ts'
 import type { Reading } from './reading.ts'
 
-/** Goes up with every change that may give a text other tags. */
-export const TAGGER_VERSION = 3
-
 /** A text's phrases, from nothing but the text: what a memory learns from, and what tags are chosen from. */
 export type Analysis = {
   readonly tokens: readonly Token[]

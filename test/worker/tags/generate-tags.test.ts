@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { generateTags, TAGGER_VERSION } from '../../../worker/tags/generate-tags.ts'
+import { TAGGER_VERSION } from '../../../contract/tagger-version.ts'
+import { generateTags } from '../../../worker/tags/generate-tags.ts'
 
 test('the version is a positive integer', () => {
   assert.ok(Number.isInteger(TAGGER_VERSION) && TAGGER_VERSION > 0)

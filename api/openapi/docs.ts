@@ -1,0 +1,105 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, extname, join } from 'node:path'
+import { refusalResponse } from '../refusal.ts'
+import type { Handler } from '../serve.ts'
+
+export type DocsOptions = {
+  /** Where the page is mounted: a path without a trailing slash, such as `/docs`. */
+  readonly basePath: string
+  /** Where the document is that it shows, such as `/openapi.json`. */
+  readonly documentPath: string
+}
+
+/** The files of Swagger UI that the page needs. What is not listed does not exist, whatever a path is made of. */
+const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'favicon-16x16.png'] as const
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+}
+
+const SECURITY_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  // Nothing inline, nothing from elsewhere; the icons of the style sheet are data of its own. Requests that are tried from
+  // the page go to this service only.
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+} as const
+
+/** The API reference as a page that asks nothing of other hosts. Takes GET; who may ask is everybody. */
+export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => {
+  const made: Readonly<Record<string, () => Response>> = {
+    '': () => page(basePath),
+    '/': () => page(basePath),
+    '/start.js': () => sendText(startScript(documentPath), '.js'),
+    '/page.css': () => sendText(STYLE, '.css'),
+  }
+  const files = new Map(SWAGGER_FILES.map((name) => [`/${name}`, name]))
+  return async (request) => {
+    const path = new URL(request.url).pathname.slice(basePath.length)
+    const make = Object.hasOwn(made, path) ? made[path] : undefined
+    if (make) return make()
+    const file = files.get(path)
+    return file === undefined ? refusalResponse({ refused: 'not-found' }) : sendFile(file)
+  }
+}
+
+const page = (basePath: string): Response =>
+  new Response(
+    `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Feedback Insights: API reference</title>
+    <link rel="stylesheet" href="${basePath}/swagger-ui.css" />
+    <link rel="stylesheet" href="${basePath}/page.css" />
+    <link rel="icon" type="image/png" sizes="32x32" href="${basePath}/favicon-32x32.png" />
+    <link rel="icon" type="image/png" sizes="16x16" href="${basePath}/favicon-16x16.png" />
+  </head>
+  <body>
+    <div id="reference"></div>
+    <script src="${basePath}/swagger-ui-bundle.js"></script>
+    <script src="${basePath}/start.js"></script>
+  </body>
+</html>
+`,
+    { headers: { ...SECURITY_HEADERS, 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' } },
+  )
+
+/** Tokens are not kept in the browser, and no validator on the internet is asked about the document. */
+const startScript = (documentPath: string): string => `SwaggerUIBundle({
+  url: ${JSON.stringify(documentPath)},
+  dom_id: '#reference',
+  deepLinking: true,
+  validatorUrl: null,
+  persistAuthorization: false,
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+})
+`
+
+const STYLE = `body {
+  margin: 0;
+  background: #fafafa;
+}
+`
+
+const LIFETIME = { 'Cache-Control': 'public, max-age=3600' } as const
+
+const sendText = (text: string, extension: string): Response => new Response(text, { headers: fileHeaders(extension) })
+
+const sendFile = async (name: (typeof SWAGGER_FILES)[number]): Promise<Response> =>
+  new Response(await readFile(join(swaggerFolder(), name)), { headers: fileHeaders(extname(name)) })
+
+const fileHeaders = (extension: string): Record<string, string> => ({
+  ...SECURITY_HEADERS,
+  ...LIFETIME,
+  'Content-Type': CONTENT_TYPES[extension] ?? 'application/octet-stream',
+})
+
+const swaggerFolder = (): string => dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))

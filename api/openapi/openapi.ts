@@ -1,0 +1,82 @@
+import type { JsonObject } from '../../contract/json.ts'
+import {
+  MAX_BODY_BYTES,
+  MAX_CONVERSATION_BODY_BYTES,
+  MAX_CONVERSATION_CONTACTS,
+  MAX_CONVERSATION_MESSAGES,
+  MAX_DEPTH_LEVELS,
+  MAX_IDENTIFIER_CHARACTERS,
+} from '../../contract/limits.ts'
+import { ANSWER_SCHEMAS } from './answer-schemas.ts'
+import { bodySchemas } from './body-schemas.ts'
+import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
+import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
+import { refusalComponents } from './refusals.ts'
+
+/** The version that the interface carries; that of the base path is `v1`. */
+const INTERFACE_VERSION = '1.0.5'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+const DESCRIPTION = `
+Takes in what customers say: single pieces of feedback and whole conversations, with the contacts and accounts behind them. It is
+processed in the background and stored in tables that people query.
+
+**Tokens.** Operations want \`Authorization: Bearer <ACCESS_TOKEN>\`. A token belongs to one workspace, and all that it can see or
+change is in there. Purging wants an admin token.
+
+**Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its \`Submission-Id\` leads to a
+receipt that tells what became of it; with \`Prefer: wait=N\` the answer waits for that. With an \`Idempotency-Key\` a request can be
+repeated without being applied twice.
+
+**Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB) unless configured
+otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A conversation has at most
+${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and ${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains and the names of accounts and projects have at most
+${MAX_IDENTIFIER_CHARACTERS} characters. Members that are not described here are ignored, except where any key is said to be stored.
+
+**Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each with \`message\` and \`path\`. A path
+that does not exist is answered with 404. Each answer carries \`X-Request-Id\`.
+`.trim()
+
+/** The OpenAPI 3.1 document of the interface, whose operations lie below `basePath`. */
+export const openApiDocument = async (basePath: string): Promise<JsonObject> => ({
+  openapi: '3.1.0',
+  info: {
+    title: 'Feedback Insights',
+    version: INTERFACE_VERSION,
+    summary: 'Submit customer feedback, conversations, contacts and accounts.',
+    description: DESCRIPTION,
+    license: { name: 'MIT' },
+  },
+  servers: [{ url: basePath, description: 'The service that this document comes from.' }],
+  security: [{ bearer: [] }],
+  tags: [
+    { name: 'Submissions', description: 'What goes in, and what became of it.' },
+    { name: 'Operators', description: 'For whoever runs the service.' },
+  ],
+  paths: { ...PATHS_OF_SUBMISSIONS, ...PATHS_OUTSIDE },
+  components: {
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', description: 'An access token of a workspace, or one of an operator.' },
+      operator: {
+        type: 'http',
+        scheme: 'basic',
+        description: 'An operator token as the password; the name does not matter.',
+      },
+    },
+    parameters: PARAMETERS,
+    headers: RESPONSE_HEADERS,
+    responses: await refusalComponents(),
+    schemas: { ...bodySchemas(), ...ANSWER_SCHEMAS },
+  },
+})
+
+/** GET /openapi.json: built when it is first asked for, since few processes ever are. */
+export const openApiPage = (basePath: string): (() => Promise<Response>) => {
+  let text: Promise<string> | undefined
+  return async () => {
+    text ??= openApiDocument(basePath).then((document) => JSON.stringify(document))
+    return new Response(await text, { headers: { 'Content-Type': 'application/json; charset=utf-8' } })
+  }
+}

@@ -1,0 +1,99 @@
+import { answerTimeMetric } from '../../db/answer-time.ts'
+import { type LoopDelayWatch, loopDelayMetric } from '../../process/event-loop-delay.ts'
+import { createCounter, gauge, gaugeOf, type Metric, metricText } from '../../process/metric-text.ts'
+import type { Ledger } from '../../contract/ledger.ts'
+import type { ProcessFigures } from '../../queue/process-reports.ts'
+import type { QueueDepth } from '../../queue/queue-depths.ts'
+import type { Condition, ReadCondition } from './condition.ts'
+import type { Ingress } from '../submit.ts'
+
+export type Metrics = {
+  count: Ingress['count']
+  /** As Prometheus text. */
+  render: () => Promise<string>
+  /** What this process says of itself to all processes. */
+  figures: (postgresSeconds: number | undefined) => ProcessFigures
+}
+
+/** What this process accepted and refused and how it is, and the condition of the whole installation. */
+export const createMetrics = (readCondition: ReadCondition, loopDelay: LoopDelayWatch): Metrics => {
+  const submissions = createCounter(
+    'feedback_insights_submissions_total',
+    'Submissions by operation and result: accepted, or why refused.',
+  )
+  let accepted = 0
+  return {
+    count: ({ operation, result }) => {
+      if (result === 'accepted') accepted++
+      submissions.add({ operation, result })
+    },
+    render: async () => {
+      const condition = await readCondition()
+      return metricText([submissions.read(), ...metricsOf(condition), loopDelayMetric(loopDelay.current())])
+    },
+    figures: (postgresSeconds) => ({
+      accepted,
+      refused: submissions.total() - accepted,
+      loopDelaySeconds: loopDelay.current().p99,
+      postgresSeconds: postgresSeconds ?? null,
+    }),
+  }
+}
+
+const metricsOf = ({ redis, queues, processes, postgresSeconds, purges, ledgers }: Condition): Metric[] => [
+  gauge('feedback_insights_up', 'Whether this process reaches a server: 1, else 0.', [
+    { labels: { server: 'redis' }, value: redis === undefined ? 0 : 1 },
+    { labels: { server: 'postgres' }, value: postgresSeconds === undefined ? 0 : 1 },
+  ]),
+  gauge(
+    'feedback_insights_processes',
+    'Processes of the installation that reported in the last 10 s.',
+    processes === undefined
+      ? []
+      : (['api', 'worker'] as const).map((kind) => ({
+          labels: { kind },
+          value: processes.filter((process) => process.kind === kind).length,
+        })),
+  ),
+  ...queueMetrics(queues ?? []),
+  ...ledgerMetrics(ledgers ?? []),
+  gaugeOf('feedback_insights_redis_memory_used_bytes', 'Memory that Redis uses.', redis?.usedBytes),
+  gaugeOf('feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 is any.', redis?.maxBytes),
+  gaugeOf('feedback_insights_purges_under_way', 'Purges whose records are being removed.', purges?.underWay),
+  gaugeOf('feedback_insights_fences', 'Identity keys that purges have ended.', purges?.fences),
+  answerTimeMetric(postgresSeconds),
+]
+
+const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed'] as const
+
+const queueMetrics = (queues: readonly QueueDepth[]): Metric[] => [
+  gauge(
+    'feedback_insights_queue_jobs',
+    'Jobs in a queue by state.',
+    queues.flatMap((depth) =>
+      QUEUE_STATES.map((state) => ({ labels: { queue: depth.queue, state }, value: depth[state] })),
+    ),
+  ),
+  gauge(
+    'feedback_insights_queue_oldest_seconds',
+    'Age of the oldest job of a queue that is neither done nor failed; 0 when there is none.',
+    queues.map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
+  ),
+]
+
+const LEDGER_STATES = ['accepted', 'queued', 'applied', 'superseded', 'purged', 'dead'] as const
+
+const ledgerMetrics = (ledgers: readonly Ledger[]): Metric[] => [
+  gauge(
+    'feedback_insights_ledger',
+    'Submissions of a workspace: accepted, and what became of them.',
+    ledgers.flatMap((ledger) =>
+      LEDGER_STATES.map((state) => ({ labels: { workspace: ledger.workspaceId, state }, value: ledger[state] })),
+    ),
+  ),
+  gauge(
+    'feedback_insights_ledger_difference',
+    'Accepted less all states; 0 when nothing is in flight.',
+    ledgers.map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),
+  ),
+]

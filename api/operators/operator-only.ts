@@ -1,0 +1,27 @@
+import type { Authenticate } from '../authenticate.ts'
+import { isRefusal, refusalResponse } from '../refusal.ts'
+import type { Handler } from '../serve.ts'
+
+/**
+ * Lets in whoever has an operator token, as a bearer or as the password of Basic authentication, which browsers ask for.
+ * Everybody else gets 401, whatever else their token permits.
+ */
+export const operatorOnly = async (authenticate: Authenticate, request: Request, page: Handler): Promise<Response> => {
+  const holder = await authenticate(tokenOf(request.headers.get('authorization') ?? ''))
+  if (isRefusal(holder) && holder.refused !== 'unauthenticated') return refusalResponse(holder)
+  if (isRefusal(holder) || !holder.scopes.includes('operator')) {
+    return Response.json(
+      { error: 'An operator token is required, as a bearer or as the password of Basic authentication.' },
+      { status: 401, headers: { 'WWW-Authenticate': 'Basic realm="operators", charset="UTF-8"' } },
+    )
+  }
+  return page(request)
+}
+
+const tokenOf = (authorization: string): string | undefined => {
+  const [, scheme, credentials] = /^(bearer|basic) +(\S+)$/i.exec(authorization) ?? []
+  if (scheme === undefined || credentials === undefined) return undefined
+  if (scheme.toLowerCase() === 'bearer') return credentials
+  const decoded = Buffer.from(credentials, 'base64').toString()
+  return decoded.includes(':') ? decoded.slice(decoded.indexOf(':') + 1) : undefined
+}

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { refusalResponse } from '../../refusal.ts'
+import type { Handler } from '../../serve.ts'
+import { type Finding, findings, type Judged } from './findings.ts'
+import { SAMPLE_EVERY_SECONDS } from './history.ts'
+import type { Point } from './point.ts'
+
+/** What `/admin/overview.json` answers. */
+export type Overview = {
+  verdict: 'well' | 'attention' | 'trouble' | 'unknown'
+  findings: Finding[]
+  /** Seconds from one point to the next. */
+  everySeconds: number
+  /** Those after the time in `?since=`, the latest last. */
+  points: Omit<Point, 'queues'>[]
+  /** At the latest point. */
+  queues: Point['queues']
+}
+
+const FILES: Readonly<Record<string, { name: string; type: string }>> = {
+  '': { name: 'page.html', type: 'text/html; charset=utf-8' },
+  '/': { name: 'page.html', type: 'text/html; charset=utf-8' },
+  '/overview.js': { name: 'overview.js', type: 'text/javascript; charset=utf-8' },
+  '/overview.css': { name: 'overview.css', type: 'text/css; charset=utf-8' },
+}
+
+const SECURITY_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': 'no-store',
+  // Nothing inline and nothing from elsewhere.
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+} as const
+
+/** The overview: a page, its script and style, and the figures that it draws. Who may ask is for the caller to decide. */
+export const createOverview =
+  (basePath: string, judged: () => Judged): Handler =>
+  async (request) => {
+    const { pathname, searchParams } = new URL(request.url)
+    const path = pathname.slice(basePath.length)
+    if (path === '/overview.json') {
+      const since = Number(searchParams.get('since') ?? 0)
+      return Response.json(overviewOf(judged(), since), { headers: SECURITY_HEADERS })
+    }
+    const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined
+    if (file === undefined) return refusalResponse({ refused: 'not-found' })
+    const bytes = await readFile(new URL(file.name, import.meta.url))
+    return new Response(bytes, { headers: { ...SECURITY_HEADERS, 'Content-Type': file.type } })
+  }
+
+/** Rates need two. */
+const POINTS_TO_JUDGE = 2
+
+const overviewOf = (state: Judged, since: number): Overview => {
+  const found = findings(state)
+  const latest = state.points.at(-1)
+  const isKnown = state.points.length >= POINTS_TO_JUDGE
+  return {
+    verdict: found[0]?.level ?? (isKnown ? 'well' : 'unknown'),
+    findings: found,
+    everySeconds: SAMPLE_EVERY_SECONDS,
+    points: state.points.filter(({ at }) => !(at <= since)).map(({ queues: _queues, ...point }) => point),
+    queues: latest?.queues ?? null,
+  }
+}

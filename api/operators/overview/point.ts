@@ -1,0 +1,127 @@
+import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../../../queue/process-reports.ts'
+import type { Condition } from '../condition.ts'
+
+type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
+
+/** The installation at one moment, as the overview draws it. Null is what could not be read, or what there was none of. */
+export type Point = {
+  /** Milliseconds since 1970. */
+  at: number
+  redisUp: boolean
+  postgresUp: boolean
+  apis: number | null
+  workers: number | null
+  acceptedPerSecond: number | null
+  refusedPerSecond: number | null
+  storedPerSecond: number | null
+  taggedPerSecond: number | null
+  failedPerSecond: number | null
+  /** 95 % of what was stored since the point before took at most about this long. */
+  storageSeconds: number | null
+  queues: Readonly<Record<string, Queued>> | null
+  waiting: number | null
+  oldestSeconds: number | null
+  dead: number | null
+  /** Of the workspace that differs most. */
+  difference: number | null
+  redisUsedBytes: number | null
+  redisMaxBytes: number | null
+  /** Of the process that is slowest. */
+  postgresSeconds: number | null
+  /** Of the process that is slowest. */
+  loopDelaySeconds: number | null
+  purgesUnderWay: number | null
+  fences: number | null
+}
+
+/** A condition as a point. Rates and times are of what happened since the condition before. */
+export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
+  const { at, redis, queues, processes, postgresSeconds, purges, ledgers } = condition
+  return {
+    at,
+    redisUp: redis !== undefined,
+    postgresUp: postgresSeconds !== undefined,
+    apis: processes?.filter(({ kind }) => kind === 'api').length ?? null,
+    workers: processes?.filter(({ kind }) => kind === 'worker').length ?? null,
+    ...rates(condition, before),
+    queues: queues ? Object.fromEntries(queues.map(({ queue, ...depth }) => [queue, depth])) : null,
+    waiting: queues?.reduce((sum, { waiting, delayed }) => sum + waiting + delayed, 0) ?? null,
+    oldestSeconds: queues ? Math.max(0, ...queues.map(({ oldestSeconds }) => oldestSeconds)) : null,
+    dead: ledgers?.reduce((sum, { dead }) => sum + dead, 0) ?? null,
+    difference: ledgers ? furthest(ledgers.map(({ difference }) => difference)) : null,
+    redisUsedBytes: redis?.usedBytes ?? null,
+    redisMaxBytes: redis?.maxBytes ?? null,
+    postgresSeconds: highest([postgresSeconds, ...(processes ?? []).map((process) => process.postgresSeconds)]),
+    loopDelaySeconds: highest((processes ?? []).map(({ loopDelaySeconds }) => loopDelaySeconds)),
+    purgesUnderWay: purges?.underWay ?? null,
+    fences: purges?.fences ?? null,
+  }
+}
+
+const furthest = (values: readonly number[]): number =>
+  values.reduce((most, value) => (Math.abs(value) > Math.abs(most) ? value : most), 0)
+
+const highest = (values: readonly (number | null | undefined)[]): number | null => {
+  const known = values.filter((value) => value != null)
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+type Rates = Pick<
+  Point,
+  | 'acceptedPerSecond'
+  | 'refusedPerSecond'
+  | 'storedPerSecond'
+  | 'taggedPerSecond'
+  | 'failedPerSecond'
+  | 'storageSeconds'
+>
+
+const rates = (now: Condition, before: Condition | undefined): Rates => {
+  const { processes } = now
+  const former = before?.processes
+  const seconds = (now.at - (before?.at ?? now.at)) / 1_000
+  if (!processes || !former || seconds <= 0) return UNKNOWN
+  const grown = (of: (report: ProcessReport) => number): number =>
+    processes.reduce((sum, report) => sum + of(report) - countedBefore(former, report, of), 0)
+  const stored = [...STORAGE_BOUNDS_SECONDS, Infinity].map((_bound, at) => grown((report) => report.stored[at] ?? 0))
+  const sum = stored.reduce((total, count) => total + count, 0)
+  return {
+    acceptedPerSecond: grown(({ accepted }) => accepted) / seconds,
+    refusedPerSecond: grown(({ refused }) => refused) / seconds,
+    storedPerSecond: sum / seconds,
+    taggedPerSecond: grown(({ tagged }) => tagged) / seconds,
+    failedPerSecond: grown(({ failed }) => failed) / seconds,
+    storageSeconds: sum === 0 ? null : quantile(stored, 0.95 * sum),
+  }
+}
+
+/** A process that was not there before began at 0. */
+const countedBefore = (
+  former: readonly ProcessReport[],
+  { id }: ProcessReport,
+  of: (report: ProcessReport) => number,
+): number => {
+  const own = former.find((report) => report.id === id)
+  return own === undefined ? 0 : of(own)
+}
+
+const UNKNOWN: Rates = {
+  acceptedPerSecond: null,
+  refusedPerSecond: null,
+  storedPerSecond: null,
+  taggedPerSecond: null,
+  failedPerSecond: null,
+  storageSeconds: null,
+}
+
+/** Where the value of a rank lies, taking those between two bounds for evenly spread; above all bounds it is the last. */
+const quantile = (counts: readonly number[], rank: number): number => {
+  let below = 0
+  for (const [at, upper] of STORAGE_BOUNDS_SECONDS.entries()) {
+    const count = counts[at] ?? 0
+    const lower = STORAGE_BOUNDS_SECONDS[at - 1] ?? 0
+    if (count > 0 && below + count >= rank) return lower + ((upper - lower) * (rank - below)) / count
+    below += count
+  }
+  return STORAGE_BOUNDS_SECONDS.at(-1) ?? 0
+}

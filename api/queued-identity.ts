@@ -1,0 +1,228 @@
+import { ContactRegister, type KeyOfId, type WantedPurge } from '../contract/identity/contact-register.ts'
+import type { NamedIds, Saying } from '../contract/identity/pending.ts'
+import type { Reference } from '../contract/identity/reference.ts'
+import type { Meaning, Question } from '../contract/identity/meaning.ts'
+import type { Sql } from '../db/postgres.ts'
+import type { LookUpQueued, QueuedFacts, QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
+import { readStored, type Stored } from '../db/stored-identity.ts'
+
+/** More keys than this are not gone through for one answer: it is then given without them. */
+const MOST_KEYS = 1_000
+/** What is asked without an acceptance number of its own is about all that is there. */
+const LATEST = Number.MAX_SAFE_INTEGER
+
+/** Where facts are: stored and queued, and own ids that were answered before a row has them, with the key that they are of. */
+export type Identity = {
+  sql: Sql
+  lookUpQueued: LookUpQueued
+  findAlias: (workspaceId: string, ownId: string) => Promise<KeyOfId | null>
+  keepAlias: (workspaceId: string, ownId: string, of: KeyOfId) => Promise<void>
+}
+
+/**
+ * Whom references mean when part of what decides is still queued, purges included. What is queued is read before what is
+ * stored, and taken off the queue's books after it is stored, so nothing is missed.
+ */
+export const meaningWithQueued = async (identity: Identity, question: Question): Promise<Meaning> => {
+  const { workspaceId, number, source, references } = question
+  const { contact, project } = references
+  const around = await gather(identity, { workspaceId, number, references: [contact, project] })
+  const register = tell(around, number)
+  const ownContact = (id: string): string | null => ownContactIn(around, register, { id, number })
+  const ownProject = (id: string): string | null =>
+    around.stored.own.find((own) => own.id === id)?.project ?? queuedAs('project', around, { id, number })
+  const meant = (reference: Reference | null, own: (id: string) => string | null): string | null => {
+    for (const id of reference?.ids ?? []) {
+      const found = reference!.own === true ? own(id) : register.external(id, source)
+      if (found !== null) return found
+    }
+    if (reference?.weak === undefined) return null
+    return reference.weakKind === 'contact_email' ? register.email(reference.weak) : reference.weak
+  }
+  const meaning = { contact: meant(contact, ownContact), project: meant(project, ownProject) }
+  const alias = meaning.contact === null ? null : register.keyOfFresh(meaning.contact)
+  if (alias !== null) await identity.keepAlias(workspaceId, meaning.contact!, alias)
+  return meaning
+}
+
+type OwnId = { id: string; number: number }
+
+const ownContactIn = (around: Around, register: ContactRegister, { id, number }: OwnId): string | null => {
+  if (around.known.has(id)) return register.own(id)
+  return around.stored.own.find((own) => own.id === id)?.contact ?? queuedAs('record', around, { id, number })
+}
+
+const queuedAs = (of: 'record' | 'project', { queued }: Around, { id, number }: OwnId): string | null => {
+  const facts = queued.get(id)
+  return facts?.of === of && facts.existsFrom! < number ? id : null
+}
+
+/** Whether a purge accepted now would concern anybody, stored or queued. */
+export const matchesWithQueued = async (
+  identity: Identity,
+  workspaceId: string,
+  wanted: WantedPurge,
+): Promise<boolean> => {
+  const group: Reference | null = wanted.group === null ? null : { ids: [wanted.group], own: false }
+  const email: Reference | null = wanted.email === null ? null : { weak: wanted.email, weakKind: 'contact_email' }
+  const around = await gather(identity, { workspaceId, number: LATEST, references: [group, email] })
+  return tell(around, LATEST).matches(wanted)
+}
+
+/** Everything stored and queued about the keys that a question can depend on; `known`: own ids that are among them. */
+type Around = { queued: QueuedFactsByKey; stored: Stored; known: ReadonlySet<string> }
+type Asked = { workspaceId: string; number: number; references: readonly (Reference | null)[] }
+
+/**
+ * From the keys that are asked about to those of the same contacts, until there are no more: emails that a contact has claimed,
+ * contacts that have claimed an email.
+ */
+const gather = async (identity: Identity, { workspaceId, number, references }: Asked): Promise<Around> => {
+  const ownIds = new Set(references.flatMap((reference) => (reference?.own === true ? (reference.ids ?? []) : [])))
+  const groups = new Set(references.flatMap((reference) => (reference?.own === false ? (reference.ids ?? []) : [])))
+  const emails = new Set(references.flatMap((r) => (r?.weakKind === 'contact_email' ? [r.weak!] : [])))
+  const queued = new Map<string, QueuedFacts>()
+  const known = new Set<string>()
+  const belongs = (id: string, { group, email }: { group: string | null; email: string | null }): void => {
+    add(groups, group)
+    add(emails, email)
+    if (group !== null || email !== null) known.add(id)
+  }
+  for (;;) {
+    const before = ownIds.size + groups.size + emails.size
+    const unseen = [...ownIds, ...groups, ...emails].filter((key) => !queued.has(key))
+    for (const [key, facts] of await identity.lookUpQueued(workspaceId, unseen)) {
+      queued.set(key, facts)
+      if (!ownIds.has(key)) continue
+      const alias = await identity.findAlias(workspaceId, key)
+      if (alias !== null) belongs(key, alias)
+      const isExternal = facts.of !== null && facts.of !== 'record' && facts.of !== 'project'
+      belongs(key, { group: isExternal ? facts.of : null, email: facts.said.length > 0 ? key : null })
+    }
+    const asked = { workspaceId, number, groups: [...groups], emails: [...emails], ownIds: [...ownIds] }
+    const stored = await readStored(identity.sql, { ...asked, ...namedIn(queued) })
+    for (const own of stored.own) belongs(own.id, own)
+    for (const { email, groupId } of stored.claims) belongs('', { group: groupId, email })
+    for (const saying of sayingsIn(queued)) {
+      if (saying.kind === 'claim' || saying.kind === 'purge') add(groups, saying.group)
+      if (saying.kind === 'named' || saying.kind === 'bare' || saying.kind === 'purge') add(emails, saying.email)
+      if (saying.kind === 'given' || saying.kind === 'remembered') {
+        for (const id of saying.unless?.ids ?? []) add(saying.unless!.own ? ownIds : groups, id)
+      }
+    }
+    const found = ownIds.size + groups.size + emails.size
+    if (found === before || found > MOST_KEYS) return { queued, stored, known }
+  }
+}
+
+const add = (keys: Set<string>, key: string | null | undefined): void => {
+  if (key != null) keys.add(key)
+}
+
+const sayingsIn = (queued: QueuedFactsByKey): Saying[] =>
+  [...queued.values()].flatMap(({ said }) => said.flatMap(({ sayings }) => sayings))
+
+/** Hashes of the external keys that queued submissions name, and the purges among these submissions. */
+const namedIn = (queued: QueuedFactsByKey): { bases: string[]; purges: string[] } => {
+  const sayings = sayingsIn(queued)
+  return {
+    bases: sayings.flatMap((saying) => (saying.kind === 'named' || saying.kind === 'bare' ? [saying.id] : [])),
+    purges: sayings.flatMap((saying) => (saying.kind === 'purge' ? [saying.submissionId] : [])),
+  }
+}
+
+type Fact = { number: number; tell: (register: ContactRegister) => void }
+
+/** Tells a register all that was accepted before `number`, in that order. */
+const tell = (around: Around, number: number): ContactRegister => {
+  const { stored } = around
+  const register = new ContactRegister(new Map(Object.entries(stored.ended)))
+  // What was queued before a purge that is decided by now has been stored since.
+  const storedUntil = Math.max(0, ...stored.decided)
+  const facts = [...storedFacts(stored), ...queuedFacts(around).filter((fact) => fact.number > storedUntil)]
+  for (const fact of facts.filter((one) => one.number < number).toSorted((a, b) => a.number - b.number)) {
+    fact.tell(register)
+  }
+  return register
+}
+
+const storedFacts = ({ keys, emails, claims, remembered }: Stored): Fact[] => [
+  ...keys.flatMap(({ base, kind, groupId: group, source, saidFrom, homeBase, email: said }): Fact[] => {
+    if (saidFrom === null) return []
+    const email = said === null ? undefined : { number: said[0], email: said[1] }
+    const key = { base, group, source, from: saidFrom, email }
+    if (kind !== 'contact_bare') return [{ number: saidFrom, tell: (register) => register.named(key) }]
+    const bare = { homeBase: homeBase!, source, from: saidFrom, email }
+    return [{ number: saidFrom, tell: (register) => register.bare(group, bare) }]
+  }),
+  ...emails.flatMap(({ base, givenFrom, orphanedFrom }): Fact[] => [
+    ...(givenFrom === null ? [] : [{ number: givenFrom, tell: (register: ContactRegister) => register.given(base) }]),
+    ...(orphanedFrom === null
+      ? []
+      : [{ number: orphanedFrom, tell: (register: ContactRegister) => register.orphaned(base) }]),
+  ]),
+  ...claims.map(({ email, groupId: group, ...claim }): Fact => ({
+    number: claim.number,
+    tell: (register) => register.claimed(email, { ...claim, group }),
+  })),
+  ...remembered.map((group): Fact => ({ number: 0, tell: (register) => register.remembered(group) })),
+]
+
+const queuedFacts = (around: Around): Fact[] => [
+  // A contact by name only is told of as if an email had been given: it exists, and what is said about it later does not end that.
+  ...[...around.queued].flatMap(([key, { existsFrom, of }]): Fact[] =>
+    of === 'record' && existsFrom !== null ? [{ number: existsFrom, tell: (register) => register.given(key) }] : [],
+  ),
+  ...onceEachPurge(
+    [...around.queued].flatMap(([key, { said }]) =>
+      said.flatMap(({ number, sayings }) =>
+        sayings.map((saying, index): Told => ({ key, number, saying, isLast: index === sayings.length - 1 })),
+      ),
+    ),
+  ).map((told): Fact => ({ number: told.number, tell: (register) => tellSaying(register, around, told) })),
+]
+
+/** A purge by external id and email is said about both, and purges once: told again, it would find who has the email after it. */
+const onceEachPurge = (sayings: readonly Told[]): Told[] => {
+  const purges = new Set<string>()
+  return sayings.filter(({ saying }) => {
+    if (saying.kind !== 'purge') return true
+    const isFirst = !purges.has(saying.submissionId)
+    purges.add(saying.submissionId)
+    return isFirst
+  })
+}
+
+type Told = { key: string; number: number; saying: Saying; isLast: boolean }
+
+const tellSaying = (register: ContactRegister, around: Around, { key, number, saying, isLast }: Told): void => {
+  const isSomebody = (named: NamedIds | null): boolean =>
+    (named?.ids ?? []).some(
+      (id) =>
+        (named!.own ? ownContactIn(around, register, { id, number }) : register.external(id, named!.source)) !== null,
+    )
+  switch (saying.kind) {
+    case 'named':
+    case 'bare': {
+      const email = saying.email === undefined ? undefined : { number, email: saying.email }
+      if (saying.kind === 'bare')
+        register.bare(key, { homeBase: saying.id, source: saying.source, from: number, email })
+      else register.named({ base: saying.id, group: key, source: saying.source, from: number, email })
+      return
+    }
+    case 'remembered':
+      if (!isSomebody(saying.unless)) register.remembered(key)
+      return
+    case 'given':
+      if (!isSomebody(saying.unless)) register.given(key)
+      return
+    case 'claim': {
+      const { id: base, group, bare } = saying
+      register.claimed(key, { number, base, group, bare, decides: isLast })
+      return
+    }
+    case 'purge':
+      register.purged(saying, number)
+      return
+  }
+}

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { isPortFree } from '../start/embedded/free-port.ts'
+import { httpAddress } from '../start/start-message.ts'
+import { type Finding, warning, well, wrong } from './finding.ts'
+
+const LITTLE_BYTES = 1024 ** 3
+const TOO_LITTLE_BYTES = 100 * 1024 ** 2
+const BYTES_PER_MIB = 1024 ** 2
+const ANSWER_TIMEOUT_MS = 5_000
+
+/** Versions that the project is tested with, as in `devDependencies`. */
+export type Tested = { readonly bun?: string | undefined; readonly deno?: string | undefined }
+
+export const checkRuntime = (tested: Tested, versions: Readonly<Record<string, string | undefined>>): Finding => {
+  for (const name of ['bun', 'deno'] as const) {
+    const version = versions[name]
+    if (version === undefined) continue
+    const expected = tested[name]
+    const text = `Runs on ${name === 'bun' ? 'Bun' : 'Deno'} ${version}.`
+    const isOlder = expected !== undefined && compare(version, expected) < 0
+    return isOlder ? warning(text, `It is tested with ${expected}. Run: npm install`) : well(text)
+  }
+  return wrong(`Runs on Node ${versions['node'] ?? 'of unknown version'}.`, 'Run it on Bun or Deno: npm run doctor')
+}
+
+const compare = (one: string, other: string): number => {
+  const numbers = (version: string): number[] => version.split('.').map((part) => Number.parseInt(part, 10) || 0)
+  const [left, right] = [numbers(one), numbers(other)]
+  const at = left.findIndex((part, index) => part !== (right[index] ?? 0))
+  return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
+}
+
+/** Free space where the data of `npm start` is; elsewhere it is the servers' own affair. */
+export const checkDisk = async (dataDir: string): Promise<Finding[]> => {
+  if (!existsSync(dataDir)) return []
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = bavail * bsize
+  const text = `${Math.round(free / BYTES_PER_MIB)} MiB are free in DATA_DIR.`
+  const remedy = 'Make room: without it neither Postgres nor Redis can keep what is accepted.'
+  if (free < TOO_LITTLE_BYTES) return [wrong(text, remedy)]
+  return [free < LITTLE_BYTES ? warning(text, remedy) : well(text)]
+}
+
+/** Whether the API answers where it should, or could listen there. */
+export const checkApi = async (api: { url: string | undefined; host: string; port: number }): Promise<Finding> => {
+  const url = api.url ?? httpAddress(api.host, api.port)
+  const answer = await readiness(url)
+  switch (answer) {
+    case 'ready':
+      return well(`The API at ${url} is ready.`)
+    case 'not ready':
+      return wrong(`The API at ${url} answers and is not ready.`, 'Redis or Postgres is away, or it is just stopping.')
+    case 'another':
+      return wrong(`At ${url} something else listens.`, 'Stop it, or set PORT to a free port.')
+    case 'none':
+      if (api.url !== undefined) {
+        return wrong(
+          `No API answers at ${url}, where it should run.`,
+          'Look at the end of its log, and start it again.',
+        )
+      }
+      return (await isPortFree(api.port, api.host))
+        ? warning(`No API runs at ${url}.`, 'Start it: npm start, or npm run api')
+        : wrong(`Port ${api.port} on ${api.host} is taken by something that does not answer.`, 'Stop it, or set PORT.')
+  }
+}
+
+const readiness = async (url: string): Promise<'ready' | 'not ready' | 'another' | 'none'> => {
+  let answer: Response
+  try {
+    answer = await fetch(`${url}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
+  } catch {
+    return 'none'
+  }
+  const body: unknown = await answer.json().catch(() => undefined)
+  const ready = (body as { ready?: unknown } | null | undefined)?.ready
+  if (typeof ready !== 'boolean') return 'another'
+  return ready ? 'ready' : 'not ready'
+}
+
+/** Whether the port of a worker can be taken, which it is when a worker has it. */
+export const checkWorkerPort = async (host: string, port: number): Promise<Finding> => {
+  const url = httpAddress(host, port)
+  const answer: unknown = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }).then(
+    (response) => response.json().catch(() => ({})),
+    () => undefined,
+  )
+  if ((answer as { alive?: unknown } | null | undefined)?.alive === true) return well(`A worker answers at ${url}.`)
+  if (answer === undefined && (await isPortFree(port, host))) return well(`WORKER_PORT ${port} is free.`)
+  return wrong(
+    `WORKER_PORT ${port} on ${host} is taken by something else.`,
+    'Stop it, or set WORKER_PORT to a free port.',
+  )
+}

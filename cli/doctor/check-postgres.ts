@@ -1,0 +1,106 @@
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { isMadeWith } from '../../db/installation.ts'
+import type { Migration } from '../../db/migrate.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { listTokens, type Scope } from '../../db/tokens.ts'
+import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
+
+/** The oldest that the tests have run with. */
+const OLDEST_MAJOR = 15
+const NEARLY_ALL = 0.9
+
+/** What Postgres says about itself and about what is stored in it. */
+export const checkPostgres = async (
+  sql: Sql,
+  hashKey: HashKey | undefined,
+  migrations: readonly Migration[],
+): Promise<Finding[]> => {
+  const migrated = await checkMigrations(sql, migrations)
+  return [
+    ...(await checkServer(sql)),
+    await checkClock(sql),
+    migrated,
+    // The tables that the rest asks may not exist.
+    ...(migrated.state === 'well'
+      ? [...(hashKey ? [await checkHashKey(sql, hashKey)] : []), ...(await checkTokens(sql)), await checkDead(sql)]
+      : []),
+  ]
+}
+
+const checkServer = async (sql: Sql): Promise<Finding[]> => {
+  const [row] = await sql<{ version: string; major: number; fsync: string; most: number; used: number }[]>`
+    select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
+      current_setting('fsync') as fsync, current_setting('max_connections')::int as most,
+      (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used`
+  const { version, major, fsync, most, used } = row!
+  return [
+    major < OLDEST_MAJOR
+      ? wrong(`Postgres is ${version}.`, `Use Postgres ${OLDEST_MAJOR} or newer.`)
+      : well(`Postgres ${version} answers.`),
+    ...(fsync === 'off'
+      ? [wrong('Postgres has fsync off: a crash can destroy the database.', 'Set fsync = on in postgresql.conf.')]
+      : []),
+    used >= NEARLY_ALL * most
+      ? warning(
+          `${used} of ${most} connections of Postgres are in use.`,
+          'Lower DATABASE_CONNECTIONS, run fewer processes, or raise max_connections.',
+        )
+      : well(`${used} of ${most} connections of Postgres are in use.`),
+  ]
+}
+
+const checkClock = async (sql: Sql): Promise<Finding> => {
+  const askedMs = Date.now()
+  const [row] = await sql<{ ms: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`
+  return judgeClock('Postgres', { serverMs: row!.ms, askedMs, answeredMs: Date.now() })
+}
+
+const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Promise<Finding> => {
+  const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_migration') is not null as exists`
+  if (!found!.exists) return wrong('The database is empty.', 'Run: npm run migrate')
+  const done = await sql<{ number: number }[]>`select number from schema_migration`
+  const applied = new Set(done.map(({ number }) => number))
+  const missing = migrations.filter(({ number }) => !applied.has(number))
+  const newest = Math.max(0, ...applied)
+  const known = migrations.at(-1)?.number ?? 0
+  if (newest > known) {
+    return wrong(`The database is at migration ${newest}, this version knows ${known}.`, 'Start a newer version.')
+  }
+  if (missing.length === 0) return well(`The database is migrated (${newest}).`)
+  return wrong(`Migrations are missing: ${missing.map(({ name }) => name).join(', ')}.`, 'Run: npm run migrate')
+}
+
+const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Finding> => {
+  if (await isMadeWith(sql, hashKey)) return well('HASH_KEY is the one of this database.')
+  const made = await sql`select from installation`
+  return made.count === 0
+    ? well('The database belongs to no HASH_KEY yet; the first start makes it so.')
+    : wrong(
+        'HASH_KEY is not the one that this database was made with: ids would be others.',
+        'Take the former one, from hash.key in DATA_DIR or from where secrets are kept.',
+      )
+}
+
+const checkTokens = async (sql: Sql): Promise<Finding[]> => {
+  const now = Date.now()
+  const live = (await listTokens(sql)).filter(
+    ({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt.getTime() > now),
+  )
+  const holding = (...scopes: Scope[]): number =>
+    live.filter((token) => token.scopes.some((scope) => scopes.includes(scope))).length
+  const counts = { submit: holding('submit', 'admin'), admin: holding('admin'), operator: holding('operator') }
+  const text = `Live tokens: ${counts.submit} may submit, ${counts.admin} purge, ${counts.operator} operate.`
+  if (counts.submit > 0) return [well(text)]
+  return [warning(text, 'Nobody can submit. Run: npm run token -- create --workspace NAME --scope submit')]
+}
+
+const checkDead = async (sql: Sql): Promise<Finding> => {
+  const [row] = await sql<{ dead: number; newest: Date | null }[]>`
+    select count(*)::int as dead, max(died_at) as newest from dead_submission`
+  const { dead, newest } = row!
+  if (dead === 0) return well('No submission is dead.')
+  return warning(
+    `${dead} submissions are dead, the newest since ${newest!.toISOString()}.`,
+    'See why in column reason of dead_submission; what cannot be stored is a fault of this service and belongs reported.',
+  )
+}

@@ -1,0 +1,166 @@
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../process/settings.ts'
+import { checkLedger } from './check-ledger.ts'
+import { checkApi, checkDisk, checkRuntime, checkWorkerPort, type Tested } from './check-machine.ts'
+import { checkPostgres } from './check-postgres.ts'
+import { checkRedis } from './check-redis.ts'
+import { describeFinding, type Finding, wrong } from './finding.ts'
+import { describeFault } from '../../process/fault.ts'
+import { readMigrations } from '../../db/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectForCommand } from '../../queue/redis.ts'
+import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../process/service-file.ts'
+import { withinTime } from '../../process/within-time.ts'
+
+const USAGE = `usage: npm run doctor
+
+Looks at this installation and changes nothing: versions, settings, ports, Postgres, Redis, clocks, disk, tokens, and
+what waits. Each line is well, warning or wrong, the latter two with what to do.
+It looks at the service that runs in DATA_DIR, or at DATABASE_URL, REDIS_URL and HASH_KEY.
+
+Exit code 0: nothing is wrong. 1: something is.`
+
+const STATEMENT_TIMEOUT_MS = 10_000
+/** Of all that one server is asked: one that hangs is a finding too. */
+const SERVER_TIMEOUT_MS = 15_000
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+process.exit(await run())
+
+async function run(): Promise<number> {
+  try {
+    if (parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values.help === true) {
+      process.stdout.write(`${USAGE}\n`)
+      return 0
+    }
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`)
+    return 1
+  }
+  const findings = await examine()
+  for (const finding of findings) process.stdout.write(`${describeFinding(finding)}\n`)
+  const count = (state: Finding['state']): number => findings.filter((finding) => finding.state === state).length
+  process.stdout.write(`\n${count('wrong')} wrong, ${count('warning')} warnings, ${count('well')} well.\n`)
+  return count('wrong') === 0 ? 0 : 1
+}
+
+async function examine(): Promise<Finding[]> {
+  const findings = [checkRuntime(testedVersions(), process.versions)]
+  let environment: Environment
+  try {
+    environment = await serviceEnvironment(withSecretFiles(process.env))
+  } catch (error) {
+    return [...findings, ofBadSettings(error)]
+  }
+  const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
+  findings.push(...(await checkDisk(dataDir)), ...(await checkPorts(environment, dataDir)))
+  const read = reader(environment, findings)
+  const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
+  const redis = read(['REDIS_URL', 'REDIS_PREFIX'])
+  const hashKey = read(['HASH_KEY'])
+  const sql = postgres && connect(postgres)
+  try {
+    if (sql) findings.push(...(await examinePostgres(sql, hashKey?.HASH_KEY)))
+    if (redis) findings.push(...(await examineRedis(redis, sql)))
+  } finally {
+    await sql?.end({ timeout: 1 })
+  }
+  return findings
+}
+
+function testedVersions(): Tested {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { devDependencies: Tested }).devDependencies
+}
+
+/** Reads settings one group at a time, so that one bad value hides nothing else. */
+function reader(environment: Environment, findings: Finding[]) {
+  return <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
+    try {
+      return readSettings(names, environment)
+    } catch (error) {
+      findings.push(ofBadSettings(error))
+      return undefined
+    }
+  }
+}
+
+function ofBadSettings(error: unknown): Finding {
+  const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
+  return wrong(text, 'Start the service with npm start, or set it as the README says in part 7.')
+}
+
+async function checkPorts(environment: Environment, dataDir: string): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const settings = reader(environment, findings)(['HOST', 'PORT', 'WORKER_HOST', 'WORKER_PORT'])
+  if (settings === undefined) return findings
+  const url = (await readServiceFile(dataDir))?.url
+  if (url !== undefined || settings.PORT !== 0) {
+    findings.push(await checkApi({ url, host: settings.HOST, port: settings.PORT }))
+  }
+  // Otherwise npm start takes any free one.
+  if (environment['WORKER_PORT'] && settings.WORKER_PORT !== 0) {
+    findings.push(await checkWorkerPort(settings.WORKER_HOST, settings.WORKER_PORT))
+  }
+  return findings
+}
+
+function connect({
+  DATABASE_URL,
+  DATABASE_SCHEMA,
+  DATABASE_POOLER,
+}: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>): Sql {
+  return connectPostgres(DATABASE_URL, {
+    connections: 1,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: 'feedback-insights-doctor',
+    pooler: DATABASE_POOLER,
+    ...(DATABASE_SCHEMA !== undefined && { schema: DATABASE_SCHEMA }),
+  })
+}
+
+async function examinePostgres(sql: Sql, hashKey: string | undefined): Promise<Finding[]> {
+  try {
+    const key = hashKey === undefined ? undefined : hashKeyFrom(hashKey)
+    return await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
+  } catch (error) {
+    return [
+      wrong(`Postgres failed with ${describeFault(error)}.`, 'Is DATABASE_URL right, and does it run? See its log.'),
+    ]
+  }
+}
+
+async function examineRedis(
+  { REDIS_URL, REDIS_PREFIX }: Settings<'REDIS_URL' | 'REDIS_PREFIX'>,
+  sql: Sql | undefined,
+): Promise<Finding[]> {
+  let redis
+  try {
+    redis = await withinTime(connectForCommand(REDIS_URL), SERVER_TIMEOUT_MS)
+  } catch (error) {
+    return [
+      wrong(`Redis cannot be reached (${describeFault(error)}).`, 'Is REDIS_URL right, and does it run? See its log.'),
+    ]
+  }
+  try {
+    const findings = await withinTime(checkRedis(redis, REDIS_PREFIX), SERVER_TIMEOUT_MS)
+    // Without Postgres or its tables there is nothing to compare with, which is a finding already.
+    const compared = sql
+      ? await withinTime(checkLedger(sql, redis, REDIS_PREFIX), SERVER_TIMEOUT_MS).catch(() => [])
+      : []
+    return [...findings, ...compared]
+  } catch (error) {
+    return [
+      wrong(
+        `Redis failed with ${describeFault(error)}.`,
+        'See its log, and whether the user in REDIS_URL may do this.',
+      ),
+    ]
+  } finally {
+    redis.disconnect()
+  }
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { buildBodies, type Submission } from './build-bodies.ts'
+import type { Service } from './find-service.ts'
+import { openJournal, refusedIn } from './journal.ts'
+import { RECORDS } from './kinds.ts'
+import type { Mapping } from './mapping.ts'
+import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
+import { type BadRow, type InputFile, isBadRow, readRows } from './read-rows.ts'
+import { createSender } from './send.ts'
+import type { Survey } from './survey-file.ts'
+
+export type Import = {
+  readonly file: InputFile
+  readonly mapping: Mapping
+  readonly survey: Survey
+  readonly service: Service
+  readonly journalPath: string
+  /** Requests under way at most. */
+  readonly atOnce: number
+  readonly output: ProgressOutput
+  readonly now: () => number
+  readonly wait: (ms: number) => Promise<void>
+  /** Ends it in order: what is under way is finished, the rest is left to the next run. */
+  readonly stop: AbortSignal
+}
+
+export type Summary = {
+  readonly accepted: number
+  /** Of the accepted, those of former runs. */
+  readonly before: number
+  readonly refused: readonly BadRow[]
+  readonly left: number
+}
+
+const MS_PER_SECOND = 1_000
+
+/**
+ * Submits what a file makes and no run before has settled.
+ *
+ * @throws ImportError when it cannot go on; the next run goes on from there
+ */
+export const importFile = async (given: Import): Promise<Summary> => {
+  const { file, mapping, survey, service, output, now } = given
+  const mappingHash = sha256(JSON.stringify(mapping))
+  const subject = { fileHash: survey.fileHash, mappingHash, url: service.url }
+  const journal = openJournal(given.journalPath, subject)
+  const before = journal.settled.size - refusedIn(journal).length
+  const bar = startProgressBar({ label: mapping.kind, total: survey.total, output, now, from: journal.settled.size })
+  const send = createSender({
+    service,
+    now,
+    wait: (ms) => orAborted(given.wait(ms), given.stop),
+    onWait: (ms, reason) => bar.note(`${reason}: waiting ${Math.ceil(ms / MS_PER_SECOND)} s`),
+  })
+  const settle = async (submission: Submission): Promise<void> => {
+    const key = `import-${sha256(`${survey.fileHash} ${mappingHash} ${submission.line}`)}`
+    const outcome = await send({ path: RECORDS[mapping.kind].path, body: submission.body, key })
+    journal.note(submission.line, outcome.outcome === 'refused' ? outcome.reasons : undefined)
+    bar.set(journal.settled.size)
+  }
+  try {
+    await sendSome(unsettled(buildBodies(readRows(file), mapping), journal.settled), settle, given)
+  } catch (error) {
+    if (!given.stop.aborted) throw error
+  } finally {
+    bar.end()
+    journal.close()
+  }
+  const refusedByService = refusedIn(journal)
+  return {
+    accepted: journal.settled.size - refusedByService.length,
+    before,
+    refused: [...survey.unreadable, ...refusedByService].sort((one, other) => one.line - other.line),
+    left: survey.total - journal.settled.size,
+  }
+}
+
+async function* unsettled(
+  items: AsyncIterable<Submission | BadRow>,
+  settled: ReadonlyMap<number, unknown>,
+): AsyncGenerator<Submission> {
+  for await (const item of items) if (!isBadRow(item) && !settled.has(item.line)) yield item
+}
+
+/**
+ * Some at a time. Whoever is free takes the next, except that two of one id go one after the other: the later one shall be
+ * accepted later. After a failure nothing more is begun, and what is under way is waited for.
+ */
+const sendSome = async (
+  submissions: AsyncIterable<Submission>,
+  settle: (submission: Submission) => Promise<void>,
+  { atOnce, stop }: Pick<Import, 'atOnce' | 'stop'>,
+): Promise<void> => {
+  const underWay = new Set<Promise<void>>()
+  const ofId = new Map<string, Promise<void>>()
+  let failure: { readonly error: unknown } | undefined
+  for await (const submission of submissions) {
+    while (underWay.size >= atOnce) await Promise.race(underWay)
+    if (submission.id !== undefined) await ofId.get(submission.id)
+    if (failure !== undefined || stop.aborted) break
+    const id = submission.id
+    const sent: Promise<void> = settle(submission)
+      .catch((error: unknown) => void (failure ??= { error }))
+      .finally(() => {
+        underWay.delete(sent)
+        if (id !== undefined && ofId.get(id) === sent) ofId.delete(id)
+      })
+    underWay.add(sent)
+    if (id !== undefined) ofId.set(id, sent)
+  }
+  await Promise.all(underWay)
+  if (failure !== undefined) throw failure.error
+}
+
+const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const abort = (): void => reject(new Error('The import was stopped.'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

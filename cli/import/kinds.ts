@@ -1,0 +1,122 @@
+import type { GenericSchema } from 'valibot'
+import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
+import { conversationRecord } from '../../contract/conversation-record.ts'
+import { feedbackRecord } from '../../contract/feedback-record.ts'
+
+export const KINDS = ['feedback', 'contacts', 'accounts', 'conversations'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** How the text of a cell becomes a value. `words` are separated by commas; an empty `content` is there all the same. */
+export type FieldType = 'text' | 'content' | 'number' | 'flag' | 'time' | 'words'
+
+type KindOfRecord = {
+  /** Below /api/v1. */
+  readonly path: string
+  readonly schema: GenericSchema
+  /** What a cell can become. In a conversation, `message.` and `contact.` say what each row adds. */
+  readonly fields: Readonly<Record<string, FieldType>>
+  /** Objects that keep any key. */
+  readonly free: readonly string[]
+  /** Column names that need no mapping, besides those that are names of fields. */
+  readonly usual: Readonly<Record<string, string>>
+  /** Of two records with the same value here the later one counts, so they are sent one after the other. */
+  readonly id: 'id' | 'sourceId'
+}
+
+const PROPERTIES = {
+  'properties.$createdAt': 'time',
+  'properties.$updatedAt': 'time',
+  'properties.$contractValue': 'number',
+} as const
+
+export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
+  feedback: {
+    path: '/feedbacks',
+    schema: feedbackRecord,
+    fields: {
+      description: 'text',
+      title: 'text',
+      isTranscript: 'flag',
+      tags: 'words',
+      isExternalContactId: 'flag',
+      'contact.id': 'text',
+      'contact.name': 'text',
+      'contact.email': 'text',
+      contactId: 'text',
+      isExternalAccountId: 'flag',
+      'account.id': 'text',
+      'account.name': 'text',
+      'account.domain': 'text',
+      'account.contractValue': 'number',
+      accountId: 'text',
+      'project.id': 'text',
+      'project.name': 'text',
+      projectId: 'text',
+      source: 'text',
+      sourceId: 'text',
+      shouldUnflattenSourceData: 'flag',
+      rating: 'number',
+    },
+    free: ['sourceData', 'contact.sourceData', 'account.sourceData'],
+    usual: {},
+    id: 'sourceId',
+  },
+  contacts: {
+    path: '/contacts/identify',
+    schema: contactRecord,
+    fields: {
+      id: 'text',
+      source: 'text',
+      shouldUnflattenProperties: 'flag',
+      ...PROPERTIES,
+      'account.id': 'text',
+      'account.properties.$contractValue': 'number',
+    },
+    free: ['properties', 'account.properties'],
+    usual: { name: 'properties.$name', email: 'properties.$email' },
+    id: 'id',
+  },
+  accounts: {
+    path: '/accounts/identify',
+    schema: accountRecord,
+    fields: { id: 'text', shouldUnflattenProperties: 'flag', ...PROPERTIES },
+    free: ['properties'],
+    usual: { name: 'properties.$name', domain: 'properties.$domain' },
+    id: 'id',
+  },
+  conversations: {
+    path: '/conversations',
+    schema: conversationRecord,
+    fields: {
+      id: 'text',
+      title: 'text',
+      source: 'text',
+      createdAt: 'time',
+      updatedAt: 'time',
+      rating: 'number',
+      shouldUnflattenProperties: 'flag',
+      propagatePropertiesToMessages: 'flag',
+      'contact.id': 'text',
+      'contact.source': 'text',
+      'message.id': 'text',
+      'message.incoming': 'flag',
+      'message.contactId': 'text',
+      'message.content': 'content',
+      'message.createdAt': 'time',
+      'message.sourceUrl': 'text',
+    },
+    free: ['properties', 'contact.properties', 'message.properties'],
+    usual: {},
+    id: 'id',
+  },
+}
+
+/** The members that lead to a field, and its type; undefined when a kind has no such field. The rest of a free key is one member. */
+export const findField = (kind: Kind, name: string): { path: string[]; type: FieldType } | undefined => {
+  const { fields, free } = RECORDS[kind]
+  const home = free.find((prefix) => name.startsWith(`${prefix}.`) && name.length > prefix.length + 1)
+  if (home !== undefined)
+    return { path: [...home.split('.'), name.slice(home.length + 1)], type: fields[name] ?? 'text' }
+  const type = Object.hasOwn(fields, name) ? fields[name] : undefined
+  return type === undefined ? undefined : { path: name.split('.'), type }
+}

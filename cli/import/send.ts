@@ -1,0 +1,133 @@
+import type { Problem } from '../../contract/problem.ts'
+import type { Service } from './find-service.ts'
+import { ImportError } from './import-error.ts'
+
+export type Outcome =
+  { readonly outcome: 'accepted' } | { readonly outcome: 'refused'; readonly reasons: readonly string[] }
+
+export type Request = { readonly path: string; readonly body: string; readonly key: string }
+
+export type SendDependencies = {
+  readonly service: Service
+  readonly wait: (ms: number) => Promise<void>
+  readonly now: () => number
+  /** Told before each wait. */
+  readonly onWait: (ms: number, reason: string) => void
+}
+
+const ACCEPTED: readonly number[] = [200, 201]
+const REFUSED: readonly number[] = [400, 413, 415, 422]
+/** An idempotency key in flight, the rate limit, and a service without room: all of these pass. */
+const PUT_OFF: readonly number[] = [409, 429, 503]
+const REQUEST_TIMEOUT_MS = 60_000
+const FIRST_RETRY_MS = 500
+const LONGEST_RETRY_MS = 30_000
+/** Of one submission without an answer, or with one that is no answer of the service. */
+const MAX_FAILURES = 6
+const DEFAULT_RETRY_AFTER_SECONDS = 5
+const MAX_QUOTED_CHARACTERS = 300
+const MS_PER_SECOND = 1_000
+
+/**
+ * Sends until there is an answer that stands. When the service asks for time, all wait as long as it says, however often.
+ * Repeating is harmless, since each request has its key.
+ *
+ * @throws ImportError when nothing can be submitted: no service, a wrong token or address.
+ */
+export const createSender = (dependencies: SendDependencies): ((request: Request) => Promise<Outcome>) => {
+  let resumeAt = 0
+  const waitUntilResumed = async (): Promise<void> => {
+    for (let left = resumeAt - dependencies.now(); left > 0; left = resumeAt - dependencies.now()) {
+      await dependencies.wait(left)
+    }
+  }
+  const pause = (ms: number, reason: string): void => {
+    dependencies.onWait(ms, reason)
+    resumeAt = Math.max(resumeAt, dependencies.now() + ms)
+  }
+  return async (request) => {
+    for (let failures = 0; ;) {
+      await waitUntilResumed()
+      const answer = await post(request, dependencies.service)
+      if (answer !== undefined) {
+        const { status } = answer
+        if (ACCEPTED.includes(status)) return { outcome: 'accepted' }
+        if (REFUSED.includes(status)) return { outcome: 'refused', reasons: reasonsOf(answer) }
+        if (PUT_OFF.includes(status)) {
+          pause(retryAfterMs(answer), status === 503 ? 'the service is busy' : 'rate limit')
+          continue
+        }
+        if (status < 500 && status !== 408) throw notPermitted(answer)
+      }
+      if (++failures >= MAX_FAILURES) return giveUp(answer, dependencies.service)
+      pause(Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS), 'no answer')
+    }
+  }
+}
+
+type Answer = {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly error: unknown
+  readonly text: string
+}
+
+const post = async ({ path, body, key }: Request, { url, token }: Service): Promise<Answer | undefined> => {
+  try {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key },
+      body,
+      // Following one would turn the POST into a GET.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    })
+    const text = await response.text()
+    return { status: response.status, retryAfter: response.headers.get('retry-after'), error: errorIn(text), text }
+  } catch {
+    return undefined
+  }
+}
+
+const errorIn = (text: string): unknown => {
+  try {
+    return (JSON.parse(text) as { error?: unknown } | null)?.error
+  } catch {
+    return undefined
+  }
+}
+
+/** Seconds or a date, as RFC 9110 has it. */
+const retryAfterMs = ({ retryAfter }: Answer): number => {
+  const seconds = Number(retryAfter ?? DEFAULT_RETRY_AFTER_SECONDS)
+  if (Number.isFinite(seconds)) return Math.max(1, seconds) * MS_PER_SECOND
+  const date = Date.parse(retryAfter ?? '')
+  return Number.isNaN(date) ? DEFAULT_RETRY_AFTER_SECONDS * MS_PER_SECOND : Math.max(MS_PER_SECOND, date - Date.now())
+}
+
+const reasonsOf = ({ status, error, text }: Answer): string[] => {
+  if (Array.isArray(error)) return (error as Problem[]).map(({ message }) => message)
+  return [typeof error === 'string' ? error : `answered ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`]
+}
+
+const giveUp = (answer: Answer | undefined, { url }: Service): Outcome => {
+  // It answers, and this one submission is what it cannot do: the others need not wait for it.
+  if (answer?.status === 500) return { outcome: 'refused', reasons: reasonsOf(answer) }
+  throw new ImportError(
+    `${url} does not answer. Is the service running there? Run the same command again: it goes on where it stopped.`,
+  )
+}
+
+const notPermitted = ({ status, error, text }: Answer): ImportError => {
+  const said = typeof error === 'string' ? error : text.slice(0, MAX_QUOTED_CHARACTERS)
+  switch (status) {
+    case 401:
+      return new ImportError(
+        'The service does not know this token (401). Give a valid one with --token or FEEDBACK_TOKEN.',
+      )
+    case 403:
+      return new ImportError(`The token does not permit this (403): ${said}`)
+    default:
+      return new ImportError(`This does not look like the service (${status}): ${said}. Is --url right?`)
+  }
+}

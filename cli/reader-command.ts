@@ -1,0 +1,35 @@
+import process from 'node:process'
+import { createReader, dropReader } from '../db/readers.ts'
+import { CommandError, runCommand } from './run-command.ts'
+
+const USAGE = `usage: npm run reader -- create NAME
+       npm run reader -- drop NAME
+
+create  makes a role of the database that can read the tables of README part 4, and nothing else; prints its password once
+drop    takes it away
+NAME is in lower case. The user of DATABASE_URL has to be allowed to make roles.`
+
+const NAME = /^[a-z_][a-z0-9_]{0,62}$/
+
+await runCommand({
+  usage: USAGE,
+  options: {},
+  run: async ({ sql, words: [action, name] }) => {
+    if (name === undefined || !NAME.test(name)) throw new CommandError(USAGE)
+    switch (action) {
+      case 'create': {
+        const password = await createReader(sql, name)
+        process.stderr.write(`password of ${name}, shown this once:\n`)
+        process.stdout.write(`${password}\n`)
+        return
+      }
+      case 'drop':
+        await dropReader(sql, name)
+        process.stdout.write('dropped\n')
+        return
+      case undefined:
+      default:
+        throw new CommandError(USAGE)
+    }
+  },
+})

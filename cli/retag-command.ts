@@ -1,0 +1,71 @@
+import process from 'node:process'
+import { closeQueues, openQueues } from '../queue/job-queues.ts'
+import { startProgressBar } from './progress-bar.ts'
+import { countRetag } from '../db/retag.ts'
+import { CommandError, runCommand } from './run-command.ts'
+import { listWorkspaces } from '../db/workspaces.ts'
+import { retag } from './retag.ts'
+import { TAGGER_VERSION } from '../contract/tagger-version.ts'
+
+const USAGE = `usage: npm run retag -- [--workspace NAME] [--source S] [--since DATE] [--until DATE] [--all-versions]
+
+Has the workers generate tags anew for feedback and conversations whose tags were generated, by default those that an older
+version of the tagger read; --all-versions takes the others too. Tags that people gave are never touched.
+DATE is a day in UTC (2026-01-31) or a date-time; what was accepted from --since on, and before --until.
+It can be stopped and run again.`
+
+const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
+
+await runCommand({
+  usage: USAGE,
+  options: {
+    workspace: { type: 'string' },
+    source: { type: 'string' },
+    since: { type: 'string' },
+    until: { type: 'string' },
+    'all-versions': { type: 'boolean' },
+  },
+  run: async ({ sql, words, values, openRedis }) => {
+    if (words.length > 0) throw new CommandError(USAGE)
+    const name = values['workspace']
+    const workspace = (await listWorkspaces(sql)).find((one) => one.name === name)
+    if (name !== undefined && workspace === undefined) {
+      throw new CommandError('There is no workspace of this name. See: npm run workspace -- list')
+    }
+    const wanted = {
+      workspaceId: workspace?.id,
+      source: values['source'],
+      since: dateOf('since', values['since']),
+      until: dateOf('until', values['until']),
+      olderThanVersion: values['all-versions'] ? undefined : TAGGER_VERSION,
+    }
+    const { feedback, conversation } = await countRetag(sql, wanted)
+    const { redis, prefix } = await openRedis()
+    const queues = openQueues(redis, prefix, () => {})
+    const bar = startProgressBar({
+      label: 'Tagging again',
+      total: feedback + conversation,
+      output: process.stdout,
+      now: Date.now,
+    })
+    if ((await queues.tagging.getWorkersCount()) === 0) bar.note('waits for a worker to run')
+    const { done, kept, failed, workspaces } = await retag({ sql, queues }, wanted, bar.set)
+    bar.end()
+    await closeQueues(queues)
+    redis.disconnect()
+    const print = (line: string): void => void process.stdout.write(`${line}\n`)
+    print(`looked at: ${feedback} feedback, ${conversation} conversations, in ${workspaces} workspaces`)
+    print(`tagged by version ${TAGGER_VERSION}: ${kept}`)
+    print(`replaced, removed or tagged meanwhile: ${done - kept - failed}`)
+    if (failed > 0) throw new CommandError(`failed: ${failed}. The dashboard of the queues shows these jobs.`)
+  },
+})
+
+function dateOf(option: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const date = new Date(text)
+  if (!DATE.test(text) || Number.isNaN(date.getTime())) {
+    throw new CommandError(`--${option} is no date: 2026-01-31, or 2026-01-31T12:00:00Z.`)
+  }
+  return date
+}

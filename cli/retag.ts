@@ -1,0 +1,61 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { JOB_VERSION, type TaggingJob } from '../contract/job.ts'
+import { enqueueTagging, type JobQueues, taggingOutcome } from '../queue/job-queues.ts'
+import type { Sql } from '../db/postgres.ts'
+import { type Retag, type RetagPage, retagPages } from '../db/retag.ts'
+
+const RECORDS_PER_JOB = 500
+/** Of a retagging at once, so that the tags of what comes in meanwhile do not wait long. */
+const JOBS_AHEAD = 4
+const LOOK_EVERY_MS = 100
+
+export type Retagged = { done: number; kept: number; failed: number; workspaces: number }
+
+type Queued = { id: string; records: number }
+
+/**
+ * Has records tagged again by the workers, a few jobs at a time. `onProgress` hears of how many a worker is done with. Returns
+ * how many that were, those whose new tags were kept, and those in jobs that failed.
+ */
+export const retag = async (
+  { sql, queues }: { sql: Sql; queues: JobQueues },
+  wanted: Retag,
+  onProgress: (done: number) => void,
+): Promise<Retagged> => {
+  const result: Retagged = { done: 0, kept: 0, failed: 0, workspaces: 0 }
+  const workspaces = new Set<string>()
+  const ahead: Queued[] = []
+  const finishFirst = async (): Promise<void> => {
+    const first = ahead.shift()
+    if (first === undefined) return
+    const { failed, kept } = await outcomeOf(queues, first.id)
+    result.done += first.records
+    if (failed) result.failed += first.records
+    else result.kept += kept ?? first.records
+    onProgress(result.done)
+  }
+  for await (const page of retagPages(sql, wanted, RECORDS_PER_JOB)) {
+    workspaces.add(page.workspaceId)
+    const ids = await enqueueTagging(queues, [jobOf(page, wanted.olderThanVersion === undefined)])
+    ahead.push(...ids.map((id) => ({ id, records: page.ids.length })))
+    if (ahead.length >= JOBS_AHEAD) await finishFirst()
+  }
+  while (ahead.length > 0) await finishFirst()
+  return { ...result, workspaces: workspaces.size }
+}
+
+const jobOf = ({ table, workspaceId, ids }: RetagPage, again: boolean): TaggingJob => ({
+  version: JOB_VERSION,
+  workspaceId,
+  feedbackIds: table === 'feedback' ? ids : [],
+  conversationIds: table === 'conversation' ? ids : [],
+  ...(again && { again }),
+})
+
+const outcomeOf = async (queues: JobQueues, id: string): Promise<{ failed: boolean; kept: number | undefined }> => {
+  for (;;) {
+    const outcome = await taggingOutcome(queues, id)
+    if (outcome !== undefined) return outcome
+    await wait(LOOK_EVERY_MS)
+  }
+}

@@ -1,0 +1,33 @@
+import { resolve } from 'node:path'
+import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFiles } from '../../process/settings.ts'
+
+const DEFAULT_DATA_DIR = '.data'
+
+/** What the launcher is told: which servers exist already, and what it shall not choose or make itself. */
+export type LauncherConfig = Partial<
+  Settings<
+    | 'BOOTSTRAP_ACCESS_TOKEN'
+    | 'BOOTSTRAP_ADMIN_TOKEN'
+    | 'DATABASE_URL'
+    | 'HASH_KEY'
+    | 'LOG_LEVEL'
+    | 'PORT'
+    | 'REDIS_URL'
+    | 'WORKER_PORT'
+  >
+> &
+  Settings<'HOST'> & { readonly DATA_DIR: string }
+
+/**
+ * Checks every variable that is set, also those that only the API or the worker reads: a start that will fail had better
+ * fail before the servers are up. What is not set stays absent, whatever its default elsewhere: the launcher makes it.
+ *
+ * @throws BadSettings
+ */
+export function readLauncherConfig(processEnvironment: Readonly<Record<string, string | undefined>>): LauncherConfig {
+  const environment = withSecretFiles(processEnvironment)
+  const isSet = (name: string): boolean => environment[name] !== undefined && environment[name] !== ''
+  const given = (Object.keys(SETTINGS) as SettingName[]).filter((name) => isSet(name))
+  const settings = readSettings([...given, 'HOST'], environment)
+  return Object.freeze({ ...settings, DATA_DIR: resolve(environment['DATA_DIR'] || DEFAULT_DATA_DIR) })
+}

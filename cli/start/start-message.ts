@@ -1,0 +1,55 @@
+import { relative } from 'node:path'
+import process from 'node:process'
+import { reachable } from './embedded/free-port.ts'
+import type { Tokens } from './embedded/kept-secrets.ts'
+import type { LauncherConfig } from './launcher-config.ts'
+
+export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
+
+/** What somebody who has just started the service needs to use it. */
+export function startMessage(options: {
+  config: LauncherConfig
+  urls: ServerUrls
+  tokens: Tokens
+  port: number
+}): string {
+  const { config, urls, tokens, port } = options
+  const address = httpAddress(config.HOST, port)
+  return `
+Feedback Insights is running; Ctrl-C stops it.
+
+  API            ${address}/api/v1
+  Documentation  ${address}/docs
+  Overview       ${address}/admin
+  Dashboard      ${address}/admin/queues   (any user name; the admin token is the password, here and above)
+  PostgreSQL     ${config.DATABASE_URL === undefined ? urls.databaseUrl : withoutPassword(urls.databaseUrl)}
+  Redis          ${config.REDIS_URL === undefined ? urls.redisUrl : withoutPassword(urls.redisUrl)}
+  Data and logs  ${shortPath(config.DATA_DIR)}
+
+  Access token   ${tokens.BOOTSTRAP_ACCESS_TOKEN}   (submits)
+  Admin token    ${tokens.BOOTSTRAP_ADMIN_TOKEN}   (purges as well; dashboard and metrics)
+
+A first request, to paste into another terminal:
+
+curl -i ${address}/api/v1/feedbacks \\
+  -H 'Authorization: Bearer ${tokens.BOOTSTRAP_ACCESS_TOKEN}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"description": "Exporting a report takes ages", "contact": {"email": "ada@example.com", "name": "Ada"}, "rating": 3}'
+`
+}
+
+function shortPath(path: string): string {
+  const fromHere = relative(process.cwd(), path)
+  return fromHere === '' || fromHere.startsWith('..') ? path : fromHere
+}
+
+/** Of a server that was there before, whoever started this knows it; the terminal need not. */
+function withoutPassword(url: string): string {
+  return url.replace(/(:\/\/[^:@/?#]*:)[^/?#]*@/, '$1…@').replace(/(sentinelPassword=)[^&]*/, '$1…')
+}
+
+/** How this machine reaches what listens on `host`. */
+export function httpAddress(host: string, port: number): string {
+  const reached = reachable(host)
+  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
+}

@@ -1,0 +1,77 @@
+import process from 'node:process'
+import { CommandError, runCommand } from './run-command.ts'
+import { makeToken } from '../contract/token-format.ts'
+import { addToken, listTokens, revokeToken, type Scope, SCOPES } from '../db/tokens.ts'
+
+const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|admin [--days N]
+       npm run token -- create --scope operator [--days N]
+       npm run token -- list
+       npm run token -- revoke ID
+
+submit    submissions of the workspace
+admin     submissions and purges of the workspace
+operator  dashboard, metrics and /admin of the whole installation
+The token itself is printed once and never kept: only its hash is. --days ends it after N days.`
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+await runCommand({
+  usage: USAGE,
+  options: { workspace: { type: 'string' }, scope: { type: 'string' }, days: { type: 'string' } },
+  run: async ({ sql, words: [action, id], values }) => {
+    const print = (line: string): void => void process.stdout.write(`${line}\n`)
+    switch (action) {
+      case 'create': {
+        const scope = SCOPES.find((known) => known === values['scope'])
+        if (!scope) throw new CommandError(`--scope must be one of ${SCOPES.join(', ')}.`)
+        const token = makeToken()
+        const added = await addToken(sql, {
+          token,
+          workspace: workspaceFor(scope, values['workspace']),
+          scopes: [scope],
+          expiresAt: expiry(values['days']),
+        })
+        if (added === undefined)
+          throw new CommandError('There is no workspace of this name. See: npm run workspace -- list')
+        process.stderr.write(`token ${added}, shown this once:\n`)
+        return print(token)
+      }
+      case 'list': {
+        for (const token of await listTokens(sql)) {
+          const end = token.revokedAt ? `revoked ${token.revokedAt.toISOString()}` : expiryText(token.expiresAt)
+          print(`${token.id}  ${token.workspace ?? '(installation)'}  ${token.scopes.join('+')}  ${end}`)
+        }
+        return
+      }
+      case 'revoke': {
+        if (id === undefined) throw new CommandError(USAGE)
+        if (!(await revokeToken(sql, id)))
+          throw new CommandError('There is no live token with this id. See: npm run token -- list')
+        return print('revoked; every API process refuses it within 5 seconds')
+      }
+      case undefined:
+      default:
+        throw new CommandError(USAGE)
+    }
+  },
+})
+
+function workspaceFor(scope: Scope, workspace: string | undefined): string | null {
+  if (scope === 'operator') {
+    if (workspace !== undefined)
+      throw new CommandError('An operator token is for the whole installation: leave --workspace out.')
+    return null
+  }
+  if (workspace === undefined) throw new CommandError('--workspace NAME is required for this scope.')
+  return workspace
+}
+
+function expiry(days: string | undefined): Date | null {
+  if (days === undefined) return null
+  if (!/^[1-9]\d{0,4}$/.test(days)) throw new CommandError('--days must be a whole number from 1 to 99999.')
+  return new Date(Date.now() + Number(days) * DAY_MS)
+}
+
+function expiryText(expiresAt: Date | null): string {
+  return expiresAt === null ? 'no expiry' : `expires ${expiresAt.toISOString()}`
+}

@@ -1,0 +1,65 @@
+import type { Sql } from '../../db/postgres.ts'
+import { comparable, heldIn, newTally, type Sought, type Trace } from './text-search.ts'
+
+/** Something whose rows are read as text: `query` gives the columns in this order. */
+type Relation = { name: string; columns: string[]; query: string }
+
+/** A row can be as large as a conversation, and this many are held at a time. */
+const ROWS_AT_ONCE = 20
+/** Between fields that are searched together; Postgres stores none. */
+const BETWEEN = '\0'
+
+/**
+ * Where Postgres holds the strings: every column of every table in the schemas that this connection works in, the planner's
+ * statistics of these tables, and the statements of all connections to this database. Each row is read once and searched
+ * here, so that the search itself writes the strings into no statement. By a cursor, since the driver's streams of COPY hang
+ * when their reader is slower (porsager/postgres#499; seen with 20,000 rows on Bun and Deno).
+ */
+export const tracesInPostgres = async (
+  sql: Sql,
+  sought: readonly Sought[],
+): Promise<{ traces: Trace[]; tables: number }> => {
+  const tally = newTally()
+  const tables = await readTables(sql)
+  for (const { name, columns, query } of [...tables, ...STATISTICS]) {
+    for await (const rows of sql.unsafe<Record<string, string | null>[]>(query).values().cursor(ROWS_AT_ONCE)) {
+      const among = heldIn(comparable(rows.flat().join(BETWEEN)), sought)
+      if (among.length === 0) continue
+      for (const row of rows) {
+        row.forEach((field, index) => tally.note(heldIn(comparable(field ?? ''), among), `${name}.${columns[index]}`))
+      }
+    }
+  }
+  return { traces: tally.traces(), tables: tables.length }
+}
+
+/** Columns that are no text by themselves are read in a form in which text within them can be found. */
+const readTables = (sql: Sql): Promise<Relation[]> =>
+  sql<Relation[]>`
+    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
+      format('select %s from %s', string_agg(
+        case
+          when t.typname = 'bytea' then format('encode(%I, ''escape'')', a.attname)
+          when t.typcategory in ('A', 'C') then format('to_jsonb(%I)', a.attname)
+          else quote_ident(a.attname)
+        end || '::text', ', ' order by a.attnum), c.oid::regclass) as query
+    from pg_class as c
+    join pg_namespace as n on n.oid = c.relnamespace
+    join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    join pg_type as t on t.oid = a.atttypid
+    where n.nspname = any (current_schemas(false)) and c.relkind in ('r', 'p', 'm') and not c.relispartition
+    group by c.oid, c.relname order by c.relname`.execute()
+
+const STATISTICS: readonly Relation[] = [
+  {
+    name: 'pg_stats',
+    columns: ['most_common_vals', 'histogram_bounds', 'most_common_elems'],
+    query: `select most_common_vals::text, histogram_bounds::text, most_common_elems::text from pg_stats
+      where schemaname = any (current_schemas(false))`,
+  },
+  {
+    name: 'pg_stat_activity',
+    columns: ['query'],
+    query: 'select query from pg_stat_activity where datname = current_database()',
+  },
+]

@@ -1,0 +1,114 @@
+import { type RedisClient, scanKeys, serversOf } from '../../queue/redis.ts'
+import { CommandError } from '../run-command.ts'
+import { comparable, heldIn, newTally, type Sought, type Trace } from './text-search.ts'
+
+/** A job can be as large as a conversation, and this many are held at a time. */
+const KEYS_AT_ONCE = 16
+const ITEMS_AT_ONCE = 100
+
+/**
+ * Where Redis holds the strings: names and values of every key under the prefix, and the slow log of each server. A key that
+ * comes, goes or moves while it is searched may be missed, or counted twice.
+ *
+ * @throws when there is a key of a type that nothing of ours makes, or when Redis refuses to show its slow log.
+ */
+export const tracesInRedis = async (
+  redis: RedisClient,
+  prefix: string,
+  sought: readonly Sought[],
+): Promise<{ traces: Trace[]; keys: number }> => {
+  const tally = newTally()
+  const start = `{${prefix}:`
+  let keys = 0
+  for await (const names of scanKeys(redis, { match: `${start}*`, count: KEYS_AT_ONCE })) {
+    keys += names.length
+    await Promise.all(
+      names.map(async (name) => {
+        const pattern = start + patternOf(name.slice(start.length), sought)
+        tally.note(heldIn(comparable(name.slice(start.length)), sought), `name of ${pattern}`)
+        tally.note(await heldByValue(redis, name, sought), pattern)
+      }),
+    )
+  }
+  for (const server of await serversOf(redis)) {
+    for (const entry of (await server.slowlog('GET', -1)) as unknown[]) {
+      tally.note(heldIn(comparable(JSON.stringify(entry)), sought), 'slow log')
+    }
+  }
+  return { traces: tally.traces(), keys }
+}
+
+/** The name with `*` for ids and for whatever is searched for: it is printed. */
+const patternOf = (name: string, sought: readonly Sought[]): string => {
+  const isPlain = (part: string): boolean =>
+    /^[A-Za-z_-]*\}?$/.test(part) && heldIn(comparable(part), sought).length === 0
+  const pattern = name
+    .split(':')
+    .map((part) => (isPlain(part) ? part : part.endsWith('}') ? '*}' : '*'))
+    .join(':')
+  return heldIn(comparable(pattern), sought).length === 0 ? pattern : '*'
+}
+
+const heldByValue = async (redis: RedisClient, name: string, sought: readonly Sought[]): Promise<Sought[]> => {
+  const held = new Set<Sought>()
+  for await (const values of valuesOf(redis, name)) {
+    for (const value of values) for (const one of heldIn(comparable(value), sought)) held.add(one)
+  }
+  return [...held]
+}
+
+/** Everything that a key holds, some at a time; nothing for a key that has gone meanwhile. */
+async function* valuesOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
+  const type = await redis.type(name)
+  switch (type) {
+    case 'none':
+      return
+    case 'string':
+      yield [(await redis.get(name)) ?? '']
+      return
+    case 'hash':
+      yield* byCursor((cursor) => redis.hscan(name, cursor, 'COUNT', ITEMS_AT_ONCE))
+      return
+    case 'set':
+      yield* byCursor((cursor) => redis.sscan(name, cursor, 'COUNT', ITEMS_AT_ONCE))
+      return
+    case 'zset':
+      yield* byCursor((cursor) => redis.zscan(name, cursor, 'COUNT', ITEMS_AT_ONCE))
+      return
+    case 'list':
+      yield* itemsOf(redis, name)
+      return
+    case 'stream':
+      yield* entriesOf(redis, name)
+      return
+    default:
+      throw new CommandError(`Redis has a key of type ${type}, which cannot be searched.`)
+  }
+}
+
+async function* byCursor(scan: (cursor: string) => Promise<[cursor: string, items: string[]]>) {
+  let cursor = '0'
+  do {
+    const [next, items] = await scan(cursor)
+    yield items
+    cursor = next
+  } while (cursor !== '0')
+}
+
+async function* itemsOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
+  for (let from = 0; ; from += ITEMS_AT_ONCE) {
+    const items = await redis.lrange(name, from, from + ITEMS_AT_ONCE - 1)
+    yield items
+    if (items.length < ITEMS_AT_ONCE) return
+  }
+}
+
+async function* entriesOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
+  let from = '-'
+  for (;;) {
+    const entries = await redis.xrange(name, from, '+', 'COUNT', ITEMS_AT_ONCE)
+    yield entries.flatMap(([, fieldsAndValues]) => fieldsAndValues)
+    if (entries.length < ITEMS_AT_ONCE) return
+    from = `(${entries.at(-1)![0]}`
+  }
+}

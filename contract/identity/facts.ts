@@ -1,0 +1,63 @@
+import { storableDateTime } from '../date-time.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+
+/**
+ * What is said about a contact or account: `c:` and a column, `p:` and a metadata key, or `k:` and a key, each with a rank. The greatest rank
+ * holds: an identify ranks by its acceptance number, find-or-create below all of them and the first of them highest.
+ */
+export type Facts = Record<string, [rank: number, value: JsonValue]>
+
+/** The `$`-keys of the interface and the columns they fill. */
+const COLUMNS: Readonly<Record<string, string>> = {
+  $name: 'c:name',
+  $email: 'c:email',
+  $domain: 'c:domain',
+  $contractValue: 'c:contractValue',
+  $createdAt: 'c:createdAt',
+  $updatedAt: 'c:updatedAt',
+}
+const DATE_TIMES = ['$createdAt', '$updatedAt']
+const CONTACT_COLUMNS = ['$name', '$email', '$contractValue', '$createdAt', '$updatedAt']
+const ACCOUNT_COLUMNS = ['$name', '$domain', '$contractValue', '$createdAt', '$updatedAt']
+
+/** The facts of an identify call: its properties, already unflattened. `$`-keys without a column are metadata. */
+export const identifiedFacts = (kind: 'contact' | 'account', properties: JsonObject, number: number): Facts => {
+  const columns = kind === 'contact' ? CONTACT_COLUMNS : ACCOUNT_COLUMNS
+  const facts: Facts = {}
+  for (const [key, value] of Object.entries(properties)) {
+    if (!columns.includes(key)) facts[`p:${key}`] = [number, value]
+    else
+      facts[COLUMNS[key]!] = [
+        number,
+        DATE_TIMES.includes(key) && typeof value === 'string' ? storableDateTime(value) : value,
+      ]
+  }
+  return facts
+}
+
+/** Which email a contact has at present, as its key: a purge by email compares this. */
+export const emailKeyFact = (emailKey: string | null, number: number): Facts => ({ 'k:email': [number, emailKey] })
+
+/** The facts of a find-or-create reference: columns that were given, and its source data as metadata. */
+export const givenFacts = (
+  columns: Readonly<Record<string, JsonValue | undefined>>,
+  sourceData: JsonObject | null | undefined,
+  number: number,
+): Facts => {
+  const facts: Facts = {}
+  for (const [column, value] of Object.entries(columns)) {
+    if (value != null) facts[`c:${column}`] = [-number, value]
+  }
+  for (const [key, value] of Object.entries(sourceData ?? {})) facts[`p:${key}`] = [-number, value]
+  return facts
+}
+
+/** As `merge_facts` does in SQL; of equal ranks, which come from one submission, the later one in it holds. */
+export const mergeFacts = (earlier: Facts, later: Facts): Facts => {
+  const merged = { ...earlier }
+  for (const [key, fact] of Object.entries(later)) {
+    const held = merged[key]
+    if (!held || fact[0] >= held[0]) merged[key] = fact
+  }
+  return merged
+}

@@ -1,0 +1,124 @@
+import type { ContactRecord } from '../contact-record.ts'
+import { lastOfEach, namedContacts } from '../conversation-record.ts'
+import type { JobOf, SubmissionJob } from '../job.ts'
+import { comparableEmail, ownId, type Realm } from './own-id.ts'
+import { type AnswerReferences, answerReferences, contactGroup, contactKey } from './reference.ts'
+import { DEFAULT_SOURCE, feedbackId, feedbackSource } from '../stored-feedback.ts'
+
+/**
+ * What a submission that is still queued says about identity, as far as the ingress needs it to answer: kept in Redis from its
+ * admission until it is stored, so that whoever asks in between finds it. Accounts are in no answer, so they are left out.
+ */
+export type Pending = {
+  /** What exists from this submission on, by own id: a project, a contact by name only, or one with an external id (its group). */
+  exists: { id: string; of: 'project' | 'record' | (string & {}) }[]
+  /** What is said about a key, each key once. */
+  said: { keyId: string; sayings: Saying[] }[]
+}
+
+/**
+ * About a group: an external id was identified in a source (`named`) or without one (`bare`; `id` is the key that it starts at
+ * home), with the email that this gives it (null: none any more; absent: not mentioned); or a record remembers it.
+ * About an email, or the record of a contact by name only: it was given by find-or-create; or it was claimed by the external key `id` of `group`, or by its bare one.
+ * About either: it is purged.
+ */
+export type Saying =
+  | { kind: 'named' | 'bare'; id: string; source: string; email?: string | null }
+  | { kind: 'remembered'; unless: NamedIds | null }
+  | { kind: 'given'; unless: NamedIds | null }
+  | { kind: 'claim'; id: string; group: string; bare: boolean }
+  | { kind: 'purge'; submissionId: string; group: string | null; email: string | null; source: string | null }
+
+/** Ids that the same reference tries first, for a record of `source`: if one means somebody, nothing else of it counts. */
+export type NamedIds = { ids: string[]; own: boolean; source: string }
+
+/** The same at admission and when the submission is settled; the acceptance number plays no part. */
+export const pendingOf = (realm: Realm, job: SubmissionJob): Pending => {
+  switch (job.operation) {
+    case 'create_feedback': {
+      return feedbackPending(referencesOf(realm, job), feedbackSource(job.body))
+    }
+    case 'identify_contact':
+      return contactsPending(realm, [job.body], DEFAULT_SOURCE)
+    case 'submit_conversation': {
+      const { exists, said } = contactsPending(realm, namedContacts(job.body), job.body.source)
+      const present = new Set(job.body.contacts.map(({ id }) => id))
+      const senders = new Set(lastOfEach(job.body.messages, ({ id }) => id).flatMap(({ contactId }) => contactId ?? []))
+      const absent = [...senders].filter((id) => !present.has(id))
+      return { exists, said: [...said, ...absent.map((id) => remembered(contactGroup(realm, id)))] }
+    }
+    case 'purge_contact': {
+      const email = comparableEmail(job.body.email ?? '')
+      const saying = {
+        kind: 'purge' as const,
+        submissionId: job.submissionId,
+        group: job.body.id == null ? null : contactGroup(realm, job.body.id),
+        email: email === undefined ? null : ownId(realm, 'contact_email', email),
+        source: job.body.source ?? null,
+      }
+      const keys = [saying.group, saying.email].filter((key) => key !== null)
+      return { exists: [], said: keys.map((keyId) => ({ keyId, sayings: [saying] })) }
+    }
+    case 'identify_account':
+      return { exists: [], said: [] }
+  }
+}
+
+const remembered = (keyId: string, unless: NamedIds | null = null): Pending['said'][number] => ({
+  keyId,
+  sayings: [{ kind: 'remembered', unless }],
+})
+
+/** Of a feedback whose references are known already. */
+export const feedbackPending = ({ contact, project }: AnswerReferences, source: string): Pending => {
+  const said: Pending['said'] = []
+  const unless = contact?.ids ? { ids: contact.ids, own: contact.own === true, source } : null
+  const isRecord = contact?.weakKind === 'contact_record'
+  if (contact?.weak !== undefined && (!isRecord || unless !== null)) {
+    said.push({ keyId: contact.weak, sayings: [{ kind: 'given', unless }] })
+  }
+  // Of several external ids the last is remembered, unless there is something else to know the contact by.
+  if (contact?.own === false && contact.weak === undefined) said.push(remembered(contact.ids!.at(-1)!, unless))
+  const exists: Pending['exists'] = []
+  if (isRecord && unless === null) exists.push({ id: contact.weak!, of: 'record' })
+  if (project?.weak !== undefined) exists.push({ id: project.weak, of: 'project' })
+  return { exists, said }
+}
+
+const contactsPending = (realm: Realm, contacts: readonly ContactRecord[], homeSource: string): Pending => {
+  const exists = new Map<string, Pending['exists'][number]>()
+  const said = new Map<string, Saying[]>()
+  const say = (keyId: string, saying: Saying): void => {
+    said.set(keyId, [...(said.get(keyId) ?? []), saying])
+  }
+  for (const contact of contacts) {
+    const bare = contact.source == null
+    const source = contact.source ?? homeSource
+    const group = contactGroup(realm, contact.id)
+    const id = contactKey(realm, source, contact.id)
+    exists.set(id, { id, of: group })
+    const given = contact.properties?.['$email']
+    const email = typeof given === 'string' ? comparableEmail(given) : undefined
+    const keyId = email === undefined ? null : ownId(realm, 'contact_email', email)
+    say(group, { kind: bare ? 'bare' : 'named', id, source, ...(given !== undefined && { email: keyId }) })
+    if (keyId !== null) say(keyId, { kind: 'claim', id, group, bare })
+  }
+  return { exists: [...exists.values()], said: [...said].map(([keyId, sayings]) => ({ keyId, sayings })) }
+}
+
+const referencesOf = (realm: Realm, job: JobOf<'create_feedback'>): AnswerReferences => {
+  const recordId = feedbackId({ ...realm, submissionId: job.submissionId }, job.body)
+  return answerReferences({ ...realm, number: 0, recordId }, job.body)
+}
+
+/** Identity keys of all contacts that a submission concerns, also by own id: those by which a purge finds it. */
+export const concernedKeys = (realm: Realm, job: SubmissionJob): string[] => {
+  if (job.operation !== 'create_feedback') return keysConcerned(pendingOf(realm, job))
+  const references = referencesOf(realm, job)
+  return keysConcerned(feedbackPending(references, feedbackSource(job.body)), references)
+}
+
+/** The same of a submission of which this is known already; `references` are those of a feedback. */
+export const keysConcerned = ({ exists, said }: Pending, references?: AnswerReferences): string[] => [
+  ...new Set([...exists.map(({ id }) => id), ...said.map(({ keyId }) => keyId), ...(references?.contact?.ids ?? [])]),
+]

@@ -1,0 +1,14 @@
+import type { Saying } from './pending.ts'
+
+/**
+ * What queued submissions say about a key: since which number an own id exists and what it is of (see `Pending`), and sayings
+ * by acceptance number, ascending.
+ */
+export type QueuedFacts = {
+  existsFrom: number | null
+  of: string | null
+  said: { number: number; sayings: readonly Saying[] }[]
+}
+export type QueuedFactsByKey = ReadonlyMap<string, QueuedFacts>
+
+export type LookUpQueued = (workspaceId: string, keyIds: readonly string[]) => Promise<QueuedFactsByKey>

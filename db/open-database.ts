@@ -1,0 +1,31 @@
+import type { HashKey } from '../contract/identity/own-id.ts'
+import type { Settings } from '../process/settings.ts'
+import { belongsToHashKey } from './installation.ts'
+import { isMigrated, readMigrations } from './migrate.ts'
+import { connectPostgres, type Sql } from './postgres.ts'
+
+type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER' | 'DATABASE_CONNECTIONS'>
+
+/** The pool of a process, as its settings have it. A statement that takes longer than `statementTimeoutMs` is cancelled. */
+export const openDatabase = (
+  settings: DatabaseSettings,
+  { name, statementTimeoutMs }: { name: string; statementTimeoutMs: number },
+): Sql =>
+  connectPostgres(settings.DATABASE_URL, {
+    connections: settings.DATABASE_CONNECTIONS,
+    statementTimeoutMs,
+    pooler: settings.DATABASE_POOLER,
+    applicationName: `feedback-insights-${name}`,
+    ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
+  })
+
+/** Why this database must not be used, if there is a reason: it is of another version, or of another hash key. */
+export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<string | undefined> => {
+  if (!(await isMigrated(sql, await readMigrations()))) {
+    return 'The database has not been migrated to this version. Run: npm run migrate'
+  }
+  if (!(await belongsToHashKey(sql, hashKey))) {
+    return 'HASH_KEY is not the one that this database was made with. Start with the former one.'
+  }
+  return undefined
+}

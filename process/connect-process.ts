@@ -1,0 +1,66 @@
+import process from 'node:process'
+import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
+import { describeFault } from './fault.ts'
+import { type Log, logTo } from './log.ts'
+import { printHelp } from './print-help.ts'
+import { BadSettings, type Settings } from './settings.ts'
+
+type Needed = Settings<'HASH_KEY' | 'LOG_LEVEL'>
+
+type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Log }
+
+export type ConnectedProcess<Config, Sql, Redis> = Stores<Sql, Redis> & { config: Config }
+
+type ProcessKind<Config, Sql, Redis> = {
+  name: 'api' | 'worker'
+  readConfig: () => Config
+  connectPostgres: (config: Config) => Sql
+  connectRedis: (config: Config, log: Log) => Promise<Redis>
+  /** Each tells why this process cannot work with its stores, or nothing. They are asked in their order. */
+  reasonsNotToStart: readonly ((stores: Stores<Sql, Redis>) => Promise<string | undefined>)[]
+}
+
+const USAGES = {
+  api: `usage: npm run api
+Serves the HTTP interface until SIGTERM. The environment that it reads is in docs/environment.md.`,
+  worker: `usage: npm run worker
+Stores what is queued until SIGTERM. The environment that it reads is in docs/environment.md.`,
+} as const
+
+/** Ends this process, which cannot go on, with the reason as its last line. */
+export const endWith = (reason: string): never => {
+  process.stderr.write(`${reason}\n`)
+  process.exit(1)
+}
+
+/**
+ * What API and workers have in common at their start: reads the configuration, connects, and asks whether these stores will do.
+ * Otherwise it ends the process with the reason.
+ */
+export const connectProcess = async <Config extends Needed, Sql, Redis>(
+  kind: ProcessKind<Config, Sql, Redis>,
+): Promise<ConnectedProcess<Config, Sql, Redis>> => {
+  printHelp(USAGES[kind.name])
+  const config = readOrEnd(kind.readConfig)
+  const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
+  const hashKey = hashKeyFrom(config.HASH_KEY)
+  const sql = kind.connectPostgres(config)
+  const redis = await kind.connectRedis(config, log)
+  try {
+    for (const reasonNotToStart of kind.reasonsNotToStart) {
+      const reason = await reasonNotToStart({ sql, redis, hashKey, log })
+      if (reason !== undefined) endWith(reason)
+    }
+  } catch (error) {
+    endWith(`This process cannot start: Redis or Postgres failed with ${describeFault(error)}.`)
+  }
+  return { config, log, hashKey, sql, redis }
+}
+
+const readOrEnd = <Config>(read: () => Config): Config => {
+  try {
+    return read()
+  } catch (error) {
+    return endWith(error instanceof BadSettings ? error.message : 'The environment cannot be read.')
+  }
+}

@@ -1,0 +1,74 @@
+import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
+import type { Log } from './log.ts'
+import { describeFault } from './fault.ts'
+import type { Span, SpanBeginning, Tracing } from './tracing.ts'
+import { withinTime } from './within-time.ts'
+
+/** What waits to be sent, about 1 KB each; what comes while so many wait is not sent. */
+const MAX_WAITING_SPANS = 4_096
+const SEND_EVERY_MS = 1_000
+const SEND_TIMEOUT_MS = 5_000
+const STOP_WITHIN_MS = 2_000
+
+const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER } as const
+
+/**
+ * Sends spans to the collector at this base URL, in batches, behind the back of the work that they are of. How they are sent
+ * beyond that (headers, compression) the exporter reads from OpenTelemetry's own environment variables.
+ */
+export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: Log): Tracing => {
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    timeoutMillis: SEND_TIMEOUT_MS,
+  })
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': `feedback-insights-${process}` }),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: sayingOnce(exporter, log),
+        maxQueueSize: MAX_WAITING_SPANS,
+        scheduledDelayMillis: SEND_EVERY_MS,
+        exportTimeoutMillis: SEND_TIMEOUT_MS,
+      }),
+    ],
+  })
+  const tracer = provider.getTracer('feedback-insights')
+  return {
+    begin: ({ kind, name, parent, attributes }: SpanBeginning): Span => {
+      const span = tracer.startSpan(name, { kind: KINDS[kind], attributes }, contextOf(parent))
+      const { traceId, spanId, traceFlags } = span.spanContext()
+      return {
+        traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
+        set: (more) => void span.setAttributes(more),
+        fail: (fault) => void span.setStatus({ code: SpanStatusCode.ERROR, message: fault }),
+        end: () => span.end(),
+      }
+    },
+    stop: () => withinTime(provider.shutdown(), STOP_WITHIN_MS).catch(() => {}),
+  }
+}
+
+const contextOf = (traceparent: string | undefined): Context => {
+  if (traceparent === undefined) return ROOT_CONTEXT
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-')
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
+}
+
+/** Says once that the collector does not take spans, and once that it does again. */
+const sayingOnce = (exporter: SpanExporter, log: Log): SpanExporter => {
+  let isReached = true
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const { error } = result
+        if (error !== undefined && isReached) log('warn', 'collector_unreachable', { fault: describeFault(error) })
+        if (error === undefined && !isReached) log('info', 'collector_reachable')
+        isReached = error === undefined
+        done(result)
+      }),
+    shutdown: () => exporter.shutdown(),
+  }
+}

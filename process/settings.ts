@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs'
+import * as v from 'valibot'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
+import { readRedisUrl } from './redis-address.ts'
+
+/**
+ * Every environment variable that the service knows: its form, its default, and the expected form in words, which a start
+ * with a bad value prints. Each process picks those that it needs.
+ */
+const port = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,5}$/),
+  v.transform(Number),
+  v.check((value) => value <= 65_535),
+)
+const wholeNumber = (from: number, to: number) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,15}$/),
+    v.transform(Number),
+    v.check((value) => value >= from && value <= to),
+  )
+const bootstrapToken = v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,200}$/))
+const serverUrl = (...protocols: readonly string[]) =>
+  v.pipe(
+    v.string(),
+    v.check((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol)),
+  )
+
+const originList = v.pipe(
+  v.string(),
+  v.transform((value) => value.split(',').map((origin) => origin.trim())),
+  v.check((origins) => origins.every((origin) => /^https?:/.test(origin) && isOrigin(origin))),
+)
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
+
+const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({
+  schema,
+  expected,
+})
+
+export const SETTINGS = {
+  PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
+  HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
+  DATABASE_URL: setting(
+    serverUrl('postgres:', 'postgresql:'),
+    'a URL such as postgres://user:password@host:5432/database',
+  ),
+  REDIS_URL: setting(
+    v.pipe(
+      v.string(),
+      v.check((value) => readRedisUrl(value) !== undefined),
+    ),
+    'a URL such as redis://user:password@host:6379, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379/master',
+  ),
+  REDIS_PREFIX: setting(
+    v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,40}$/)), 'fbi'),
+    'up to 40 letters, digits, hyphens and underscores',
+  ),
+  DATABASE_SCHEMA: setting(
+    v.optional(v.pipe(v.string(), v.regex(/^[a-z_][a-z0-9_]{0,62}$/))),
+    'the name of a schema in lower case',
+  ),
+  DATABASE_POOLER: setting(
+    v.optional(v.picklist(['session', 'transaction']), 'session'),
+    'session or transaction, the mode of a pooler between the processes and Postgres',
+  ),
+  DATABASE_CONNECTIONS: setting(v.optional(wholeNumber(1, 1000), '8'), 'a whole number from 1 to 1000'),
+  HASH_KEY: setting(v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{64}$/)), '64 hexadecimal digits'),
+  BOOTSTRAP_ACCESS_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
+  BOOTSTRAP_ADMIN_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
+  WORKER_PORT: setting(v.optional(port, '3001'), 'a port from 1 to 65535, or 0 for any free one'),
+  WORKER_HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
+  WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '1000'), 'a whole number from 1 to 10000'),
+  SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
+  RECEIPT_DAYS: setting(v.optional(wholeNumber(1, 36_500), '90'), 'days from 1 to 36500'),
+  LOG_LEVEL: setting(
+    v.optional(v.picklist(['debug', 'info', 'warn', 'error', 'silent']), 'info'),
+    'one of debug, info, warn, error, silent',
+  ),
+  MAX_BODY_BYTES: setting(
+    v.optional(wholeNumber(1, 64 * 1024 * 1024), String(MAX_BODY_BYTES)),
+    'bytes from 1 to 67108864',
+  ),
+  MAX_CONVERSATION_BYTES: setting(
+    v.optional(wholeNumber(1, 64 * 1024 * 1024), String(MAX_CONVERSATION_BODY_BYTES)),
+    'bytes from 1 to 67108864',
+  ),
+  CORS_ORIGINS: setting(
+    v.optional(originList),
+    'origins such as https://app.example.com, in lower case, without a path, separated by commas',
+  ),
+  TRUST_PROXY: setting(
+    v.optional(
+      v.pipe(
+        v.picklist(['true', 'false']),
+        v.transform((value) => value === 'true'),
+      ),
+      'false',
+    ),
+    'true or false',
+  ),
+  MAX_BACKLOG: setting(v.optional(wholeNumber(1, 1_000_000_000), '1000000'), 'a whole number of waiting submissions'),
+  CONVERSATIONS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '10'), 'a whole number from 1 to 1000000'),
+  SUBMISSIONS_PER_MINUTE: setting(
+    v.optional(wholeNumber(1, 1_000_000)),
+    'a whole number from 1 to 1000000, for each of the other operations',
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    v.optional(serverUrl('http:', 'https:')),
+    'the URL of an OpenTelemetry collector such as http://collector:4318, without /v1/traces',
+  ),
+} as const
+
+export type SettingName = keyof typeof SETTINGS
+export type Settings<Names extends SettingName> = {
+  readonly [N in Names]: v.InferOutput<(typeof SETTINGS)[N]['schema']>
+}
+
+/** A setting that is missing or has a bad form. The message has a line for each, with the expected form and no value. */
+export class BadSettings extends Error {
+  override readonly name = 'BadSettings'
+}
+
+/** What can also be in a file, whose name is in the variable of this name with `_FILE` behind it. */
+const SECRETS = ['DATABASE_URL', 'REDIS_URL', 'HASH_KEY', 'BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
+
+const NO_SCHEMA_BEHIND_POOLER =
+  'DATABASE_SCHEMA has no effect behind a pooler in transaction mode: set search_path for the role of DATABASE_URL instead.'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * The environment with those secrets that are not in it, but in a file that it names; without the white space at their ends.
+ *
+ * @throws BadSettings when a file cannot be read.
+ */
+export const withSecretFiles = (environment: Environment): Environment => {
+  const named = SECRETS.filter((name) => !environment[name] && environment[`${name}_FILE`])
+  const unreadable: string[] = []
+  const read = (name: string): [string, string | undefined] => {
+    try {
+      return [name, readFileSync(environment[`${name}_FILE`]!, 'utf8').trim()]
+    } catch {
+      unreadable.push(`${name}_FILE names no file that can be read.`)
+      return [name, undefined]
+    }
+  }
+  const secrets = Object.fromEntries(named.map(read))
+  if (unreadable.length > 0) throw new BadSettings(unreadable.join('\n'))
+  return { ...environment, ...secrets }
+}
+
+/**
+ * Reads the named variables of an environment into a readonly object, secrets also from files.
+ *
+ * @throws BadSettings with every problem at once.
+ */
+export const readSettings = <const Names extends readonly SettingName[]>(
+  names: Names,
+  given: Environment,
+): Settings<Names[number]> => {
+  const environment = withSecretFiles(given)
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const name of names) {
+    const { schema, expected } = SETTINGS[name]
+    const text = environment[name]
+    const result = v.safeParse(schema, text === '' ? undefined : text)
+    if (result.success) values[name] = result.output
+    else problems.push(`${name} ${text ? 'is not valid' : 'is missing'}: expected ${expected}.`)
+  }
+  if (values['DATABASE_POOLER'] === 'transaction' && values['DATABASE_SCHEMA'] !== undefined) {
+    problems.push(NO_SCHEMA_BEHIND_POOLER)
+  }
+  if (problems.length > 0) throw new BadSettings(problems.join('\n'))
+  return Object.freeze(values) as Settings<Names[number]>
+}

@@ -1,0 +1,177 @@
+import type { Operation } from '../contract/job.ts'
+import type { Pending } from '../contract/identity/pending.ts'
+import { PUSH_JOBS } from './jobs-at-once.ts'
+
+/**
+ * One round trip and one atomic step on Redis's own clock for submissions of one workspace that come together, in the order in
+ * which they came, each as if it were alone: has it been here before, may it enter, which number does it get, and what is queued
+ * about the keys it asks for. The bucket is the list of the moments at which its missing tokens were spent, oldest last, in
+ * microseconds. Clients send a command once more when its answer was lost with the connection, so of each process and lane the answer to
+ * the last call by which something entered is kept, and given again; a call before that one had been given up when it was made, so
+ * nobody waits for it any more, and it is not carried out again.
+ *
+ * An idempotency record is body:submission:number:state, kept from its admission on; whoever comes with the same key later learns
+ * whether that submission is settled, or outstanding, and then whether for so long that it must have got lost when it has no job.
+ * Records of submissions that were withdrawn count no more, nor does the one that is named as lost, while it is outstanding.
+ *
+ * A submission whose job comes along is queued at once. Such jobs may lie in other slots, so there are none on a cluster.
+ *
+ * KEYS number outstanding exists ledger purges call. ARGV how the names of further keys begin, which the script completes, since they
+ * were half of what it was sent (all are in one slot): of buckets, of what is said, of idempotency records, of records by whom they
+ * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, the submissions as JSON (`AskedSubmission`), which are
+ * two dozen values each; the number of the call, higher than of those before it in its lane, the options of jobs, and of each
+ * submission its job without the number, and without the brace that opens it.
+ *
+ * Of several that are queued the first has made a record or a project exist. An external id is there for as long as any of them is
+ * queued: the last of them keeps it, since a bare identify that is stored before it may have gone to another key.
+ *
+ * Returns for each submission `outcome remaining reset number purges submission standing`, as far as there is any; or that and then,
+ * for each key looked up about which something is queued, its place, the value of exists, and what is said.
+ */
+export const ADMIT = `
+${PUSH_JOBS}
+local before = redis.call('GET', KEYS[6])
+if before then
+  local lastCall, answers = string.match(before, '^(%d+):(.*)$')
+  if lastCall == ARGV[10] then return cmsgpack.unpack(answers) end
+  if tonumber(lastCall) > tonumber(ARGV[10]) then return redis.error_reply('OVERTAKEN by the next call') end
+end
+local ofBucket, ofSaid, ofRecord, ofConcerned, ofWithdrawn = unpack(ARGV, 1, 5)
+local floor, lostAfter, recordSeconds = tonumber(ARGV[6]), ARGV[7] * 1000, ARGV[8]
+local call, format = redis.call, string.format
+local asked = cjson.decode(ARGV[9])
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local function bucket(name, tokens, window)
+  if not tokens then return '- -' end
+  local oldest = call('LINDEX', name, -1)
+  while oldest and oldest + window * 1000 <= now do
+    call('RPOP', name)
+    oldest = call('LINDEX', name, -1)
+  end
+  local left = tokens - call('LLEN', name)
+  return format('%d %.0f', left, oldest and oldest + window * 1000 - now or 0), left
+end
+local names, records = {}, {}
+for _, one in ipairs(asked) do
+  if one.record then names[#names + 1] = ofRecord .. one.record end
+end
+if #names > 0 then
+  for i, record in ipairs(call('MGET', unpack(names))) do records[names[i]] = record end
+end
+local hasEntered = {}
+local function standing(record, lost)
+  local body, submission, number = string.match(record, '^([^:]*):([^:]*):([^:]*)')
+  if not (hasEntered[submission] or call('ZSCORE', KEYS[2], submission)) then
+    if call('EXISTS', ofWithdrawn .. submission) == 1 then return end
+    return body, submission, number, 'settled'
+  end
+  if submission ~= lost then return body, submission, number, now - number < lostAfter and 'outstanding' or 'overdue' end
+end
+local last
+local entered, answers, numbers, isNew, formers = {}, {}, {}, {}, {}
+for i, one in ipairs(asked) do
+  local submission, tokens, window = one.id, one.tokens, one.windowMs
+  local spent = ofBucket .. one.operation
+  local name = one.record and ofRecord .. one.record
+  local formerBody, former, formerNumber, stands
+  if name and records[name] then formerBody, former, formerNumber, stands = standing(records[name], one.lost) end
+  if former then
+    local said = bucket(spent, tokens, window)
+    if formerBody ~= one.body then answers[i] = 'other-body ' .. said
+    else answers[i], numbers[i], formers[i] = 'repeated ' .. said, formerNumber, former .. ' ' .. stands end
+  elseif one.mode == 'peek' then
+    answers[i] = 'fresh - -'
+  else
+    local said, left = bucket(spent, tokens, window)
+    if left and left <= 0 then answers[i] = 'rate-limited ' .. said
+    elseif one.mode == 'full' then answers[i] = 'full ' .. said
+    else
+      if left then
+        call('LPUSH', spent, format('%.0f', now))
+        call('PEXPIRE', spent, window)
+        said = bucket(spent, tokens, window)
+      end
+      if not last then last = math.max(now - 1, floor, tonumber(call('GET', KEYS[1]) or '0')) end
+      last = last + 1
+      local number = format('%.0f', last)
+      answers[i], numbers[i], isNew[i] = 'admitted ' .. said, number, true
+      if name then records[name] = one.body .. ':' .. submission .. ':' .. number .. ':admitted' end
+      entered[#entered + 1] = number
+      entered[#entered + 1] = submission
+      hasEntered[submission] = true
+    end
+  end
+end
+if last then
+  call('ZADD', KEYS[2], unpack(entered))
+  call('SET', KEYS[1], format('%.0f', last))
+  call('HINCRBY', KEYS[4], 'accepted', #entered / 2)
+end
+local purges = call('ZCARD', KEYS[5])
+local added = {}
+for i, one in ipairs(asked) do
+  local number = numbers[i]
+  if number then
+    local answer = answers[i] .. ' ' .. number .. ' ' .. purges .. (formers[i] and ' ' .. formers[i] or '')
+    local told = answer
+    for place, id in ipairs(one.lookUp) do
+      local from, sayings = call('HGET', KEYS[3], id), call('HGETALL', ofSaid .. id)
+      if from or #sayings > 0 then
+        if told == answer then told = {answer} end
+        told[#told + 1] = place - 1
+        told[#told + 1] = from or ''
+        told[#told + 1] = sayings
+      end
+    end
+    answers[i] = told
+    if isNew[i] then
+      if one.operation == 'purge_contact' then purges = purges + call('ZADD', KEYS[5], number, one.id) end
+      for _, existing in ipairs(one.exists) do
+        local of = existing.of
+        local set = (of == 'record' or of == 'project') and 'HSETNX' or 'HSET'
+        call(set, KEYS[3], existing.id, number .. ':' .. of)
+      end
+      if one.queue then
+        local data = '{"number":' .. number .. ',' .. ARGV[11 + i]
+        call('HSET', one.queue .. one.id, 'name', one.operation, 'data', data, 'opts', ARGV[11], 'timestamp', math.floor(now / 1000))
+        local ids = added[one.queue] or {}
+        ids[#ids + 1] = one.id
+        added[one.queue] = ids
+      end
+      for _, said in ipairs(one.said) do call('HSET', ofSaid .. said.keyId, number, said.sayings) end
+      if one.record then
+        call('SET', ofRecord .. one.record, records[ofRecord .. one.record], 'EX', recordSeconds)
+        for _, key in ipairs(one.concerns) do
+          call('ZADD', ofConcerned .. key, number, one.record)
+          call('EXPIRE', ofConcerned .. key, recordSeconds)
+        end
+      end
+    end
+  end
+end
+for queue, ids in pairs(added) do pushJobs(queue .. 'wait', queue .. 'meta', queue .. 'marker', ids) end
+if last then call('SET', KEYS[6], ARGV[10] .. ':' .. cmsgpack.pack(answers), 'EX', 3600) end
+return answers
+`
+
+/** A submission as the script is asked about it. */
+export type AskedSubmission = {
+  id: string
+  operation: Operation
+  mode: 'open' | 'full' | 'peek'
+  /** Of a limit, if there is one. */
+  tokens?: number | undefined
+  windowMs?: number | undefined
+  /** Key of the idempotency record, and hash of the body; a former submission of that key that got lost. */
+  record?: string | undefined
+  body?: string | undefined
+  lost?: string | undefined
+  /** How the names of its queue begin, when its job comes along. */
+  queue?: string | undefined
+  exists: Pending['exists']
+  /** Sayings as they are kept. */
+  said: { keyId: string; sayings: string }[]
+  lookUp: readonly string[]
+  concerns: readonly string[]
+}

@@ -1,0 +1,14 @@
+import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
+
+/** A job as a worker has it in hand. */
+export type DeliveredJob = Job
+
+/** An error after which a job is not tried again: it stays where operators see it. */
+export const hopeless = (why: string): Error => new UnrecoverableError(why)
+export const isHopeless = (error: unknown): boolean => error instanceof UnrecoverableError
+
+/** Gives a job back to its queue for a while. This counts as no attempt. It throws what BullMQ wants to hear then. */
+export const giveBack = async (job: DeliveredJob, token: string, forMs: number): Promise<never> => {
+  await job.moveToDelayed(Date.now() + forMs, token)
+  throw new DelayedError()
+}

@@ -1,0 +1,44 @@
+import { describeFault } from '../process/fault.ts'
+import type { Log } from '../process/log.ts'
+import { type RedisClient, redisCondition, unfitness } from './redis.ts'
+
+/** Waits until a connection is ready, and from then on logs once that Redis went away, and once that it is back. */
+export const whenReady = async (redis: RedisClient, log: Log): Promise<RedisClient> => {
+  logReachability(redis, log)
+  // BullMQ keeps the failure of its first command for ever, so nothing is opened on a connection that is not ready.
+  await new Promise<void>((resolve) => (redis.status === 'ready' ? resolve() : redis.once('ready', resolve)))
+  return redis
+}
+
+/** Why this Redis must not be used, if there is a reason. A missing append-only file is logged. */
+export const whyNotThisRedis = async (redis: RedisClient, log: Log): Promise<string | undefined> => {
+  const condition = await redisCondition(redis)
+  if (!condition.appendOnly) log('warn', 'redis_without_append_only_file')
+  return unfitness(condition)
+}
+
+/** After this long without a failure, a cluster is taken for whole. */
+const QUIET_MS = 5_000
+
+/** The client tells its errors many times a second; one line tells of an outage, and one of its end. */
+const logReachability = (redis: RedisClient, log: Log): void => {
+  let reachable = true
+  const away = (error: unknown): void => {
+    if (reachable) log('warn', 'redis_unreachable', { fault: describeFault(error) })
+    reachable = false
+  }
+  redis.on('error', away)
+  const again = (): void => {
+    if (!reachable) log('info', 'redis_reachable')
+    reachable = true
+  }
+  redis.on('ready', again)
+  if (!redis.isCluster) return
+  // A cluster does not tell that a node is back. So it counts as back when nothing has failed for a while.
+  let quiet: ReturnType<typeof setTimeout> | undefined
+  redis.on('node error', (error: unknown) => {
+    away(error)
+    clearTimeout(quiet)
+    quiet = setTimeout(again, QUIET_MS)
+  })
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { appWithoutStores } from '../app-without-stores.ts'
+
+describe('the API reference', () => {
+  const app = appWithoutStores()
+  const ask = (path: string, method = 'GET'): Promise<Response> =>
+    app.handle(new Request(`http://localhost${path}`, { method }))
+  const filesOf = (page: string): string[] =>
+    [...page.matchAll(/\b(?:href|src)="([^"]+)"/g)].map(([, file = '']) => file)
+
+  for (const path of ['/docs', '/docs/', '/docs?from=somewhere']) {
+    it(`is a page at ${path}, for everybody`, async () => {
+      const response = await ask(path)
+      assert.equal(response.status, 200)
+      assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
+      assert.ok(response.headers.get('x-request-id'))
+    })
+  }
+
+  it('names only files that are served, each with its type', async () => {
+    const files = filesOf(await (await ask('/docs')).text())
+    const types: Record<string, RegExp> = {
+      css: /^text\/css; charset=utf-8$/,
+      js: /^text\/javascript; charset=utf-8$/,
+      png: /^image\/png$/,
+    }
+    assert.equal(files.length, 6)
+    for (const file of files) {
+      const response = await ask(file)
+      assert.equal(response.status, 200, file)
+      assert.match(response.headers.get('content-type') ?? '', types[file.split('.').at(-1) ?? ''] ?? /^$/)
+      assert.ok((await response.arrayBuffer()).byteLength > 20, file)
+    }
+  })
+
+  it('shows the document that is served', async () => {
+    const script = await (await ask('/docs/start.js')).text()
+    const [, url = ''] = /url: "([^"]+)"/.exec(script) ?? []
+    assert.equal(url, '/openapi.json')
+    assert.equal((await ask(url)).status, 200)
+  })
+
+  it('asks nothing of other hosts', async () => {
+    const page = await (await ask('/docs')).text()
+    for (const file of filesOf(page)) assert.match(file, /^\/docs\/[\w.-]+$/)
+    const style = await (await ask('/docs/swagger-ui.css')).text()
+    for (const [, target = ''] of style.matchAll(/url\(\s*["']?([^"')]{0,40})/g)) assert.match(target, /^data:/)
+    assert.doesNotMatch(style, /@import/)
+    assert.match(await (await ask('/docs/start.js')).text(), /validatorUrl: null/)
+  })
+
+  it('lets nothing inline and nothing from elsewhere run', async () => {
+    for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui-bundle.js']) {
+      const { headers } = await ask(path)
+      const policy = headers.get('content-security-policy') ?? ''
+      assert.match(policy, /^default-src 'none';/)
+      assert.match(policy, /script-src 'self';/)
+      assert.match(policy, /frame-ancestors 'none'/)
+      assert.doesNotMatch(policy, /unsafe|https?:|\*/)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    }
+    const page = await (await ask('/docs')).text()
+    assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/)
+  })
+
+  const ABSENT = [
+    '/docs/package.json',
+    '/docs/index.html',
+    '/docs/swagger-ui-bundle.js.map',
+    '/docs/../package.json',
+    '/docs/%2e%2e/package.json',
+    '/docs/..%2fpackage.json',
+    '/docs/..%2f..%2f..%2fetc%2fpasswd',
+    '/docs/..%5c..%5cpackage.json',
+    '/docs//etc/passwd',
+    '/docs/./%2e%2e%2f%2e%2e%2fpackage.json',
+    '/docs/swagger-ui.css%00',
+    '/docs/swagger-ui.css/',
+    '/docs/Swagger-UI.css',
+    '/docs/constructor',
+    '/docs/__proto__',
+    '/docs/%',
+    '/docsx',
+  ]
+  for (const path of ABSENT) {
+    it(`has nothing at ${path}`, async () => {
+      const response = await ask(path)
+      assert.equal(response.status, 404)
+      assert.deepEqual(await response.json(), { error: 'There is nothing at this path.' })
+    })
+  }
+
+  it('refuses other methods', async () => {
+    for (const path of ['/docs', '/docs/', '/docs/start.js']) {
+      for (const method of ['POST', 'PUT', 'DELETE']) {
+        const response = await ask(path, method)
+        assert.equal(response.status, 405, `${method} ${path}`)
+        assert.equal(response.headers.get('allow'), 'GET')
+      }
+    }
+  })
+})

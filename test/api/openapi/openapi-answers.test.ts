@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Refusal, refusalResponse, unforeseenResponse } from '../../../api/refusal.ts'
+import type { JsonValue } from '../../../contract/json.ts'
+import { answerOf, fits, operations, submissions } from './openapi-document.ts'
+
+describe('the answers in the OpenAPI document', () => {
+  it('have examples that fit their schemas', () => {
+    let looked = 0
+    for (const { operation, path } of operations) {
+      for (const status of Object.keys(operation.responses)) {
+        for (const { schema, examples = {}, example } of Object.values(answerOf(operation, Number(status)).content)) {
+          const values = [
+            ...Object.values(examples).map(({ value }) => value),
+            ...(example === undefined ? [] : [example]),
+          ]
+          for (const value of values) assert.ok(fits(schema, value), `${path} ${status}: ${JSON.stringify(value)}`)
+          looked += values.length
+        }
+      }
+    }
+    assert.ok(looked > 80)
+  })
+
+  const POSTS = submissions.map(({ path }) => path)
+  const SUBMITTING = POSTS.filter((path) => path !== '/contacts/purge')
+  const RECEIPTS = '/submissions/{id}'
+  /** A header `Host` that is none is refused at any path. */
+  const EVERYWHERE = operations.map(({ path }) => path)
+  /** By the type, no refusal can be forgotten here. `not-found` belongs to no operation. */
+  const GIVEN_BY: {
+    [R in Exclude<Refusal['refused'], 'not-found'>]: [Extract<Refusal, { refused: R }>, readonly string[]][]
+  } = {
+    unauthenticated: [[{ refused: 'unauthenticated' }, [...POSTS, RECEIPTS, '/metrics']]],
+    forbidden: [
+      [{ refused: 'forbidden', needs: 'submit' }, [...SUBMITTING, RECEIPTS]],
+      [{ refused: 'forbidden', needs: 'admin' }, ['/contacts/purge']],
+    ],
+    'not-json': [[{ refused: 'not-json' }, POSTS]],
+    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, POSTS]],
+    'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['/conversations']]],
+    'too-slow': [[{ refused: 'too-slow' }, POSTS]],
+    invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
+    'rate-limited': [[{ refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 6 }, POSTS]],
+    'no-such-contact': [[{ refused: 'no-such-contact' }, ['/contacts/purge']]],
+    'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],
+    'idempotency-key-in-flight': [[{ refused: 'idempotency-key-in-flight' }, POSTS]],
+    'idempotency-key-of-other-body': [[{ refused: 'idempotency-key-of-other-body' }, POSTS]],
+    'wrong-method': [
+      [{ refused: 'wrong-method', allow: 'POST' }, POSTS],
+      [{ refused: 'wrong-method', allow: 'GET' }, [RECEIPTS, '/healthz', '/readyz', '/metrics']],
+    ],
+    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, RECEIPTS, '/metrics']]],
+  }
+  const UNDOCUMENTED_HEADERS = ['content-type', 'connection']
+
+  const assertDocuments = async (path: string, response: Response): Promise<void> => {
+    const found = operations.find((candidate) => candidate.path === path)
+    assert.ok(found, path)
+    const { headers, content } = answerOf(found.operation, response.status)
+    const names = Object.keys(headers).map((name) => name.toLowerCase())
+    assert.ok(names.includes('x-request-id'))
+    for (const [name] of response.headers) {
+      assert.ok(UNDOCUMENTED_HEADERS.includes(name) || names.includes(name), `${path}: ${name}`)
+    }
+    assert.ok(fits(content['application/json']?.schema ?? null, (await response.json()) as JsonValue), path)
+  }
+
+  for (const [refused, cases] of Object.entries(GIVEN_BY)) {
+    it(`include the refusal ${refused} wherever it is given`, async () => {
+      for (const [refusal, paths] of cases) {
+        for (const path of paths) await assertDocuments(path, refusalResponse(refusal))
+      }
+    })
+  }
+
+  it('include nothing else', () => {
+    const statuses = (path: string): number[] => {
+      const given = Object.values(GIVEN_BY).flatMap((cases) =>
+        cases.flatMap(([refusal, paths]) => (paths.includes(path) ? [refusalResponse(refusal).status] : [])),
+      )
+      return [...new Set([...given, 500])].toSorted((one, other) => one - other)
+    }
+    for (const { path, operation } of operations) {
+      const documented = Object.keys(operation.responses)
+        .map(Number)
+        .filter((status) => status >= 400)
+      const unready = path === '/readyz' ? [503] : []
+      assert.deepEqual(documented, [...statuses(path), ...unready], path)
+    }
+  })
+
+  it('include what nobody foresees', async () => {
+    for (const { path } of operations) await assertDocuments(path, unforeseenResponse('request-1'))
+  })
+
+  it('have the status with which a submission is accepted, and its headers', () => {
+    for (const { path, status, operation } of submissions) {
+      const documented = Object.keys(operation.responses).filter((code) => code.startsWith('2'))
+      assert.deepEqual(documented, [String(status)], path)
+      assert.deepEqual(Object.keys(answerOf(operation, status).headers).toSorted(), [
+        'Preference-Applied',
+        'RateLimit',
+        'RateLimit-Policy',
+        'Submission-Id',
+        'Submission-State',
+        'X-Request-Id',
+      ])
+    }
+  })
+
+  it('are those that the operations give', () => {
+    for (const { path, status, respond } of submissions) {
+      // What a feedback is answered with depends on what is stored: the end-to-end tests look at it.
+      if (path === '/feedbacks') continue
+      const given = (respond as () => { status: number; body: JsonValue })()
+      assert.deepEqual(given, { status, body: { success: true } }, path)
+    }
+  })
+})

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as v from 'valibot'
+import { BODIES } from '../../../api/openapi/body-schemas.ts'
+import type { JsonValue } from '../../../contract/json.ts'
+import { document, type Example, fits, objectsIn, submissions } from './openapi-document.ts'
+
+describe('the bodies in the OpenAPI document', () => {
+  for (const { path, schema, operation } of submissions) {
+    const content = operation.requestBody?.content['application/json']
+    const examples = Object.entries<Example>(content?.examples ?? {})
+
+    it(`of ${path} have examples, which validation accepts`, () => {
+      assert.ok(examples.length >= 2)
+      for (const [name, { value }] of examples) {
+        assert.deepEqual(v.safeParse(schema, value).issues, undefined, name)
+        assert.ok(fits(content?.schema ?? null, value), name)
+      }
+    })
+
+    it(`of ${path} are described as validation has them`, () => {
+      let refused = 0
+      for (const [name, { value }] of examples) {
+        for (const [what, variant] of variantsOf(value)) {
+          const { success } = v.safeParse(schema, variant)
+          if (!success) refused++
+          assert.equal(fits(content?.schema ?? null, variant), success, `${name}: ${what}`)
+        }
+      }
+      assert.ok(refused > 10)
+    })
+  }
+
+  const PROBES: Readonly<Record<string, JsonValue>> = {
+    null: null,
+    'an empty text': '',
+    'a blank text': ' \u{FEFF}',
+    'a text': 'x',
+    'a text of 512 astral characters': '\u{1F600}'.repeat(512),
+    'a text of 513 characters': 'x'.repeat(513),
+    'a date-time': '2026-02-28T23:59:59.5-08:00',
+    'a date that does not exist': '2026-02-30T00:00:00Z',
+    'a fraction': 1.5,
+    true: true,
+    'an empty array': [],
+    'an array of numbers': [1],
+    'an empty object': {},
+    'an object of other members': { other: { nested: [null] } },
+  }
+
+  /** The value with each part of it replaced by each probe, and left out. */
+  function* variantsOf(value: JsonValue, path = 'the body'): Generator<[what: string, variant: JsonValue]> {
+    for (const [what, probe] of Object.entries(PROBES)) yield [`${path} is ${what}`, probe]
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, member] of Object.entries(value)) {
+      const put = (variant: JsonValue): JsonValue =>
+        Array.isArray(value) ? value.with(Number(name), variant) : { ...value, [name]: variant }
+      for (const [what, variant] of variantsOf(member, `${path}.${name}`)) yield [what, put(variant)]
+      if (Array.isArray(value)) continue
+      const { [name]: _, ...rest } = value
+      yield [`${path} without ${name}`, rest]
+    }
+  }
+
+  it('have the bounds of arrays', () => {
+    const { Conversation } = BODIES
+    const least = { id: 'x', source: 'x', createdAt: '2026-01-01T00:00:00Z', contacts: [], messages: [] }
+    const schema = document.components['schemas']?.['Conversation'] ?? null
+    for (const [count, accepted] of [
+      [10_000, true],
+      [10_001, false],
+    ] as const) {
+      const body = { ...least, contacts: Array.from({ length: count }, () => ({ id: 'x' })) }
+      assert.equal(v.safeParse(Conversation, body).success, accepted)
+      assert.equal(fits(schema, body), accepted)
+    }
+  })
+
+  it('have the defaults of validation', () => {
+    const defaults = [...objectsIn(document.components['schemas'] ?? null)]
+      .filter(([, schema]) => 'default' in schema)
+      .map(([path, schema]) => [path.slice('#/'.length).replaceAll('/properties/', '.'), schema['default']])
+    assert.deepEqual(Object.fromEntries(defaults), {
+      'FeedbackSubmission.isExternalContactId': false,
+      'FeedbackSubmission.isExternalAccountId': false,
+      'Conversation.properties': {},
+      'Message.properties': {},
+    })
+  })
+})

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import type * as v from 'valibot'
+import { identifyAccount } from '../../../api/accounts.ts'
+import { BASE_PATH } from '../../../api/app.ts'
+import { identifyContact, purgeContact } from '../../../api/contacts.ts'
+import { submitConversation } from '../../../api/conversations.ts'
+import { createFeedback } from '../../../api/feedbacks.ts'
+import { openApiDocument } from '../../../api/openapi/openapi.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
+import { fitsSchema } from './fits-schema.ts'
+
+export type Example = { value: JsonValue }
+type Content = Record<string, { schema: JsonObject; examples?: Record<string, Example>; example?: JsonValue }>
+export type Answer = { description: string; headers: JsonObject; content: Content }
+type OperationObject = {
+  operationId: string
+  security?: JsonValue[]
+  requestBody?: { content: Content }
+  parameters?: JsonObject[]
+  responses: Record<string, JsonObject>
+}
+
+/** As it comes out of JSON. */
+export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PATH))) as JsonObject & {
+  openapi: string
+  info: { version: string }
+  servers: { url: string }[]
+  paths: Record<string, { servers?: { url: string }[]; get?: OperationObject; post?: OperationObject }>
+  components: Record<string, JsonObject>
+}
+
+/** What a reference leads to. */
+export const resolve = (ref: string): JsonValue => {
+  assert.match(ref, /^#\//)
+  const found = ref
+    .slice(2)
+    .split('/')
+    .reduce<JsonValue | undefined>((at, name) => (isJsonObject(at) ? at[name] : undefined), document)
+  assert.ok(found !== undefined, `${ref} leads nowhere`)
+  return found
+}
+export const resolved = (value: JsonObject): JsonObject =>
+  typeof value['$ref'] === 'string' ? (resolve(value['$ref']) as JsonObject) : value
+export const fits = (schema: JsonValue, value: JsonValue): boolean => fitsSchema(resolve, schema, value)
+
+/** Every object in the document, with the path that leads to it. */
+export function* objectsIn(value: JsonValue, path = '#'): Generator<[path: string, object: JsonObject]> {
+  if (isJsonObject(value)) yield [path, value]
+  if (typeof value === 'object' && value !== null) {
+    for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, `${path}/${name}`)
+  }
+}
+
+/** Every operation, with the address at which it is asked. */
+export const operations = Object.entries(document.paths).flatMap(([path, { servers, get, post }]) => {
+  const at = `${servers ? '' : BASE_PATH}${path}`
+  return [
+    ...(get ? [{ path, at, method: 'GET', operation: get }] : []),
+    ...(post ? [{ path, at, method: 'POST', operation: post }] : []),
+  ]
+})
+export const answerOf = ({ responses }: OperationObject, status: number): Answer => {
+  const found = responses[status]
+  assert.ok(found, `${status} is not documented`)
+  return resolved(found) as unknown as Answer
+}
+
+/** The five operations and the status with which each accepts. */
+const SUBMISSIONS = {
+  '/feedbacks': { kind: createFeedback, status: 201 },
+  '/contacts/identify': { kind: identifyContact, status: 201 },
+  '/contacts/purge': { kind: purgeContact, status: 200 },
+  '/accounts/identify': { kind: identifyAccount, status: 201 },
+  '/conversations': { kind: submitConversation, status: 200 },
+} as const
+export const submissions = Object.entries(SUBMISSIONS).map(([path, { kind, status }]) => {
+  const operation = document.paths[path]?.post
+  assert.ok(operation, path)
+  const schema: v.GenericSchema = kind.schema
+  const { respond } = kind as { respond: unknown }
+  return { path, schema, status, operation, respond }
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { findings } from '../../../../api/operators/overview/findings.ts'
+import type { Point } from '../../../../api/operators/overview/point.ts'
+
+const MINUTE_MS = 60_000
+const WELL: Point = {
+  at: 10 * MINUTE_MS,
+  redisUp: true,
+  postgresUp: true,
+  apis: 1,
+  workers: 1,
+  acceptedPerSecond: 5,
+  refusedPerSecond: 0,
+  storedPerSecond: 5,
+  taggedPerSecond: 1,
+  failedPerSecond: 0,
+  storageSeconds: 0.02,
+  queues: { feedback: { waiting: 1, active: 1, delayed: 0, failed: 0, oldestSeconds: 0.1 } },
+  waiting: 1,
+  oldestSeconds: 0.1,
+  dead: 3,
+  difference: -1,
+  redisUsedBytes: 100,
+  redisMaxBytes: 1_000,
+  postgresSeconds: 0.002,
+  loopDelaySeconds: 0.01,
+  purgesUnderWay: 0,
+  fences: 0,
+}
+/** The same for twenty minutes until the last point. */
+const over = (point: Partial<Point>): Point[] =>
+  Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
+const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...point, at: WELL.at + 20 * MINUTE_MS }]
+
+describe('findings', () => {
+  it('are none while all is well, nor before anything is known', () => {
+    assert.deepEqual(findings({ points: over({}), pressure: undefined }), [])
+    assert.deepEqual(findings({ points: [], pressure: undefined }), [])
+  })
+
+  const failed = { feedback: { waiting: 0, active: 0, delayed: 0, failed: 2, oldestSeconds: 0 } }
+  const cases: Readonly<Record<string, [points: Point[], level: 'trouble' | 'attention', says: RegExp]>> = {
+    'Redis away': [now({ redisUp: false, queues: null, workers: null }), 'trouble', /^Redis does not answer/],
+    'Postgres away': [now({ postgresUp: false, dead: null }), 'trouble', /^Postgres does not answer/],
+    'no worker': [over({ workers: 0 }), 'trouble', /^No worker/],
+    'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
+    'a busy process': [over({ loopDelaySeconds: 0.7 }), 'attention', /too busy/],
+    'an old job': [now({ oldestSeconds: 61 }), 'attention', /more than a minute/],
+    'one that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
+    'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
+    'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
+    'books that do not add up': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /missing from the books/],
+  }
+  for (const [what, [points, level, says]] of Object.entries(cases)) {
+    it(`${what}: says so, and what to do`, () => {
+      const [finding, ...others] = findings({ points, pressure: undefined })
+      assert.equal(finding?.level, level)
+      assert.match(finding.what, says)
+      assert.match(finding.remedy, /^[A-Z].{20,}\.$/)
+      assert.deepEqual(others, [])
+    })
+  }
+
+  for (const pressure of ['redis-memory', 'backlog'] as const) {
+    it(`refusing because of ${pressure}: says so, and what to do`, () => {
+      const [finding, ...others] = findings({ points: now({ redisUsedBytes: 900 }), pressure })
+      assert.equal(finding?.level, 'trouble')
+      assert.match(finding.what, /refused with 503/)
+      assert.deepEqual(others, [])
+    })
+  }
+
+  it('what is a purge under way, or differs for a moment, is not missing', () => {
+    assert.deepEqual(findings({ points: now({ difference: 5 }), pressure: undefined }), [])
+    assert.deepEqual(findings({ points: over({ difference: 1, purgesUnderWay: 1 }), pressure: undefined }), [])
+  })
+
+  it('what comes and goes is none: a slow moment, or workers that are being replaced', () => {
+    const moment = now({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
+    assert.deepEqual(findings({ points: moment, pressure: undefined }), [])
+  })
+
+  it('a Redis that is full does not make workers missing', () => {
+    const [finding, ...others] = findings({ points: over({ workers: 0 }), pressure: 'redis-memory' })
+    assert.match(finding?.what ?? '', /^Redis is nearly full/)
+    assert.deepEqual(others, [])
+  })
+
+  it('trouble comes first', () => {
+    const found = findings({
+      points: over({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
+      pressure: 'backlog',
+    })
+    assert.deepEqual(
+      found.map(({ level }) => level),
+      ['trouble', 'trouble', 'attention', 'attention'],
+    )
+  })
+})

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startProgressBar } from '../../cli/progress-bar.ts'
+
+function captured(isTTY: boolean) {
+  const written: string[] = []
+  return { written, output: { isTTY, write: (text: string) => void written.push(text) } }
+}
+
+test('on a terminal it is one line that fills up', () => {
+  const { written, output } = captured(true)
+  const bar = startProgressBar({ label: 'Feedback', total: 4, output })
+  bar.set(2)
+  bar.note('waiting 3 s')
+  bar.set(4)
+  bar.end()
+  const lines = written.map((text) => text.replace('\r', '').replace('\u001b[K', ''))
+  assert.deepEqual(lines, [
+    `Feedback         ${'░'.repeat(30)} 0/4`,
+    `Feedback         ${'█'.repeat(15)}${'░'.repeat(15)} 2/4`,
+    `Feedback         ${'█'.repeat(15)}${'░'.repeat(15)} 2/4  waiting 3 s`,
+    `Feedback         ${'█'.repeat(30)} 4/4`,
+    `Feedback         ${'█'.repeat(30)} 4/4\n`,
+  ])
+})
+
+test('elsewhere it writes plain lines, each note once', () => {
+  const { written, output } = captured(false)
+  const bar = startProgressBar({ label: 'Feedback', total: 2, output })
+  bar.set(1)
+  bar.note('waiting 3 s')
+  bar.note('waiting 3 s')
+  bar.set(2)
+  bar.end()
+  assert.deepEqual(written, ['Feedback: waiting 3 s\n', 'Feedback: 2/2\n'])
+})
+
+test('with a clock it tells the rate and the time that is left, without what was done before', () => {
+  const { written, output } = captured(true)
+  let clock = 0
+  const bar = startProgressBar({ label: 'Feedback', total: 1_000, output, from: 400, now: () => clock })
+  clock = 2_000
+  bar.set(500)
+  bar.set(1_000)
+  bar.end()
+  const shown = written.map((text) => text.replace('\u001b[K', '').trimEnd())
+  assert.match(shown[0] ?? '', / 400\/1000$/)
+  assert.match(shown[1] ?? '', / 500\/1000 {2}50\/s, 0:10 left$/)
+  assert.match(shown[3] ?? '', / 1000\/1000 {2}300\/s$/)
+})

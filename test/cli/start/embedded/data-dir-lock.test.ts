@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { describe, it } from 'node:test'
+import { lockDataDir } from '../../../../cli/start/embedded/data-dir-lock.ts'
+import { writePidFile } from '../../../../cli/start/embedded/pid-file.ts'
+import { temporaryDirectory } from '../../../support/temporary-directory.ts'
+
+describe('the lock of a data directory', () => {
+  const parent = temporaryDirectory()
+
+  it('makes the directory and is gone when it is released', () => {
+    const dir = join(parent, 'new', 'released')
+    const lock = lockDataDir(dir)
+    assert.deepEqual(readdirSync(dir), ['lock'])
+    lock.release()
+    assert.deepEqual(readdirSync(dir), [])
+  })
+
+  it('refuses a directory in use, and names the process', () => {
+    const dir = join(parent, 'in use')
+    const lock = lockDataDir(dir)
+    assert.throws(() => lockDataDir(dir), { name: 'DataDirInUse', pid: process.pid, message: /in use by process \d+/ })
+    lock.release()
+    lockDataDir(dir).release()
+  })
+
+  it('is taken over from a process that was killed', async () => {
+    const dir = join(parent, 'killed')
+    lockDataDir(dir).release()
+    const owner = spawn('sleep', ['60'])
+    await once(owner, 'spawn')
+    assert.ok(owner.pid)
+    writePidFile(join(dir, 'lock'), owner.pid)
+    assert.throws(() => lockDataDir(dir), { pid: owner.pid })
+    owner.kill('SIGKILL')
+    await once(owner, 'exit')
+    lockDataDir(dir).release()
+    assert.deepEqual(readdirSync(dir), [])
+  })
+
+  it('is taken over when the id of its owner belongs to another program by now', () => {
+    const dir = join(parent, 'reused')
+    lockDataDir(dir).release()
+    writeFileSync(join(dir, 'lock'), `${process.ppid} started-long-ago\n`)
+    lockDataDir(dir).release()
+    assert.ok(!existsSync(join(dir, 'lock')))
+  })
+
+  it('is taken over when it cannot be read', () => {
+    const dir = join(parent, 'damaged')
+    lockDataDir(dir).release()
+    writeFileSync(join(dir, 'lock'), '')
+    lockDataDir(dir).release()
+    assert.ok(!existsSync(join(dir, 'lock')))
+  })
+})

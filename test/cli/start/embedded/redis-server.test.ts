@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { processIdentity } from '../../../../cli/start/embedded/process-identity.ts'
+import { type RedisOptions, startRedis } from '../../../../cli/start/embedded/redis-server.ts'
+import type { EmbeddedServer } from '../../../../cli/start/embedded/server.ts'
+import { temporaryDirectory } from '../../../support/temporary-directory.ts'
+
+async function ask<T>(url: string, question: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null })
+  redis.on('error', () => {})
+  try {
+    return await question(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+describe('the embedded Redis', () => {
+  // A blank and a quotation mark, which a line of its configuration has to survive.
+  const dataDir = join(temporaryDirectory(), 'its "data"')
+  const started: EmbeddedServer[] = []
+  const start = async (options: Partial<RedisOptions> = {}): Promise<EmbeddedServer> => {
+    const server = await startRedis({ dataDir, ...options })
+    started.push(server)
+    return server
+  }
+  after(async () => {
+    for (const server of started) await server.stop()
+  })
+
+  it('loses no job, drops none for want of memory, and notes no command', async () => {
+    const { url } = await start()
+    const names = ['appendonly', 'appendfsync', 'maxmemory-policy', 'slowlog-log-slower-than', 'bind'] as const
+    const settings = await ask(url, (redis) => Promise.all(names.map((name) => redis.config('GET', name))))
+    assert.deepEqual(settings, [
+      ['appendonly', 'yes'],
+      ['appendfsync', 'everysec'],
+      ['maxmemory-policy', 'noeviction'],
+      ['slowlog-log-slower-than', '-1'],
+      ['bind', '127.0.0.1'],
+    ])
+  })
+
+  it('takes a bound for its memory and how it syncs', async () => {
+    const { url } = await start({ maxMemoryBytes: 64_000_000, appendFsync: 'always' })
+    assert.deepEqual(await ask(url, (redis) => redis.config('GET', 'maxmemory')), ['maxmemory', '64000000'])
+    assert.deepEqual(await ask(url, (redis) => redis.config('GET', 'appendfsync')), ['appendfsync', 'always'])
+  })
+
+  it('asks for the password, which only its owner can read', async () => {
+    const { port } = await start()
+    await assert.rejects(
+      ask(`redis://127.0.0.1:${port}`, (redis) => redis.get('key')),
+      /NOAUTH/,
+    )
+    for (const file of ['password', 'redis.conf']) assert.equal(statSync(join(dataDir, file)).mode & 0o777, 0o600)
+  })
+
+  it('has its data, port and password again after a stop', async () => {
+    const first = await start()
+    await ask(first.url, (redis) => redis.set('stopped', 'kept'))
+    await first.stop()
+    assert.equal(await first.exited, 0)
+    const second = await start()
+    assert.equal(second.url, first.url)
+    assert.equal(await ask(second.url, (redis) => redis.get('stopped')), 'kept')
+  })
+
+  it('starts again after kill -9 with what it had confirmed', async () => {
+    const first = await start()
+    await ask(first.url, async (redis) => {
+      await redis.set('killed', 'kept')
+      process.kill(first.pid, 'SIGKILL')
+    })
+    assert.equal(await first.exited, null)
+    const second = await start()
+    assert.equal(await ask(second.url, (redis) => redis.get('killed')), 'kept')
+  })
+
+  it('ends the server that an earlier start left behind', async () => {
+    const left = await start()
+    const server = await start()
+    assert.equal(processIdentity(left.pid), undefined)
+    assert.equal(await left.exited, 0)
+    assert.equal(server.url, left.url)
+  })
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { storable } from '../../contract/storable.ts'
+import { seeded } from '../support/property-seed.ts'
+
+describe('storable', () => {
+  const replaced: Record<string, [given: JsonValue, expected: JsonValue]> = {
+    'U+0000': ['a\0b\0', 'a\u{FFFD}b\u{FFFD}'],
+    'a high surrogate on its own': ['a\uD83D', 'a\u{FFFD}'],
+    'a low surrogate on its own': ['\uDE00a', '\u{FFFD}a'],
+    'surrogates the wrong way round': ['\uDE00\uD83D', '\u{FFFD}\u{FFFD}'],
+    'text in arrays and objects': [{ a: [1, { b: '\0' }] }, { a: [1, { b: '\u{FFFD}' }] }],
+    keys: [
+      { 'a\0': 1, b: { '\uD800': 2 } },
+      { 'a\u{FFFD}': 1, b: { '\u{FFFD}': 2 } },
+    ],
+  }
+  for (const [what, [given, expected]] of Object.entries(replaced)) {
+    it(`replaces ${what}`, () => {
+      assert.deepEqual(storable(given), expected)
+    })
+  }
+
+  it('returns what needs nothing as it is', () => {
+    const value = { a: ['\u{1F600} é \u0001', 1, null, true], b: { __proto__: 1 } }
+    assert.equal(storable(value), value)
+    const text = JSON.parse('{"__proto__":{"a":"b"}}') as JsonObject
+    assert.equal(storable(text), text)
+  })
+
+  it('keeps the parts that need nothing, and never changes what it was given', () => {
+    const fine = { x: ['y'] }
+    const given = { bad: ['a', '\0', 'b'], fine }
+    const result = storable(given)
+    assert.equal(result.fine, fine)
+    assert.deepEqual(given, { bad: ['a', '\0', 'b'], fine: { x: ['y'] } })
+    assert.deepEqual(result.bad, ['a', '\u{FFFD}', 'b'])
+  })
+
+  it('keeps both of two keys that become the same, and the name of the one that was fine', () => {
+    const given = { '\0': 1, '\uD800': 2, '\u{FFFD}2': 3, '\u{FFFD}': 4, '\u{FFFD}\u{FFFD}2': 5, other: 6 }
+    assert.deepEqual(storable(given), {
+      '\u{FFFD}2': 3,
+      '\u{FFFD}': 4,
+      '\u{FFFD}\u{FFFD}2': 5,
+      other: 6,
+      '\u{FFFD}\u{FFFD}3': 1,
+      '\u{FFFD}\u{FFFD}4': 2,
+    })
+  })
+
+  it('keeps __proto__ as data', () => {
+    const given = JSON.parse('{"__proto__":{"a":"\\u0000"},"b\\u0000":1}') as JsonObject
+    assert.equal(JSON.stringify(storable(given)), '{"__proto__":{"a":"\u{FFFD}"},"b\u{FFFD}":1}')
+    assert.equal(({} as JsonObject)['a'], undefined)
+  })
+
+  it('takes time in proportion when all keys become the same', () => {
+    // 65,536 keys of two lone high surrogates: no two of them are alike, and none makes a pair.
+    const halves = Array.from({ length: 256 }, (_, index) => String.fromCharCode(0xd800 + index))
+    const keys = halves.flatMap((first) => halves.map((second) => first + second))
+    const started = performance.now()
+    const result = storable(Object.fromEntries(keys.map((key) => [key, 1])))
+    assert.equal(Object.keys(result).length, keys.length)
+    // Trying all numbers for each takes an hour.
+    assert.ok(performance.now() - started < 10_000)
+  })
+
+  it('makes of any value one that is well-formed, has no U+0000 and has as many members', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', '\0', '\uD83D', '\uDE00', '\u{FFFD}', '2', 'é'), maxLength: 4 })
+    const value = fc.letrec<{ value: JsonValue }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        text,
+        fc.constantFrom<JsonValue[]>(1, null, true),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc
+          .array(fc.tuple(fc.oneof(text, fc.constant('__proto__')), tie('value')), { maxLength: 6 })
+          .map((members): JsonObject => Object.fromEntries(members)),
+      ),
+    })).value
+    fc.assert(
+      fc.property(value, (given) => {
+        const before = JSON.stringify(given)
+        const result = storable(given)
+        assert.equal(JSON.stringify(given), before)
+        for (const found of texts(result)) assert.ok(found.isWellFormed() && !found.includes('\0'))
+        assert.equal(texts(result).length, texts(given).length)
+        assert.equal(JSON.stringify(JSON.parse(JSON.stringify(result))), JSON.stringify(result))
+        assert.equal(storable(result), result)
+      }),
+      seeded({ numRuns: 500 }),
+    )
+  })
+})
+
+/** Every string and every key. */
+function texts(value: JsonValue): string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(texts)
+  return isJsonObject(value) ? Object.entries(value).flatMap(([key, member]) => [key, ...texts(member)]) : []
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { unflatten } from '../../contract/unflatten.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const parse = (text: string): JsonObject => JSON.parse(text) as JsonObject
+
+describe('unflatten', () => {
+  const nested: Record<string, [given: string, expected: string]> = {
+    'a dotted key': ['{"a.b":1}', '{"a":{"b":1}}'],
+    'many segments': ['{"a.b.c.d":1}', '{"a":{"b":{"c":{"d":1}}}}'],
+    'keys with a common parent': ['{"a.b":1,"a.c":2}', '{"a":{"b":1,"c":2}}'],
+    'digits as object keys': ['{"a.0":1,"a.1":2}', '{"a":{"0":1,"1":2}}'],
+    'under an object that is there': ['{"a":{"b":1},"a.c":2}', '{"a":{"b":1,"c":2}}'],
+    'an object into an object': ['{"a.b":{"x":1},"a":{"b":{"y":2}}}', '{"a":{"b":{"x":1,"y":2}}}'],
+    'under the object of another dotted key': ['{"a.b":{"x":1},"a.b.y":2}', '{"a":{"b":{"x":1,"y":2}}}'],
+    'under an empty object': ['{"a":{},"a.b":1}', '{"a":{"b":1}}'],
+    'an empty object into one': ['{"a.b":{},"a":{"b":{"x":1}}}', '{"a":{"b":{"x":1}}}'],
+    'an array as it is': ['{"a.b":[{"c.d":1}]}', '{"a":{"b":[{"c.d":1}]}}'],
+    'a $ within a key': ['{"a.$b":1}', '{"a":{"$b":1}}'],
+    'names that every object inherits': ['{"toString.a":1,"a.valueOf":2}', '{"toString":{"a":1},"a":{"valueOf":2}}'],
+    '32 segments': [
+      `{"${Array.from({ length: 32 }, () => 'a').join('.')}":1}`,
+      `${'{"a":'.repeat(32)}1${'}'.repeat(32)}`,
+    ],
+  }
+  for (const [what, [given, expected]] of Object.entries(nested)) {
+    it(`nests ${what}`, () => {
+      assert.deepEqual(unflatten(parse(given)), parse(expected))
+    })
+  }
+
+  const kept: Record<string, string> = {
+    'a key without a dot': '{"a":1}',
+    'dotted keys below the top level': '{"a":{"b.c":1}}',
+    'a $-key': '{"$a.b":1,"$name":"x"}',
+    'a key below a scalar': '{"a":1,"a.b":2}',
+    'a key below null': '{"a":null,"a.b":2}',
+    'a key below an array': '{"a":[1],"a.0":2}',
+    'a key below a scalar further down': '{"a":{"b":1},"a.b.c":2}',
+    'a key whose place is taken': '{"a":{"b":1},"a.b":2}',
+    'a key whose place is taken by an object': '{"a":{"b":{}},"a.b":2}',
+    'an object of which one part is taken': '{"a":{"b":{"x":1}},"a.b":{"x":2,"y":3}}',
+    'empty segments': '{".":1,"a.":2,".a":3,"a..b":4,"":5}',
+    'segments that name a prototype': '{"__proto__.a":1,"a.__proto__":2,"a.constructor.b":3,"prototype.c":4}',
+    'a plain __proto__': '{"__proto__":{"a":1},"constructor":2}',
+    '33 segments': `{"${Array.from({ length: 33 }, () => 'a').join('.')}":1}`,
+  }
+  for (const [what, text] of Object.entries(kept)) {
+    it(`leaves ${what}`, () => {
+      assert.equal(JSON.stringify(unflatten(parse(text))), JSON.stringify(parse(text)))
+    })
+  }
+
+  it('lets the key with fewer segments win, then the first by code units', () => {
+    assert.deepEqual(unflatten({ 'a.b.c': 2, 'a.b': 1 }), { a: { b: 1 }, 'a.b.c': 2 })
+    assert.deepEqual(unflatten({ 'a.b.c': 2, 'a.b': { c: 1 } }), { a: { b: { c: 1 } }, 'a.b.c': 2 })
+  })
+
+  it('goes on below a key that was refused', () => {
+    assert.deepEqual(unflatten({ a: { b: 1 }, 'a.b': { c: 1 }, 'a.d': 2 }), { a: { b: 1, d: 2 }, 'a.b': { c: 1 } })
+  })
+
+  it('keeps a __proto__ that it merges past, as data', () => {
+    const result = unflatten(parse('{"a.b":{"__proto__":{"x":1}},"a":{"b":{"__proto__":{"y":2}}}}'))
+    assert.equal(JSON.stringify(result), '{"a":{"b":{"__proto__":{"y":2,"x":1}}}}')
+    assert.equal(({} as JsonObject)['x'], undefined)
+  })
+
+  it('does not change what it was given', () => {
+    const given = { a: { b: { c: 1 } }, 'a.b.d': 2, 'x.y': { z: 1 }, 'x.y.w': 2 }
+    const before = structuredClone(given)
+    unflatten(given)
+    assert.deepEqual(given, before)
+  })
+
+  it('takes hostile keys in its stride', () => {
+    const growing = Object.fromEntries(Array.from({ length: 200 }, (_, count) => [`${'a.'.repeat(count)}a`, count]))
+    const result = unflatten(growing)
+    assert.equal(Object.keys(result).length, 200)
+
+    const longest = `${'a.'.repeat(2_500_000)}a`
+    assert.deepEqual(unflatten({ [longest]: 1 }), { [longest]: 1 })
+  })
+
+  it('copies an object once, however many keys go into it', () => {
+    const keys = Array.from({ length: 50_000 }, (_, index) => `k${index}`)
+    const a = Object.fromEntries(keys.map((key) => [key, 1]))
+    const started = performance.now()
+    const result = unflatten({ a, ...Object.fromEntries(keys.map((key) => [`a.x${key}`, 2])) })
+    assert.equal(Object.keys(result['a'] as JsonObject).length, 100_000)
+    // A copy per key takes minutes.
+    assert.ok(performance.now() - started < 10_000)
+  })
+})
+
+describe('unflatten, whatever the object', () => {
+  it('does not depend on the order of the keys', () => {
+    const shuffled = objects.chain((object) =>
+      fc.tuple(
+        fc.constant(object),
+        fc.shuffledSubarray(Object.keys(object), { minLength: Object.keys(object).length }),
+      ),
+    )
+    fc.assert(
+      fc.property(shuffled, ([object, keys]) => {
+        const other = fromEntries(keys.map((key) => [key, object[key] as JsonValue]))
+        assert.equal(sorted(unflatten(object)), sorted(unflatten(other)))
+      }),
+      seeded({ numRuns: 500 }),
+    )
+  })
+
+  it('loses nothing and adds nothing', () => {
+    fc.assert(
+      fc.property(objects, (object) => {
+        assert.deepEqual(leaves(unflatten(object)), leaves(object))
+      }),
+      seeded({ numRuns: 500 }),
+    )
+  })
+
+  it('finds nothing more to do in its own result', () => {
+    fc.assert(
+      fc.property(objects, (object) => {
+        const once = unflatten(object)
+        assert.equal(sorted(unflatten(once)), sorted(once))
+      }),
+      seeded({ numRuns: 500 }),
+    )
+  })
+
+  it('leaves $-keys, the given object and all prototypes alone', () => {
+    const known = Object.getOwnPropertyNames(Object.prototype)
+    fc.assert(
+      fc.property(objects, (object) => {
+        const before = JSON.stringify(object)
+        const result = unflatten(object)
+        assert.equal(JSON.stringify(object), before)
+        assert.deepEqual(Object.getOwnPropertyNames(Object.prototype), known)
+        const own = (of: JsonObject) => Object.entries(of).filter(([key]) => key.startsWith('$'))
+        assert.deepEqual(new Map(own(result)), new Map(own(object)))
+      }),
+      seeded({ numRuns: 500 }),
+    )
+  })
+})
+
+const segment = fc.constantFrom('a', 'b', 'c', '0', '', '$', '$a', '__proto__', 'constructor', 'toString', '\u{1F600}')
+const key = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('.'))
+const scalar: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue[]>(1, 2, 'text', null, true, [], [{ 'a.b': 1 }])
+const objects: fc.Arbitrary<JsonObject> = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
+  value: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, tie('object')),
+  object: fc.array(fc.tuple(key, tie('value')), { maxLength: 6 }).map(fromEntries),
+})).object
+
+function fromEntries(entries: [string, JsonValue][]): JsonObject {
+  // Defines each member, also `__proto__`.
+  return Object.fromEntries(entries)
+}
+
+/** Every value that is not an object, with all keys on the way to it: the same whether keys are dotted or nested. */
+function leaves(value: JsonValue, path = ''): string[] {
+  if (!isJsonObject(value)) return [`${path} = ${JSON.stringify(value)}`]
+  return Object.entries(value)
+    .flatMap(([name, member]) => leaves(member, path === '' ? `/${name}` : `${path}.${name}`))
+    .toSorted()
+}
+
+/** Unlike deepEqual, sees every own key. */
+function sorted(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(sorted).join()}]`
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${sorted(member)}`)
+  return `{${members.toSorted().join()}}`
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { coalesce } from '../../process/coalesce.ts'
+import { until } from '../support/until.ts'
+
+const SPACING_MS = 500
+
+/** Calls that are answered when the test says so, each item with itself; `calls`: what they carried. */
+const held = () => {
+  const calls: number[][] = []
+  const answers: PromiseWithResolvers<void>[] = []
+  const call = async (items: readonly number[]): Promise<number[]> => {
+    calls.push([...items])
+    const answer = Promise.withResolvers<void>()
+    answers.push(answer)
+    await answer.promise
+    return [...items]
+  }
+  return { calls, answers, call }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+describe('what is coalesced', () => {
+  it('goes at once, with what comes in the same turn', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const sent = Promise.all([send(1), send(2)])
+    await turn()
+    assert.deepEqual(calls, [[1, 2]])
+    answers[0]!.resolve()
+    assert.deepEqual(await sent, [1, 2])
+  })
+
+  it('goes together, in the order in which it came, when it came while a call was on its way', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const sent = [send(1)]
+    await turn()
+    sent.push(send(2))
+    await turn()
+    sent.push(send(3))
+    await turn()
+    assert.deepEqual(calls, [[1]])
+    answers[0]!.resolve()
+    assert.equal(await sent[0], 1)
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3]])
+    answers[1]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3])
+  })
+
+  it('is no more than may go together', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 2 })
+    const sent = Promise.all([1, 2, 3, 4, 5].map(send))
+    for (let index = 0; index < 3; index++) {
+      await turn()
+      answers[index]!.resolve()
+    }
+    assert.deepEqual(await sent, [1, 2, 3, 4, 5])
+    assert.deepEqual(calls, [[1, 2], [3, 4], [5]])
+  })
+
+  it('goes with a second call once there is enough, each in its lane, and the rest with whichever is answered first', async () => {
+    const { calls, answers, call } = held()
+    const lanes: number[] = []
+    const send = coalesce(
+      (items: readonly number[], lane) => {
+        lanes.push(lane)
+        return call(items)
+      },
+      { items: 10, lanes: 2, enough: 2 },
+    )
+    const sent = [send(1)]
+    await turn()
+    sent.push(send(2))
+    await turn()
+    assert.deepEqual(calls, [[1]])
+    sent.push(...[3, 4, 5].map(send))
+    assert.deepEqual(calls, [[1], [2, 3]])
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3]])
+    answers[1]!.resolve()
+    assert.equal(await sent[2], 3)
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3], [4, 5]])
+    for (const index of [0, 2]) answers[index]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5])
+    assert.deepEqual(lanes, [0, 1, 1])
+  })
+
+  it('keeps its distance from a call that carried several, unless there is enough', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10, spacingMs: SPACING_MS, enough: 3 })
+    const sent = [send(1)]
+    await turn()
+    sent.push(send(2), send(3))
+    answers[0]!.resolve()
+    await sent[0]
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3]], 'after one alone the next goes at once')
+    const begunAt = performance.now()
+    sent.push(send(4))
+    answers[1]!.resolve()
+    await sent[2]
+    await turn()
+    assert.equal(calls.length, 2)
+    await until('it has kept its distance', () => Promise.resolve(calls.length === 3))
+    assert.ok(performance.now() - begunAt > SPACING_MS / 2)
+    sent.push(...[5, 6].map(send))
+    answers[2]!.resolve()
+    await sent[3]
+    await turn()
+    sent.push(...[7, 8, 9].map(send))
+    answers[3]!.resolve()
+    await sent[4]
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3], [4], [5, 6], [7, 8, 9]])
+    sent.push(send(10))
+    answers[4]!.resolve()
+    await sent[6]
+    await turn()
+    assert.deepEqual(calls[5], [10], 'after enough the next goes at once, too')
+    answers[5]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  })
+
+  it('weighs no more than may go together, and goes alone where it weighs more', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10, weight: { most: 5, of: (item) => item } })
+    const sent = Promise.all([9, 2, 3, 1, 9].map(send))
+    for (let index = 0; index < 4; index++) {
+      await turn()
+      answers[index]!.resolve()
+    }
+    assert.deepEqual(await sent, [9, 2, 3, 1, 9])
+    assert.deepEqual(calls, [[9], [2, 3], [1], [9]])
+  })
+
+  it('fails with its call, as does what waited for that, and not what comes later', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const fault = new Error('away')
+    const outcomes = Promise.allSettled([send(1), turn().then(() => send(2))])
+    await turn()
+    await turn()
+    answers[0]!.reject(fault)
+    assert.deepEqual(await outcomes, [
+      { status: 'rejected', reason: fault },
+      { status: 'rejected', reason: fault },
+    ])
+    const later = send(3)
+    await turn()
+    answers[1]!.resolve()
+    assert.equal(await later, 3)
+    assert.deepEqual(calls, [[1], [3]])
+  })
+})

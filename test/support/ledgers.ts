@@ -1,0 +1,14 @@
+import { type Ledger, readLedgers as readLedgersFrom } from '../../contract/ledger.ts'
+import { readSettledTotals } from '../../db/ledger.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { listWorkspaceIds } from '../../db/workspaces.ts'
+import { booksIn } from '../../queue/read-books.ts'
+import type { RedisClient } from '../../queue/redis.ts'
+
+/** The ledgers of all workspaces, from both stores. */
+export const readLedgers = (sql: Sql, redis: RedisClient, prefix: string): Promise<Ledger[]> =>
+  readLedgersFrom({
+    listWorkspaceIds: () => listWorkspaceIds(sql),
+    readBooks: booksIn(redis, prefix),
+    readTotals: () => readSettledTotals(sql),
+  })

@@ -1,0 +1,91 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import * as v from 'valibot'
+import { newMemory } from './memory.ts'
+import type { Memory } from './memory.ts'
+import { tagBatch } from './tag-batch.ts'
+import type { Text } from './tag-batch.ts'
+
+const USAGE = `usage: npm run tags -- --in TEXTS --out TAGS [--history HISTORY]
+Tags texts as the worker does, without servers. All files have one JSON object a line:
+  TEXTS    {id, text, lang?, workspace?}
+  HISTORY  {text, lang?, workspace?, tags?}, earlier texts of the workspaces, the earliest first; tags when people gave them
+  TAGS     {id, tags}`
+
+/** As many texts as usually wait for a worker together. */
+const BATCH_TEXTS = 500
+
+const workspaceText = { text: v.string(), lang: v.nullish(v.string()), workspace: v.nullish(v.string()) }
+const incoming = v.object({ ...workspaceText, id: v.union([v.string(), v.number()]) })
+const earlier = v.object({ ...workspaceText, tags: v.nullish(v.array(v.string())) })
+type Incoming = v.InferOutput<typeof incoming>
+type Earlier = v.InferOutput<typeof earlier>
+
+try {
+  process.exitCode = main()
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}
+
+function main(): number {
+  const { values } = parseArgs({
+    options: {
+      in: { type: 'string' },
+      out: { type: 'string' },
+      history: { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help === true || values.in === undefined || values.out === undefined) {
+    const isAsked = values.help === true
+    process[isAsked ? 'stdout' : 'stderr'].write(`${USAGE}\n`)
+    return isAsked ? 0 : 2
+  }
+  const memories = new Map<string, Memory>()
+  if (values.history !== undefined) inBatches(memories, readLines(values.history, earlier), toEarlierText)
+  const texts = readLines(values.in, incoming)
+  const tags = inBatches(memories, texts, ({ text, lang }) => ({ text, language: lang ?? undefined }))
+  writeFileSync(values.out, texts.map(({ id }, at) => `${JSON.stringify({ id, tags: tags[at] ?? [] })}\n`).join(''))
+  return 0
+}
+
+function toEarlierText({ text, lang, tags }: Earlier): Text {
+  return { text, language: lang ?? undefined, tags: tags ?? undefined }
+}
+
+/** Tags of all lines in their order; each workspace has its own memory and its own batches. */
+function inBatches<Line extends Incoming | Earlier>(
+  memories: Map<string, Memory>,
+  lines: readonly Line[],
+  toText: (line: Line) => Text,
+): string[][] {
+  const tags: string[][] = []
+  const places = Map.groupBy(lines.keys(), (at) => lines[at]?.workspace ?? '')
+  for (const [workspace, own] of places) {
+    const memory = memories.get(workspace) ?? newMemory()
+    memories.set(workspace, memory)
+    for (let start = 0; start < own.length; start += BATCH_TEXTS) {
+      const batch = own.slice(start, start + BATCH_TEXTS)
+      const texts = batch.flatMap((at) => lines[at] ?? []).map(toText)
+      tagBatch(memory, texts).tags.forEach((found, index) => {
+        tags[batch[index] ?? 0] = found
+      })
+    }
+  }
+  return tags
+}
+
+function readLines<Schema extends v.GenericSchema>(path: string, schema: Schema): v.InferOutput<Schema>[] {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line, at) => {
+      if (line.trim() === '') return []
+      try {
+        return [v.parse(schema, JSON.parse(line))]
+      } catch (cause) {
+        throw new Error(`${path}:${at + 1} is not a line of the form that --help shows`, { cause })
+      }
+    })
+}
