@@ -1,6 +1,6 @@
 import type { JsonValue } from '../contract/json.ts'
 
-export interface JsonProblem {
+export type JsonProblem = {
   /** A sentence that says what was expected and where. Never quotes what was found there. */
   readonly message: string
   /** Keys and indices joined by dots, as valibot's getDotPath does; empty for the text as a whole. */
@@ -25,7 +25,7 @@ const MAX_PATH_CHARACTERS = 200
  * The precise scan, which knows paths, costs several times as much as JSON.parse and runs only where it is needed. Its own
  * errors are told rather than those of JSON.parse, since V8's quote the text and JavaScriptCore's have no position.
  */
-export function parseJsonText(text: string, maxDepth: number): ParsedJson {
+export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
   if (isDeeper(text, maxDepth)) return refuse(findProblem(text, maxDepth))
   let value: JsonValue
   try {
@@ -37,7 +37,7 @@ export function parseJsonText(text: string, maxDepth: number): ParsedJson {
   return problem ? refuse(problem) : { ok: true, value }
 }
 
-function refuse(problem: JsonProblem | undefined): ParsedJson {
+const refuse = (problem: JsonProblem | undefined): ParsedJson => {
   return { ok: false, ...(problem ?? { message: 'The body must be valid JSON', path: '' }) }
 }
 
@@ -51,7 +51,7 @@ const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 
 /** Looks at brackets outside strings only, so it is right for valid JSON and harmless for the rest. */
-function isDeeper(text: string, maxDepth: number): boolean {
+const isDeeper = (text: string, maxDepth: number): boolean => {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -68,7 +68,7 @@ function isDeeper(text: string, maxDepth: number): boolean {
   return false
 }
 
-function closingQuote(text: string, opening: number): number {
+const closingQuote = (text: string, opening: number): number => {
   for (let quote = text.indexOf('"', opening + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let before = quote - 1
     while (text.charCodeAt(before) === BACKSLASH) before--
@@ -77,7 +77,7 @@ function closingQuote(text: string, opening: number): number {
   return -1
 }
 
-interface Cursor {
+type Cursor = {
   readonly text: string
   readonly maxDepth: number
   /** Where the next character is read; after a syntax error, where that is. */
@@ -89,7 +89,7 @@ interface Cursor {
 }
 
 /** The first problem in the order of the text. Recursive, to at most `maxDepth` levels. */
-function findProblem(text: string, maxDepth: number): JsonProblem | undefined {
+const findProblem = (text: string, maxDepth: number): JsonProblem | undefined => {
   const cursor: Cursor = { text, maxDepth, at: 0, path: [], problem: undefined }
   skipSpace(cursor)
   if (scanValue(cursor)) {
@@ -100,7 +100,7 @@ function findProblem(text: string, maxDepth: number): JsonProblem | undefined {
 }
 
 /** Each scan moves the cursor past what it found and returns true, or leaves it at what is wrong and returns false. */
-function scanValue(cursor: Cursor): boolean {
+const scanValue = (cursor: Cursor): boolean => {
   switch (cursor.text.charCodeAt(cursor.at)) {
     case OPENING_BRACE:
       return scanContainer(cursor, CLOSING_BRACE)
@@ -113,7 +113,7 @@ function scanValue(cursor: Cursor): boolean {
   }
 }
 
-function scanContainer(cursor: Cursor, closing: number): boolean {
+const scanContainer = (cursor: Cursor, closing: number): boolean => {
   const { text, maxDepth, path } = cursor
   if (path.length >= maxDepth) return refuseAt(cursor, () => `The body must be nested at most ${maxDepth} levels deep`)
   cursor.at++
@@ -137,7 +137,7 @@ function scanContainer(cursor: Cursor, closing: number): boolean {
   }
 }
 
-function scanKey(cursor: Cursor): string | undefined {
+const scanKey = (cursor: Cursor): string | undefined => {
   const start = cursor.at
   if (cursor.text.charCodeAt(start) !== QUOTE || !scanString(cursor)) return undefined
   const key = cursor.text.slice(start, cursor.at)
@@ -150,7 +150,7 @@ function scanKey(cursor: Cursor): string | undefined {
 
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
 
-function scanString(cursor: Cursor): boolean {
+const scanString = (cursor: Cursor): boolean => {
   const { text } = cursor
   // Character by character: one expression for all of a string would keep a state for each, on strings of megabytes.
   for (cursor.at++; cursor.at < text.length; cursor.at++) {
@@ -171,7 +171,7 @@ function scanString(cursor: Cursor): boolean {
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-function scanNumber(cursor: Cursor): boolean {
+const scanNumber = (cursor: Cursor): boolean => {
   NUMBER.lastIndex = cursor.at
   if (!NUMBER.test(cursor.text)) return false
   const literal = cursor.text.slice(cursor.at, NUMBER.lastIndex)
@@ -185,7 +185,7 @@ function scanNumber(cursor: Cursor): boolean {
 const ALWAYS_KEPT_DIGITS = 15
 
 /** What a number should have been, if it is not kept. */
-function expectedOf(literal: string): string | undefined {
+const expectedOf = (literal: string): string | undefined => {
   const number = Number(literal)
   if (!Number.isFinite(number)) return 'a finite number'
   if (literal.length <= ALWAYS_KEPT_DIGITS) return undefined
@@ -199,7 +199,7 @@ function expectedOf(literal: string): string | undefined {
   return 'an integer that a double-precision number keeps unchanged'
 }
 
-interface Decimal {
+type Decimal = {
   /** Without zeros at either end. */
   readonly digits: string
   /** The power of ten by which the digits, read as an integer, are multiplied. Not negative for an integer. */
@@ -207,7 +207,7 @@ interface Decimal {
 }
 
 /** The one form of a number's absolute value, however it is written. */
-function toDecimal(literal: string): Decimal {
+const toDecimal = (literal: string): Decimal => {
   const [significand = '', exponent = '0'] = literal.toLowerCase().split('e')
   const [integer = '', fraction = ''] = significand.replace('-', '').split('.')
   const digits = (integer + fraction).replace(/^0+/, '')
@@ -218,33 +218,33 @@ function toDecimal(literal: string): Decimal {
   return { digits: digits.slice(0, end), exponent: Number(exponent) - fraction.length + digits.length - end }
 }
 
-function scanWord(cursor: Cursor): boolean {
+const scanWord = (cursor: Cursor): boolean => {
   const word = ['true', 'false', 'null'].find((known) => cursor.text.startsWith(known, cursor.at))
   if (word === undefined) return false
   cursor.at += word.length
   return true
 }
 
-function skipSpace(cursor: Cursor): void {
+const skipSpace = (cursor: Cursor): void => {
   for (; ; cursor.at++) {
     const code = cursor.text.charCodeAt(cursor.at)
     if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
   }
 }
 
-function refuseAt(cursor: Cursor, describe: (subject: string) => string): false {
+const refuseAt = (cursor: Cursor, describe: (subject: string) => string): false => {
   const path = describePath(cursor.path)
   cursor.problem = { message: describe(path === '' ? 'The body' : path), path }
   return false
 }
 
-function describePath(path: readonly (string | number)[]): string {
+const describePath = (path: readonly (string | number)[]): string => {
   const whole = path.map((part) => (typeof part === 'string' ? (JSON.parse(part) as string) : part)).join('.')
   if (whole.length <= MAX_PATH_CHARACTERS) return whole
   return `${whole.slice(0, MAX_PATH_CHARACTERS).toWellFormed()}…`
 }
 
-function describeSyntaxError({ text, at }: Cursor): string {
+const describeSyntaxError = ({ text, at }: Cursor): string => {
   if (text.trim() === '') return 'The body must be JSON and not empty'
   if (at >= text.length) return 'The body must be valid JSON, which it is not at the end'
   let line = 1

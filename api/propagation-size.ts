@@ -1,4 +1,4 @@
-export interface Propagation {
+export type Propagation = {
   /** The conversation as it is queued: UTF-8 bytes of its JSON. */
   readonly conversationBytes: number
   /** The conversation's properties after unflattening, which makes them longer: UTF-8 bytes of their JSON. */
@@ -13,6 +13,6 @@ export interface Propagation {
  * keys that the message has itself. `{}` merges to no more bytes than the two objects have, since one pair of braces
  * makes room for the comma.
  */
-export function propagatedSizeBytes({ conversationBytes, propertiesBytes, messageCount }: Propagation): number {
+export const propagatedSizeBytes = ({ conversationBytes, propertiesBytes, messageCount }: Propagation): number => {
   return conversationBytes + propertiesBytes * messageCount
 }

@@ -2,7 +2,7 @@ import { createGunzip } from 'node:zlib'
 import type { JsonValue } from '../contract/json.ts'
 import { parseJsonText } from './json-text.ts'
 
-export interface BodyLimits {
+export type BodyLimits = {
   /** Counted after decompression. */
   readonly maxBytes: number
   /** How many objects and arrays may be open at once. */
@@ -39,7 +39,7 @@ const GZIP_OVERHEAD_BYTES = 64 * 1024
  * The JSON value in the body of a request. Every way in which a body can be wrong, late or cut off is a value of the union;
  * it rejects only if the body was read before. Never holds much more than `maxBytes` of it, whatever is sent.
  */
-export async function readBody(request: Request, limits: BodyLimits): Promise<ReadBody> {
+export const readBody = async (request: Request, limits: BodyLimits): Promise<ReadBody> => {
   if (request.bodyUsed) throw new TypeError('The body of the request has been read before')
   const encoding = readEncoding(request.headers)
   if (encoding === undefined || !isJsonType(request.headers.get('content-type'))) return NOT_JSON_TYPE
@@ -55,31 +55,31 @@ const NOT_JSON_TYPE: RefusedBody = { ok: false, reason: 'not-json-type' }
 const TOO_LARGE: RefusedBody = { ok: false, reason: 'too-large' }
 const TOO_SLOW: RefusedBody = { ok: false, reason: 'too-slow' }
 
-function malformed(message: string): RefusedBody {
+const malformed = (message: string): RefusedBody => {
   return { ok: false, reason: 'malformed', message, path: '' }
 }
 
 type Encoding = 'identity' | 'gzip'
 
-function readEncoding(headers: Headers): Encoding | undefined {
+const readEncoding = (headers: Headers): Encoding | undefined => {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? ''
   if (encoding === '' || encoding === 'identity') return 'identity'
   return encoding === 'gzip' ? 'gzip' : undefined
 }
 
-function isJsonType(contentType: string | null): boolean {
+const isJsonType = (contentType: string | null): boolean => {
   if (contentType === 'application/json') return true
   const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';')
   return type.trim() === 'application/json' && parameters.every(keepsUtf8)
 }
 
 /** RFC 8259 knows no parameters for JSON; the one that matters says UTF-8 or something that we would misread. */
-function keepsUtf8(parameter: string): boolean {
+const keepsUtf8 = (parameter: string): boolean => {
   const charset = /^\s*charset\s*=\s*(.*)$/.exec(parameter)?.[1]
   return charset === undefined || /^(?:utf-?8|"utf-?8")\s*$/.test(charset)
 }
 
-async function receive(request: Request, encoding: Encoding, limits: BodyLimits): Promise<Received> {
+const receive = async (request: Request, encoding: Encoding, limits: BodyLimits): Promise<Received> => {
   const mostBytes = limits.maxBytes + (encoding === 'gzip' ? GZIP_OVERHEAD_BYTES : 0)
   const length = request.headers.get('content-length')
   const announcedBytes = length === null ? undefined : Number(length)
@@ -102,7 +102,7 @@ async function receive(request: Request, encoding: Encoding, limits: BodyLimits)
 }
 
 /** Whatever happens to the reading afterwards is nobody's concern: the race has handled its rejection. */
-async function within(timeoutMs: number, reading: Promise<Received>): Promise<Received> {
+const within = async (timeoutMs: number, reading: Promise<Received>): Promise<Received> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<Received>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, TOO_SLOW)
@@ -117,14 +117,14 @@ async function within(timeoutMs: number, reading: Promise<Received>): Promise<Re
   }
 }
 
-async function takeAtOnce(request: Request, maxBytes: number): Promise<Received> {
+const takeAtOnce = async (request: Request, maxBytes: number): Promise<Received> => {
   const bytes = new Uint8Array(await request.arrayBuffer())
   return bytes.byteLength > maxBytes ? TOO_LARGE : { ok: true, bytes }
 }
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 
-async function takeInPieces(reader: Reader, maxBytes: number): Promise<Received> {
+const takeInPieces = async (reader: Reader, maxBytes: number): Promise<Received> => {
   const store = createByteStore(maxBytes)
   for (;;) {
     const { done, value } = await reader.read()
@@ -137,7 +137,7 @@ async function takeInPieces(reader: Reader, maxBytes: number): Promise<Received>
  * By node:zlib, which gives 16 KiB at a time. Deno's DecompressionStream inflates a whole piece before anyone can count: 1 MB
  * became 1 GiB of memory. Concatenated gzip members are one body, as RFC 1952 has it; anything else behind them is an error.
  */
-async function inflate(reader: Reader, maxBytes: number): Promise<Received> {
+const inflate = async (reader: Reader, maxBytes: number): Promise<Received> => {
   const store = createByteStore(maxBytes)
   const gunzip = createGunzip()
   const inflated = new Promise<Received>((resolve) => {
@@ -167,14 +167,14 @@ async function inflate(reader: Reader, maxBytes: number): Promise<Received> {
   }
 }
 
-interface ByteStore {
+type ByteStore = {
   /** False if there would be more than the limit. */
   add(piece: Uint8Array): boolean
   bytes(): Uint8Array
 }
 
 /** One growing buffer, since a body can come in pieces of one byte, and a list of those takes a hundred times its size. */
-function createByteStore(maxBytes: number): ByteStore {
+const createByteStore = (maxBytes: number): ByteStore => {
   let buffer: Uint8Array = new Uint8Array()
   let size = 0
   return {
@@ -195,7 +195,7 @@ function createByteStore(maxBytes: number): ByteStore {
   }
 }
 
-function grow(buffer: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> {
+const grow = (buffer: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> => {
   const grown = new Uint8Array(bytes)
   grown.set(buffer)
   return grown
@@ -204,7 +204,7 @@ function grow(buffer: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> {
 /** Strict: a byte that is no UTF-8 would otherwise be stored as something else than was sent. Strips one byte order mark. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function decode(bytes: Uint8Array): string | undefined {
+const decode = (bytes: Uint8Array): string | undefined => {
   try {
     return utf8.decode(bytes)
   } catch {

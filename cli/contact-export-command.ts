@@ -15,6 +15,20 @@ Ends with 1 when nothing is held. Without --silent npm writes lines of its own b
 
 const CHARACTERS_AT_ONCE = 64 * 1024
 
+/** Waits for whoever reads it, so that nothing piles up here, and nothing is lost when the process ends. */
+const writeOut = async (pieces: AsyncIterable<string>): Promise<void> => {
+  const write = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve())))
+  let waiting = ''
+  for await (const piece of pieces) {
+    waiting += piece
+    if (waiting.length < CHARACTERS_AT_ONCE) continue
+    await write(waiting)
+    waiting = ''
+  }
+  await write(waiting)
+}
+
 await runCommand({
   usage: USAGE,
   options: {
@@ -41,17 +55,3 @@ await runCommand({
     redis.disconnect()
   },
 })
-
-/** Waits for whoever reads it, so that nothing piles up here, and nothing is lost when the process ends. */
-async function writeOut(pieces: AsyncIterable<string>): Promise<void> {
-  const write = (text: string): Promise<void> =>
-    new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve())))
-  let waiting = ''
-  for await (const piece of pieces) {
-    waiting += piece
-    if (waiting.length < CHARACTERS_AT_ONCE) continue
-    await write(waiting)
-    waiting = ''
-  }
-  await write(waiting)
-}

@@ -42,7 +42,7 @@ const hasAny = async (items: AsyncGenerator): Promise<boolean> => {
   return first.done !== true
 }
 
-async function* document(stores: Stores, person: Person, head: Readonly<Record<string, string>>) {
+const document = async function* (stores: Stores, person: Person, head: Readonly<Record<string, string>>) {
   yield `${JSON.stringify(head).slice(0, -1)},\n"queuedJobs": `
   let queued = 0
   for await (const piece of list(queuedJobs(stores, person))) {
@@ -56,12 +56,12 @@ async function* document(stores: Stores, person: Person, head: Readonly<Record<s
   yield '\n}\n'
 }
 
-async function* member(name: string, items: AsyncIterable<string>): AsyncGenerator<string> {
+const member = async function* (name: string, items: AsyncIterable<string>): AsyncGenerator<string> {
   yield `,\n${JSON.stringify(name)}: `
   for await (const { text } of list(items)) yield text
 }
 
-async function* list(items: AsyncIterable<string>): AsyncGenerator<{ text: string; items: number }> {
+const list = async function* (items: AsyncIterable<string>): AsyncGenerator<{ text: string; items: number }> {
   let count = 0
   for await (const item of items) {
     yield { text: `${count === 0 ? '[' : ','}\n${item}`, items: count + 1 }
@@ -70,13 +70,13 @@ async function* list(items: AsyncIterable<string>): AsyncGenerator<{ text: strin
   yield { text: count === 0 ? '[]' : '\n]', items: count }
 }
 
-async function* queuedJobs({ redis, prefix }: Stores, { realm, names }: Person): AsyncGenerator<string> {
+const queuedJobs = async function* ({ redis, prefix }: Stores, { realm, names }: Person): AsyncGenerator<string> {
   for await (const { job, text } of queuedSubmissions(redis, prefix)) {
     if (job.workspaceId === realm.workspaceId && concerns(realm, job, names)) yield text
   }
 }
 
-async function* deadSubmissions({ sql }: Stores, { realm, names }: Person): AsyncGenerator<string> {
+const deadSubmissions = async function* ({ sql }: Stores, { realm, names }: Person): AsyncGenerator<string> {
   const dead = sql<{ job: string; about: string }[]>`
     select job, jsonb_build_object('id', id, 'died_at', died_at, 'reason', reason)::text as about from dead_submission
     where workspace_id = ${realm.workspaceId} order by died_at, id`
@@ -105,6 +105,10 @@ const storedRows = (sql: Sql, { realm, found }: Person): Readonly<Record<string,
       select * from ${sql(table)} where workspace_id = ${ws} and id = u.record_id and contact_id is null offset 0
     ) as of_nobody
   )`
+  const rowsOf = async function* (query: ReturnType<Sql>): AsyncGenerator<string> {
+    const texts = sql<{ item: string }[]>`select item::text from (${query}) as selected`
+    for await (const rows of texts.cursor(ROWS_AT_ONCE)) for (const { item } of rows) yield item
+  }
   return {
     contacts: rowsOf(
       sql`select to_jsonb(c) - 'workspace_id' as item from contact as c
@@ -135,15 +139,10 @@ const storedRows = (sql: Sql, { realm, found }: Person): Readonly<Record<string,
     ),
     messages: rowsOf(sql`select to_jsonb(m) - 'workspace_id' as item from ${records('message')} as m`),
   }
-
-  async function* rowsOf(query: ReturnType<Sql>): AsyncGenerator<string> {
-    const texts = sql<{ item: string }[]>`select item::text from (${query}) as selected`
-    for await (const rows of texts.cursor(ROWS_AT_ONCE)) for (const { item } of rows) yield item
-  }
 }
 
 /** A claim has the email's hash. The email itself is told where it is held: a later one of the same key takes its place. */
-async function* claimedEmails(sql: Sql, { realm, found }: Person): AsyncGenerator<string> {
+const claimedEmails = async function* (sql: Sql, { realm, found }: Person): AsyncGenerator<string> {
   const { workspaceId: ws } = realm
   const held = await sql<{ email: string }[]>`
     select email from contact where workspace_id = ${ws} and id = any (${found.contactIds}::uuid[]) and email is not null

@@ -43,6 +43,55 @@ const SAID_OF: Readonly<Record<ReplayOutcome, string>> = {
   unreadable: 'of another version: this one cannot read them',
 }
 
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+const filterOf = (values: Readonly<Record<string, string | undefined>>): DeadFilter => {
+  const { workspace, reason, operation, since } = values
+  const known = OPERATIONS.find((one) => one === operation)
+  if (operation !== undefined && known === undefined) {
+    throw new CommandError(`--operation must be one of ${OPERATIONS.join(', ')}.`)
+  }
+  if (since !== undefined && !isDateTime(since)) {
+    throw new CommandError('--since must be a date-time with an offset, such as 2026-01-31T09:30:00Z.')
+  }
+  return { workspace, reason, operation: known, since: since === undefined ? undefined : new Date(since) }
+}
+
+const idOf = (word: string): string => {
+  const id = asOwnId(word)
+  if (id === undefined) throw new CommandError('The id of a submission is a UUID. See: npm run dead -- list')
+  return id
+}
+
+const lineOf = ({ id, workspace, operation, attempts, reason, diedAt, replayedAt }: DeadEntry): string => {
+  const again = replayedAt === null ? '' : `  queued again ${replayedAt.toISOString()}`
+  return `${id}  ${workspace}  ${operation}  died ${diedAt.toISOString()}  attempts ${attempts}  ${reason}${again}`
+}
+
+const replayAll = async (stores: ReplayStores, found: readonly DeadEntry[]): Promise<Map<ReplayOutcome, number>> => {
+  const outcomes = new Map<ReplayOutcome, number>()
+  for (const [index, dead] of found.entries()) {
+    if (index % LOOK_AT_MEMORY_EVERY === 0) {
+      const { usedBytes, maxBytes } = await redisCondition(stores.redis)
+      if (maxBytes > 0 && usedBytes >= FULL_SHARE * maxBytes) {
+        throw new CommandError(`Redis is nearly full. ${index} of ${found.length} were replayed; repeat it later.`)
+      }
+    }
+    const outcome = await replay(stores, dead)
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+  }
+  return outcomes
+}
+
+const report = (outcomes: ReadonlyMap<ReplayOutcome, number>): void => {
+  for (const [outcome, count] of outcomes) print(`${count} ${SAID_OF[outcome]}`)
+  const done = (outcomes.get('queued') ?? 0) + (outcomes.get('unknown') ?? 0)
+  const all = [...outcomes.values()].reduce((sum, count) => sum + count, 0)
+  if (done < all) throw new CommandError(`${all - done} of ${all} are still dead.`)
+}
+
 await runCommand({
   usage: USAGE,
   options: {
@@ -101,52 +150,3 @@ await runCommand({
     }
   },
 })
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
-}
-
-function filterOf(values: Readonly<Record<string, string | undefined>>): DeadFilter {
-  const { workspace, reason, operation, since } = values
-  const known = OPERATIONS.find((one) => one === operation)
-  if (operation !== undefined && known === undefined) {
-    throw new CommandError(`--operation must be one of ${OPERATIONS.join(', ')}.`)
-  }
-  if (since !== undefined && !isDateTime(since)) {
-    throw new CommandError('--since must be a date-time with an offset, such as 2026-01-31T09:30:00Z.')
-  }
-  return { workspace, reason, operation: known, since: since === undefined ? undefined : new Date(since) }
-}
-
-function idOf(word: string): string {
-  const id = asOwnId(word)
-  if (id === undefined) throw new CommandError('The id of a submission is a UUID. See: npm run dead -- list')
-  return id
-}
-
-function lineOf({ id, workspace, operation, attempts, reason, diedAt, replayedAt }: DeadEntry): string {
-  const again = replayedAt === null ? '' : `  queued again ${replayedAt.toISOString()}`
-  return `${id}  ${workspace}  ${operation}  died ${diedAt.toISOString()}  attempts ${attempts}  ${reason}${again}`
-}
-
-async function replayAll(stores: ReplayStores, found: readonly DeadEntry[]): Promise<Map<ReplayOutcome, number>> {
-  const outcomes = new Map<ReplayOutcome, number>()
-  for (const [index, dead] of found.entries()) {
-    if (index % LOOK_AT_MEMORY_EVERY === 0) {
-      const { usedBytes, maxBytes } = await redisCondition(stores.redis)
-      if (maxBytes > 0 && usedBytes >= FULL_SHARE * maxBytes) {
-        throw new CommandError(`Redis is nearly full. ${index} of ${found.length} were replayed; repeat it later.`)
-      }
-    }
-    const outcome = await replay(stores, dead)
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-  }
-  return outcomes
-}
-
-function report(outcomes: ReadonlyMap<ReplayOutcome, number>): void {
-  for (const [outcome, count] of outcomes) print(`${count} ${SAID_OF[outcome]}`)
-  const done = (outcomes.get('queued') ?? 0) + (outcomes.get('unknown') ?? 0)
-  const all = [...outcomes.values()].reduce((sum, count) => sum + count, 0)
-  if (done < all) throw new CommandError(`${all - done} of ${all} are still dead.`)
-}

@@ -22,7 +22,7 @@ type Progress = {
 }
 
 /** One line that fills up on a terminal; elsewhere a plain line per note and one at the end. */
-export function startProgressBar({ label, total, output, from = 0, now }: Progress): ProgressBar {
+export const startProgressBar = ({ label, total, output, from = 0, now }: Progress): ProgressBar => {
   const started = now?.() ?? 0
   let done = from
   let note = ''
@@ -55,14 +55,14 @@ export function startProgressBar({ label, total, output, from = 0, now }: Progre
   }
 }
 
-function paceOf({ moved, left }: { moved: number; left: number }, elapsedMs: number): string {
+const paceOf = ({ moved, left }: { moved: number; left: number }, elapsedMs: number): string => {
   if (moved === 0 || elapsedMs <= 0) return ''
   const perSecond = (moved * MS_PER_SECOND) / elapsedMs
   const rate = `  ${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`
   return left === 0 ? rate : `${rate}, ${minutesAndSeconds(left / perSecond)} left`
 }
 
-function minutesAndSeconds(seconds: number): string {
+const minutesAndSeconds = (seconds: number): string => {
   const whole = Math.ceil(seconds)
   return `${Math.floor(whole / SECONDS_PER_MINUTE)}:${String(whole % SECONDS_PER_MINUTE).padStart(2, '0')}`
 }

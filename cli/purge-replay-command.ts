@@ -45,7 +45,7 @@ await runCommand({
   },
 })
 
-async function* fencesIn(file: string): AsyncGenerator<Fence> {
+const fencesIn = async function* (file: string): AsyncGenerator<Fence> {
   const input = createReadStream(file)
   // A file that is not there is told by the stream, which the reader of lines does not pass on.
   await new Promise<void>((resolve, reject) => {

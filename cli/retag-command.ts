@@ -16,6 +16,15 @@ It can be stopped and run again.`
 
 const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
 
+const dateOf = (option: string, text: string | undefined): Date | undefined => {
+  if (text === undefined) return undefined
+  const date = new Date(text)
+  if (!DATE.test(text) || Number.isNaN(date.getTime())) {
+    throw new CommandError(`--${option} is no date: 2026-01-31, or 2026-01-31T12:00:00Z.`)
+  }
+  return date
+}
+
 await runCommand({
   usage: USAGE,
   options: {
@@ -60,12 +69,3 @@ await runCommand({
     if (failed > 0) throw new CommandError(`failed: ${failed}. The dashboard of the queues shows these jobs.`)
   },
 })
-
-function dateOf(option: string, text: string | undefined): Date | undefined {
-  if (text === undefined) return undefined
-  const date = new Date(text)
-  if (!DATE.test(text) || Number.isNaN(date.getTime())) {
-    throw new CommandError(`--${option} is no date: 2026-01-31, or 2026-01-31T12:00:00Z.`)
-  }
-  return date
-}

@@ -14,10 +14,8 @@ Writes db/schema.sql: what all migrations come to, taken from an empty PostgreSQ
 const STATEMENT_TIMEOUT_MS = 60_000
 
 const { help } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values
-if (help === true) process.stdout.write(`${USAGE}\n`)
-else await write()
 
-async function write(): Promise<void> {
+const write = async (): Promise<void> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'feedback-insights-schema-'))
   await using ends = new AsyncDisposableStack()
   ends.defer(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
@@ -29,3 +27,6 @@ async function write(): Promise<void> {
   await migrate(sql, await readMigrations())
   writeFileSync(new URL('../db/schema.sql', import.meta.url), await schemaText(sql))
 }
+
+if (help === true) process.stdout.write(`${USAGE}\n`)
+else await write()

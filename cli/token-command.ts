@@ -15,6 +15,26 @@ The token itself is printed once and never kept: only its hash is. --days ends i
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
+const workspaceFor = (scope: Scope, workspace: string | undefined): string | null => {
+  if (scope === 'operator') {
+    if (workspace !== undefined)
+      throw new CommandError('An operator token is for the whole installation: leave --workspace out.')
+    return null
+  }
+  if (workspace === undefined) throw new CommandError('--workspace NAME is required for this scope.')
+  return workspace
+}
+
+const expiry = (days: string | undefined): Date | null => {
+  if (days === undefined) return null
+  if (!/^[1-9]\d{0,4}$/.test(days)) throw new CommandError('--days must be a whole number from 1 to 99999.')
+  return new Date(Date.now() + Number(days) * DAY_MS)
+}
+
+const expiryText = (expiresAt: Date | null): string => {
+  return expiresAt === null ? 'no expiry' : `expires ${expiresAt.toISOString()}`
+}
+
 await runCommand({
   usage: USAGE,
   options: { workspace: { type: 'string' }, scope: { type: 'string' }, days: { type: 'string' } },
@@ -55,23 +75,3 @@ await runCommand({
     }
   },
 })
-
-function workspaceFor(scope: Scope, workspace: string | undefined): string | null {
-  if (scope === 'operator') {
-    if (workspace !== undefined)
-      throw new CommandError('An operator token is for the whole installation: leave --workspace out.')
-    return null
-  }
-  if (workspace === undefined) throw new CommandError('--workspace NAME is required for this scope.')
-  return workspace
-}
-
-function expiry(days: string | undefined): Date | null {
-  if (days === undefined) return null
-  if (!/^[1-9]\d{0,4}$/.test(days)) throw new CommandError('--days must be a whole number from 1 to 99999.')
-  return new Date(Date.now() + Number(days) * DAY_MS)
-}
-
-function expiryText(expiresAt: Date | null): string {
-  return expiresAt === null ? 'no expiry' : `expires ${expiresAt.toISOString()}`
-}

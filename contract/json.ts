@@ -1,6 +1,6 @@
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 
-export interface JsonObject {
+export type JsonObject = {
   [key: string]: JsonValue
 }
 

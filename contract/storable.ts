@@ -9,24 +9,25 @@ const REPLACEMENT = '\u{FFFD}'
  * Returns `value` itself if nothing has to be replaced, and never changes it. Recursive: made for what the body reader lets
  * through, whose depth is bounded.
  */
-export function storable<T extends JsonValue>(value: T): T
-export function storable(value: JsonValue): JsonValue {
+export const storable = <T extends JsonValue>(value: T): T => storableValue(value) as T
+
+const storableValue = (value: JsonValue): JsonValue => {
   if (typeof value === 'string') return storableText(value)
   if (Array.isArray(value)) return storableArray(value)
   return isJsonObject(value) ? storableObject(value) : value
 }
 
-function storableText(text: string): string {
+const storableText = (text: string): string => {
   if (text.isWellFormed() && !text.includes('\0')) return text
   return text.toWellFormed().replaceAll('\0', REPLACEMENT)
 }
 
-function storableArray(array: JsonValue[]): JsonValue[] {
+const storableArray = (array: JsonValue[]): JsonValue[] => {
   let result = array
   // Not by entries(), which is ten times slower: this runs over every element of every body.
   for (let index = 0; index < array.length; index++) {
     const element = array[index] as JsonValue
-    const stored = storable(element)
+    const stored = storableValue(element)
     if (stored === element) continue
     if (result === array) result = array.slice()
     result[index] = stored
@@ -34,12 +35,12 @@ function storableArray(array: JsonValue[]): JsonValue[] {
   return result
 }
 
-function storableObject(object: JsonObject): JsonObject {
+const storableObject = (object: JsonObject): JsonObject => {
   let result = object
   const renamed: string[] = []
   for (const key of Object.keys(object)) {
     const value = object[key] as JsonValue
-    const stored = storable(value)
+    const stored = storableValue(value)
     if (storableText(key) !== key) renamed.push(key)
     if (stored === value) continue
     if (result === object) result = { ...object }
@@ -49,7 +50,7 @@ function storableObject(object: JsonObject): JsonObject {
 }
 
 /** Keys that are fine keep their names, wherever they stand; the others take the names that are left. */
-function rename(object: JsonObject, renamed: readonly string[]): JsonObject {
+const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
   const result: JsonObject = {}
   const unfit = new Set(renamed)
   for (const key of Object.keys(object)) {

@@ -6,7 +6,7 @@ const MAX_SEGMENTS = 32
 /** Harmless to us as keys, but not to everyone who will read the stored object. */
 const NEVER_SPLIT_AT = new Set(['__proto__', 'constructor', 'prototype'])
 
-interface Dotted {
+type Dotted = {
   readonly key: string
   readonly segments: readonly string[]
 }
@@ -22,7 +22,7 @@ interface Dotted {
  *
  * Never changes `object`, but the result may share parts with it, and is `object` itself if nothing is dotted.
  */
-export function unflatten(object: JsonObject): JsonObject {
+export const unflatten = (object: JsonObject): JsonObject => {
   const result: JsonObject = {}
   const dotted: Dotted[] = []
   for (const key of Object.keys(object)) {
@@ -42,23 +42,23 @@ export function unflatten(object: JsonObject): JsonObject {
 }
 
 /** The segments of a key that can be split; undefined for one that has to stay. */
-function split(key: string): string[] | undefined {
+const split = (key: string): string[] | undefined => {
   if (key.startsWith('$') || !key.includes('.')) return undefined
   const segments = key.split('.', MAX_SEGMENTS + 1)
   const splits = segments.every((segment) => segment !== '' && !NEVER_SPLIT_AT.has(segment))
   return splits && segments.length <= MAX_SEGMENTS ? segments : undefined
 }
 
-function byRank(one: Dotted, other: Dotted): number {
+const byRank = (one: Dotted, other: Dotted): number => {
   return one.segments.length - other.segments.length || (one.key < other.key ? -1 : 1)
 }
 
-function nest(segments: readonly string[], value: JsonValue): JsonObject {
+const nest = (segments: readonly string[], value: JsonValue): JsonObject => {
   return segments.reduceRight<JsonValue>((inner, segment) => ({ [segment]: inner }), value) as JsonObject
 }
 
 /** Whether everything in `addition` finds its place free, or an object on both sides. */
-function fits(target: JsonObject, addition: JsonObject): boolean {
+const fits = (target: JsonObject, addition: JsonObject): boolean => {
   return Object.keys(addition).every((key) => {
     if (!Object.hasOwn(target, key)) return true
     const held = valueOf(target, key)
@@ -68,7 +68,7 @@ function fits(target: JsonObject, addition: JsonObject): boolean {
 }
 
 /** Only for what fits. An object that was given is copied before it changes, once: else many keys would cost a copy each. */
-function merge(target: JsonObject, addition: JsonObject, copies: Set<JsonObject>): void {
+const merge = (target: JsonObject, addition: JsonObject, copies: Set<JsonObject>): void => {
   for (const key of Object.keys(addition)) {
     const added = valueOf(addition, key)
     const held = Object.hasOwn(target, key) ? valueOf(target, key) : undefined
@@ -86,7 +86,7 @@ function merge(target: JsonObject, addition: JsonObject, copies: Set<JsonObject>
 }
 
 /** Of a key that is known to be there. */
-function valueOf(object: JsonObject, key: string): JsonValue {
+const valueOf = (object: JsonObject, key: string): JsonValue => {
   return object[key] as JsonValue
 }
 

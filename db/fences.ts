@@ -21,7 +21,7 @@ export type Fence = v.InferOutput<typeof fence>
 const ROWS_AT_ONCE = 1_000
 
 /** All fences of an installation, in the order of their purges. */
-export async function* readFences(sql: Sql): AsyncGenerator<Fence> {
+export const readFences = async function* (sql: Sql): AsyncGenerator<Fence> {
   const fences = sql<Fence[]>`
     select workspace_id as "workspaceId", key_id as "keyId", number::float8 as number, id, next_id as "nextId",
       group_id as "groupId", source_hash as "sourceHash", from_number::float8 as "fromNumber"

@@ -40,7 +40,7 @@ export const countRetag = async (sql: Sql, wanted: Retag): Promise<Record<RetagT
 export type RetagPage = { table: RetagTable; workspaceId: string; ids: string[] }
 
 /** The records in pages of one workspace and table each, so many at most. */
-export async function* retagPages(sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {
+export const retagPages = async function* (sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {
   for (const table of TABLES) {
     let after = { workspaceId: FIRST_ID, id: FIRST_ID }
     for (;;) {

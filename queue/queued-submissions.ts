@@ -13,7 +13,7 @@ const ANY_UUID = '????????-????-????-????-????????????'
  * The submissions whose jobs are not finished, whatever queue and state they are in, some at a time. They are found by their
  * keys and not by the lists of their queues, from one to another of which they move meanwhile.
  */
-export async function* queuedSubmissions(redis: RedisClient, prefix: string): AsyncGenerator<JobText> {
+export const queuedSubmissions = async function* (redis: RedisClient, prefix: string): AsyncGenerator<JobText> {
   const queues = [...new Set(Object.values(QUEUE_OF))].map((queue) => `${queuePrefix(prefix, queue)}:${queue}:`)
   for await (const found of scanKeys(redis, { match: `{${prefix}:*}:*:${ANY_UUID}`, count: KEYS_AT_ONCE })) {
     const names = found.filter((name) => queues.includes(name.slice(0, -ANY_UUID.length)))

@@ -167,7 +167,7 @@ export const pingRedis = async (redis: RedisClient): Promise<void> => {
 }
 
 /** Names of keys that match, some at a time, from all servers. One that comes, goes or moves meanwhile may be missed or come twice. */
-export async function* scanKeys(
+export const scanKeys = async function* (
   redis: RedisClient,
   { match, count }: { match: string; count: number },
 ): AsyncGenerator<string[]> {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { readSourceFiles } from './check/source-files.ts'
 
-interface Service {
+type Service = {
   readonly image: string
   readonly build?: string
   readonly user?: string
@@ -29,7 +29,7 @@ interface Service {
   readonly healthcheck?: { readonly test: readonly string[] }
 }
 
-interface Compose {
+type Compose = {
   readonly services: Readonly<Record<string, Service>>
   readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>
 }
@@ -236,7 +236,7 @@ describe('the image', () => {
 })
 
 /** What a program of that name gets on its standard input when the command runs, after its first argument. */
-function runWithStub(name: string, command: readonly string[], environment: Record<string, string>): string {
+const runWithStub = (name: string, command: readonly string[], environment: Record<string, string>): string => {
   const folder = mkdtempSync(join(tmpdir(), 'compose-'))
   try {
     writeFileSync(join(folder, name), '#!/bin/sh\necho "\\$1 is $1"\ncat\n')
@@ -252,7 +252,7 @@ function runWithStub(name: string, command: readonly string[], environment: Reco
 }
 
 /** The exit code of a script under Bun, asynchronously since the script asks a server of this process. */
-function runBun(script: string): Promise<number> {
+const runBun = (script: string): Promise<number> => {
   return new Promise((resolve) => {
     const child = execFile(join(root, 'node_modules', '.bin', 'bun'), ['-e', script], () => {
       resolve(child.exitCode ?? -1)

@@ -54,14 +54,9 @@ const DENO: Runtime = {
 const BUN_ALONE = /^test\/(?:faults|cluster|browser)\/|\/newcomer\.test/
 /** As many as there are cores where the suite has to stay within its time. */
 const RUNS_AT_ONCE = 2
-
-printHelp(`usage: npm test -- [PART OF A PATH]…
-Runs all tests, or those in whose path one of the words occurs, with servers of its own. npm run test:long is the same at full size.`)
 const stopAsked = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAsked.abort())
-process.exit(await main(process.argv.slice(2)))
 
-async function main(patterns: readonly string[]): Promise<number> {
+const main = async (patterns: readonly string[]): Promise<number> => {
   const files = testFiles().filter(
     (file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)),
   )
@@ -82,7 +77,7 @@ async function main(patterns: readonly string[]): Promise<number> {
   }
 }
 
-function testFiles(): string[] {
+const testFiles = (): string[] => {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => `test/${file}`)
@@ -90,7 +85,7 @@ function testFiles(): string[] {
 }
 
 /** Ours, not those of the machine: tests want to be alone, and to find the same versions everywhere. */
-async function environment(directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> {
+const environment = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
   const postgres = await startPostgres({ dataDir: join(directory, 'postgres'), log: console.log })
   servers.defer(postgres.stop)
   const redis = await startRedis({ dataDir: join(directory, 'redis'), log: console.log })
@@ -107,7 +102,7 @@ async function environment(directory: string, servers: AsyncDisposableStack): Pr
 }
 
 /** What Bun alone runs goes file by file: these are the long ones, and whoever is free takes the next. */
-function runsOf(files: readonly string[], directory: string): Run[] {
+const runsOf = (files: readonly string[], directory: string): Run[] => {
   const both = files.filter((file) => !BUN_ALONE.test(file))
   const alone = files.filter((file) => BUN_ALONE.test(file))
   return [
@@ -119,7 +114,7 @@ function runsOf(files: readonly string[], directory: string): Run[] {
     .map((run, index) => ({ ...run, reportFile: join(directory, `${index}.xml`) }))
 }
 
-async function runAll(runs: readonly Run[], env: NodeJS.ProcessEnv): Promise<TestCounts[]> {
+const runAll = async (runs: readonly Run[], env: NodeJS.ProcessEnv): Promise<TestCounts[]> => {
   const waiting = [...runs]
   const counts: TestCounts[] = []
   let isShowing = false
@@ -136,10 +131,10 @@ async function runAll(runs: readonly Run[], env: NodeJS.ProcessEnv): Promise<Tes
   return counts
 }
 
-async function runOne(
+const runOne = async (
   { runtime, files, reportFile }: Run,
   { env, isShown }: { env: NodeJS.ProcessEnv; isShown: boolean },
-): Promise<TestCounts> {
+): Promise<TestCounts> => {
   const startedAt = performance.now()
   const title = `\n── ${runtime.name}: ${files.length === 1 ? files[0] : `${files.length} files`}`
   if (isShown) console.log(title)
@@ -161,10 +156,10 @@ async function runOne(
 type Ended = { exitCode: number | null; output: string }
 
 /** `output` is what was not shown. */
-function runTool(
+const runTool = (
   [program = '', ...args]: readonly string[],
   { env, isShown }: { env: NodeJS.ProcessEnv; isShown: boolean },
-): Promise<Ended> {
+): Promise<Ended> => {
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
@@ -196,7 +191,7 @@ function runTool(
   })
 }
 
-function readReport(file: string): string {
+const readReport = (file: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch {
@@ -205,7 +200,7 @@ function readReport(file: string): string {
   }
 }
 
-function summarize(all: readonly TestCounts[]): number {
+const summarize = (all: readonly TestCounts[]): number => {
   const passed = all.reduce((total, counts) => total + counts.passed, 0)
   const failed = all.flatMap((counts) => counts.failed)
   if (stopAsked.signal.aborted) console.log('\nStopped before the end.')
@@ -213,3 +208,8 @@ function summarize(all: readonly TestCounts[]): number {
   for (const name of failed) console.log(`failed  ${name}`)
   return failed.length > 0 || passed === 0 || stopAsked.signal.aborted ? 1 : 0
 }
+
+printHelp(`usage: npm test -- [PART OF A PATH]…
+Runs all tests, or those in whose path one of the words occurs, with servers of its own. npm run test:long is the same at full size.`)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAsked.abort())
+process.exit(await main(process.argv.slice(2)))

@@ -15,7 +15,7 @@ import type {
 
 type BoardQueue = ConstructorParameters<typeof BullMQAdapter>[0]
 
-export interface BoardOptions {
+export type BoardOptions = {
   readonly queues: readonly BoardQueue[]
   /** Where the board is mounted: a path without a trailing slash, such as `/admin/queues`. */
   readonly basePath: string
@@ -28,7 +28,7 @@ export interface BoardOptions {
 }
 
 /** What Bull Board hands its server adapter, once, while the board is created. */
-interface Parts {
+type Parts = {
   readonly queues: BullBoardQueues
   readonly uiConfig: UIConfig
   readonly routes: readonly AppControllerRoute[]
@@ -37,20 +37,20 @@ interface Parts {
   readonly files: ReadonlyMap<string, string>
 }
 
-interface Board extends Parts {
+type Board = Parts & {
   readonly basePath: string
   readonly readOnly: boolean
   readonly trustProxy: boolean
 }
 
-interface Visit {
+type Visit = {
   readonly request: Request
   readonly url: URL
   /** Below the base path. */
   readonly path: string
 }
 
-interface Refusal {
+type Refusal = {
   readonly status: 400 | 403 | 404 | 405 | 413 | 415 | 500
   readonly error: string
   readonly allow?: string
@@ -90,7 +90,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  * Job data, return values and the payloads of schedulers are never shown. A refusal is `{"error": string}`; where Bull
  * Board's own operations refuse, `error` is the key of a text that its page has in every language.
  */
-export function createBoard(options: BoardOptions): (request: Request) => Promise<Response> {
+export const createBoard = (options: BoardOptions): ((request: Request) => Promise<Response>) => {
   const { basePath, readOnly = true, trustProxy = false } = options
   const board: Board = { ...assemble(options.queues, readOnly), basePath, readOnly, trustProxy }
   return async (request) => {
@@ -105,7 +105,7 @@ export function createBoard(options: BoardOptions): (request: Request) => Promis
   }
 }
 
-function assemble(queues: readonly BoardQueue[], readOnly: boolean): Parts {
+const assemble = (queues: readonly BoardQueue[], readOnly: boolean): Parts => {
   const handed: Partial<Parts> = {}
   const keep = (part: Partial<Parts>): IServerAdapter => {
     Object.assign(handed, part)
@@ -130,7 +130,7 @@ function assemble(queues: readonly BoardQueue[], readOnly: boolean): Parts {
   return handed
 }
 
-function isComplete(handed: Partial<Parts>): handed is Parts {
+const isComplete = (handed: Partial<Parts>): handed is Parts => {
   const parts = ['queues', 'uiConfig', 'routes', 'entry', 'template', 'files'] as const satisfies (keyof Parts)[]
   return parts.every((part) => handed[part] !== undefined)
 }
@@ -145,20 +145,20 @@ class PayloadFreeAdapter extends BullMQAdapter {
   }
 }
 
-function withoutPayloads(queue: BoardQueue, readOnly: boolean): BullMQAdapter {
+const withoutPayloads = (queue: BoardQueue, readOnly: boolean): BullMQAdapter => {
   const adapter = new PayloadFreeAdapter(queue, { readOnlyMode: readOnly })
   adapter.setFormatter('data', () => HIDDEN)
   adapter.setFormatter('returnValue', (value: unknown) => (value == null ? value : HIDDEN))
   return adapter
 }
 
-function readTemplate(folder: string): string {
+const readTemplate = (folder: string): string => {
   // The page has to work without the internet, and should not tell a third party that it is open.
   return readFileSync(join(folder, 'index.ejs'), 'utf8').replaceAll(/<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/gi, '')
 }
 
 /** Every file by the path it is served under. What is not in this map does not exist, whatever a path is made of. */
-function listFiles(route: string, folder: string): ReadonlyMap<string, string> {
+const listFiles = (route: string, folder: string): ReadonlyMap<string, string> => {
   return new Map(
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -167,7 +167,7 @@ function listFiles(route: string, folder: string): ReadonlyMap<string, string> {
   )
 }
 
-async function answer(board: Board, request: Request): Promise<Response> {
+const answer = async (board: Board, request: Request): Promise<Response> => {
   const url = new URL(request.url)
   const { basePath, readOnly } = board
   if (url.pathname !== basePath && !url.pathname.startsWith(`${basePath}/`)) return refuse(NOT_FOUND)
@@ -183,14 +183,14 @@ async function answer(board: Board, request: Request): Promise<Response> {
   return call(board, visit)
 }
 
-async function show(board: Board, visit: Visit): Promise<Response> {
+const show = async (board: Board, visit: Visit): Promise<Response> => {
   const file = board.files.get(visit.path)
   if (file !== undefined) return sendFile(file)
   const isPage = [board.entry.route].flat().some((pattern) => matchPath(pattern, visit.path))
   return isPage ? sendPage(board) : call(board, visit)
 }
 
-async function sendFile(file: string): Promise<Response> {
+const sendFile = async (file: string): Promise<Response> => {
   // A name with a hash in it never gets other content; the rest may change with the next version.
   const lifetime = /\.[0-9a-f]{10}\.(?:css|js)$/.test(file) ? 'max-age=31536000, immutable' : 'max-age=3600'
   return new Response(await readFile(file), {
@@ -202,7 +202,7 @@ async function sendFile(file: string): Promise<Response> {
   })
 }
 
-function sendPage({ entry, template, basePath, uiConfig }: Board): Response {
+const sendPage = ({ entry, template, basePath, uiConfig }: Board): Response => {
   const { params } = entry.handler({ basePath, uiConfig })
   // `<%-` writes a value as it is and `<%=` escapes it; nothing else of EJS occurs in the template.
   const page = template.replaceAll(/<%([-=])\s*(\w+)\s*%>/g, (_whole, mark: string, name: string) => {
@@ -214,7 +214,7 @@ function sendPage({ entry, template, basePath, uiConfig }: Board): Response {
   })
 }
 
-function escapeHtml(text: string): string {
+const escapeHtml = (text: string): string => {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
@@ -223,7 +223,7 @@ function escapeHtml(text: string): string {
  * operator meant it. Behind a proxy that ends TLS, the scheme of the page is known only if the proxy says so, and may be
  * trusted; otherwise it is left out.
  */
-function isSameOrigin({ request: { headers }, url }: Visit, trustProxy: boolean): boolean {
+const isSameOrigin = ({ request: { headers }, url }: Visit, trustProxy: boolean): boolean => {
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin'
   const origin = headers.get('origin')
@@ -235,7 +235,7 @@ function isSameOrigin({ request: { headers }, url }: Visit, trustProxy: boolean)
   return host === (forwarded('x-forwarded-host') ?? url.host) && (scheme === undefined || protocol === `${scheme}:`)
 }
 
-async function call(board: Board, { request, url, path }: Visit): Promise<Response> {
+const call = async (board: Board, { request, url, path }: Visit): Promise<Response> => {
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase()
   const matches = board.routes.flatMap((route) => {
     const params = [route.route].flat().map((pattern) => matchPath(pattern, path))
@@ -259,14 +259,14 @@ async function call(board: Board, { request, url, path }: Visit): Promise<Respon
   return sendJson(result.status ?? 200, result.body)
 }
 
-function wrongMethod(routes: readonly AppControllerRoute[]): Refusal {
+const wrongMethod = (routes: readonly AppControllerRoute[]): Refusal => {
   const methods = new Set(routes.flatMap((route) => route.method).map((method) => method.toUpperCase()))
   if (methods.has('GET')) methods.add('HEAD')
   return { status: 405, error: 'This cannot be done here', allow: [...methods].join(', ') }
 }
 
 /** The parameters of a path that has the form of `/queue/:queueName`, or undefined if it has another form. */
-function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+const matchPath = (pattern: string, path: string): Record<string, string> | undefined => {
   const expected = pattern.split('/')
   const given = path.split('/')
   const fits = expected.every((part, index) => (part.startsWith(':') ? given[index] : part === given[index]))
@@ -275,7 +275,7 @@ function matchPath(pattern: string, path: string): Record<string, string> | unde
   return Object.fromEntries(named.map(([part, segment]) => [part.slice(1), decodeURIComponent(segment)]))
 }
 
-async function readBody(request: Request): Promise<{ readonly value: Record<string, unknown> } | Refusal> {
+const readBody = async (request: Request): Promise<{ readonly value: Record<string, unknown> } | Refusal> => {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body ?? []) {
@@ -291,7 +291,7 @@ async function readBody(request: Request): Promise<{ readonly value: Record<stri
   return value ? { value } : { status: 400, error: 'The body has to be a JSON object' }
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+const parseObject = (text: string): Record<string, unknown> | undefined => {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
@@ -300,13 +300,13 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function refuse({ status, error, allow }: Refusal): Response {
+const refuse = ({ status, error, allow }: Refusal): Response => {
   const response = sendJson(status, { error })
   if (allow !== undefined) response.headers.set('Allow', allow)
   return response
 }
 
-function sendJson(status: number, body: unknown): Response {
+const sendJson = (status: number, body: unknown): Response => {
   const headers = { ...SECURITY_HEADERS, 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
   return new Response(status === 204 ? null : JSON.stringify(body), { status, headers })
 }

@@ -29,9 +29,7 @@ const SERVER_TIMEOUT_MS = 15_000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-process.exit(await run())
-
-async function run(): Promise<number> {
+const run = async (): Promise<number> => {
   try {
     if (parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values.help === true) {
       process.stdout.write(`${USAGE}\n`)
@@ -48,7 +46,7 @@ async function run(): Promise<number> {
   return count('wrong') === 0 ? 0 : 1
 }
 
-async function examine(): Promise<Finding[]> {
+const examine = async (): Promise<Finding[]> => {
   const findings = [checkRuntime(testedVersions(), process.versions)]
   let environment: Environment
   try {
@@ -72,13 +70,13 @@ async function examine(): Promise<Finding[]> {
   return findings
 }
 
-function testedVersions(): Tested {
+const testedVersions = (): Tested => {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(text) as { devDependencies: Tested }).devDependencies
 }
 
 /** Reads settings one group at a time, so that one bad value hides nothing else. */
-function reader(environment: Environment, findings: Finding[]) {
+const reader = (environment: Environment, findings: Finding[]) => {
   return <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
     try {
       return readSettings(names, environment)
@@ -89,12 +87,12 @@ function reader(environment: Environment, findings: Finding[]) {
   }
 }
 
-function ofBadSettings(error: unknown): Finding {
+const ofBadSettings = (error: unknown): Finding => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
   return wrong(text, 'Start the service with npm start, or set it as the README says in part 7.')
 }
 
-async function checkPorts(environment: Environment, dataDir: string): Promise<Finding[]> {
+const checkPorts = async (environment: Environment, dataDir: string): Promise<Finding[]> => {
   const findings: Finding[] = []
   const settings = reader(environment, findings)(['HOST', 'PORT', 'WORKER_HOST', 'WORKER_PORT'])
   if (settings === undefined) return findings
@@ -109,11 +107,11 @@ async function checkPorts(environment: Environment, dataDir: string): Promise<Fi
   return findings
 }
 
-function connect({
+const connect = ({
   DATABASE_URL,
   DATABASE_SCHEMA,
   DATABASE_POOLER,
-}: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>): Sql {
+}: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>): Sql => {
   return connectPostgres(DATABASE_URL, {
     connections: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -123,7 +121,7 @@ function connect({
   })
 }
 
-async function examinePostgres(sql: Sql, hashKey: string | undefined): Promise<Finding[]> {
+const examinePostgres = async (sql: Sql, hashKey: string | undefined): Promise<Finding[]> => {
   try {
     const key = hashKey === undefined ? undefined : hashKeyFrom(hashKey)
     return await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
@@ -134,10 +132,10 @@ async function examinePostgres(sql: Sql, hashKey: string | undefined): Promise<F
   }
 }
 
-async function examineRedis(
+const examineRedis = async (
   { REDIS_URL, REDIS_PREFIX }: Settings<'REDIS_URL' | 'REDIS_PREFIX'>,
   sql: Sql | undefined,
-): Promise<Finding[]> {
+): Promise<Finding[]> => {
   let redis
   try {
     redis = await withinTime(connectForCommand(REDIS_URL), SERVER_TIMEOUT_MS)
@@ -164,3 +162,5 @@ async function examineRedis(
     redis.disconnect()
   }
 }
+
+process.exit(await run())

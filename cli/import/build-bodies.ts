@@ -18,7 +18,7 @@ const MAX_MESSAGES = 1_000
 const MAX_MESSAGE_CHARACTERS = 1024 * 1024
 
 /** Rows to submissions. Rows of a CSV file of conversations that follow one another and have the same id are one. */
-export async function* buildBodies(
+export const buildBodies = async function* (
   rows: AsyncIterable<Row | BadRow>,
   mapping: Mapping,
 ): AsyncGenerator<Submission | BadRow> {

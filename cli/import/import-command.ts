@@ -51,9 +51,7 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositi
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
-process.exitCode = await run().catch(explain)
-
-async function run(): Promise<number> {
+const run = async (): Promise<number> => {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true })
   if (values.help) {
     print(USAGE)
@@ -69,7 +67,7 @@ async function run(): Promise<number> {
   return submit({ file, mapping, survey, values })
 }
 
-function inputFile(path: string, delimiter: string): InputFile {
+const inputFile = (path: string, delimiter: string): InputFile => {
   const format = /\.csv$/i.test(path) ? 'csv' : 'ndjson'
   if (format === 'ndjson' && !/\.(?:ndjson|jsonl)$/i.test(path)) {
     throw new ImportError(`${path} ends in neither .csv nor .ndjson (or .jsonl).`)
@@ -80,7 +78,7 @@ function inputFile(path: string, delimiter: string): InputFile {
   return { path, format, delimiter: mark }
 }
 
-async function mappingOf(file: InputFile, values: Values): Promise<Mapping> {
+const mappingOf = async (file: InputFile, values: Values): Promise<Mapping> => {
   // Without columns there is nothing to recognise: members of NDJSON are what the service calls them, unless --map says more.
   const columns =
     file.format === 'csv' ? await readColumns(file) : values.map.map((text) => text.slice(0, text.lastIndexOf('=')))
@@ -97,13 +95,13 @@ async function mappingOf(file: InputFile, values: Values): Promise<Mapping> {
   })
 }
 
-function kindOf(name: string | undefined): Kind | undefined {
+const kindOf = (name: string | undefined): Kind | undefined => {
   const kind = KINDS.find((known) => known === name)
   if (name !== undefined && kind === undefined) throw new ImportError(`--kind must be one of ${KINDS.join(', ')}.`)
   return kind
 }
 
-function layoutOf(name: string | undefined, columns: readonly string[], kind: Kind | undefined): Layout | undefined {
+const layoutOf = (name: string | undefined, columns: readonly string[], kind: Kind | undefined): Layout | undefined => {
   if (name === 'none') return undefined
   if (name === undefined) {
     const known = LAYOUTS.find((layout) => layout.columns.every((column) => columns.includes(column)))
@@ -117,7 +115,7 @@ function layoutOf(name: string | undefined, columns: readonly string[], kind: Ki
   return layout
 }
 
-function describePlan({ path }: InputFile, mapping: Mapping, { total, first, unreadable }: Survey): void {
+const describePlan = ({ path }: InputFile, mapping: Mapping, { total, first, unreadable }: Survey): void => {
   print(`${path}: ${total} ${mapping.kind}${unreadable.length === 0 ? '' : `, ${unreadable.length} unreadable rows`}`)
   for (const line of describeMapping(mapping)) print(line)
   if (first !== undefined) print(`The first, of line ${first.line}:\n  ${first.body}`)
@@ -125,7 +123,7 @@ function describePlan({ path }: InputFile, mapping: Mapping, { total, first, unr
 
 type Submitting = { file: InputFile; mapping: Mapping; survey: Survey; values: Values }
 
-async function submit({ file, mapping, survey, values }: Submitting): Promise<number> {
+const submit = async ({ file, mapping, survey, values }: Submitting): Promise<number> => {
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort())
   process.once('SIGTERM', () => stop.abort())
@@ -153,7 +151,7 @@ async function submit({ file, mapping, survey, values }: Submitting): Promise<nu
   return 1
 }
 
-async function serviceOf({ url, token }: Values): Promise<Service> {
+const serviceOf = async ({ url, token }: Values): Promise<Service> => {
   const found = await findService({ environment: process.env, url, token })
   if (found.url === undefined) {
     throw new ImportError('No service runs here: start it with `npm start`, or say with --url where it is.')
@@ -165,22 +163,24 @@ async function serviceOf({ url, token }: Values): Promise<Service> {
   return { url: found.url, token: found.token }
 }
 
-function atOnceOf(text: string): number {
+const atOnceOf = (text: string): number => {
   const number = Number(text)
   if (Number.isInteger(number) && number >= 1 && number <= MAX_AT_ONCE) return number
   throw new ImportError(`--at-once must be a whole number from 1 to ${MAX_AT_ONCE}.`)
 }
 
-function reportRefused(refused: readonly BadRow[], what: string): number {
+const reportRefused = (refused: readonly BadRow[], what: string): number => {
   if (refused.length > 0) print(`\n${refused.length} ${what}:`)
   for (const { line, reasons } of refused.slice(0, MAX_LISTED)) print(`  line ${line}: ${reasons.join('; ')}`)
   if (refused.length > MAX_LISTED) print(`  and ${refused.length - MAX_LISTED} more`)
   return refused.length === 0 ? 0 : 1
 }
 
-function explain(error: unknown): number {
+const explain = (error: unknown): number => {
   const isOurs = error instanceof ImportError || (error instanceof TypeError && 'code' in error)
   const detail = error instanceof Error ? error.message : String(error)
   process.stderr.write(`${isOurs ? detail : `The import failed: ${detail}`}\n`)
   return 1
 }
+
+process.exitCode = await run().catch(explain)

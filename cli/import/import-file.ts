@@ -75,7 +75,7 @@ export const importFile = async (given: Import): Promise<Summary> => {
   }
 }
 
-async function* unsettled(
+const unsettled = async function* (
   items: AsyncIterable<Submission | BadRow>,
   settled: ReadonlyMap<number, unknown>,
 ): AsyncGenerator<Submission> {

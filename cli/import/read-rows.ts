@@ -48,7 +48,7 @@ const columnsOf = (record: readonly string[], { path, delimiter }: InputFile): s
   return columns
 }
 
-async function* readCsv(file: InputFile): AsyncGenerator<Row | BadRow> {
+const readCsv = async function* (file: InputFile): AsyncGenerator<Row | BadRow> {
   let columns: string[] | undefined
   for await (const { record, line, bad } of csvRecords(file)) {
     if (bad !== undefined) yield { line, reasons: [bad] }
@@ -62,7 +62,7 @@ async function* readCsv(file: InputFile): AsyncGenerator<Row | BadRow> {
 
 type CsvRecord = { line: number; record: string[]; bad?: undefined } | { line: number; record?: undefined; bad: string }
 
-async function* csvRecords({ path, delimiter }: InputFile): AsyncGenerator<CsvRecord> {
+const csvRecords = async function* ({ path, delimiter }: InputFile): AsyncGenerator<CsvRecord> {
   const skipped: CsvError[] = []
   const parser = parse({
     bom: true,
@@ -111,7 +111,7 @@ const badRecord = (error: CsvError): CsvRecord => ({
   bad: 'malformed quotes: a quote within quotes is written twice',
 })
 
-async function* readNdjson({ path }: InputFile): AsyncGenerator<Row | BadRow> {
+const readNdjson = async function* ({ path }: InputFile): AsyncGenerator<Row | BadRow> {
   const lines = createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
   let line = 0
   for await (const written of lines) {

@@ -24,7 +24,9 @@ export type LauncherConfig = Partial<
  *
  * @throws BadSettings
  */
-export function readLauncherConfig(processEnvironment: Readonly<Record<string, string | undefined>>): LauncherConfig {
+export const readLauncherConfig = (
+  processEnvironment: Readonly<Record<string, string | undefined>>,
+): LauncherConfig => {
   const environment = withSecretFiles(processEnvironment)
   const isSet = (name: string): boolean => environment[name] !== undefined && environment[name] !== ''
   const given = (Object.keys(SETTINGS) as SettingName[]).filter((name) => isSet(name))

@@ -7,12 +7,12 @@ import type { LauncherConfig } from './launcher-config.ts'
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
 /** What somebody who has just started the service needs to use it. */
-export function startMessage(options: {
+export const startMessage = (options: {
   config: LauncherConfig
   urls: ServerUrls
   tokens: Tokens
   port: number
-}): string {
+}): string => {
   const { config, urls, tokens, port } = options
   const address = httpAddress(config.HOST, port)
   return `
@@ -38,18 +38,18 @@ curl -i ${address}/api/v1/feedbacks \\
 `
 }
 
-function shortPath(path: string): string {
+const shortPath = (path: string): string => {
   const fromHere = relative(process.cwd(), path)
   return fromHere === '' || fromHere.startsWith('..') ? path : fromHere
 }
 
 /** Of a server that was there before, whoever started this knows it; the terminal need not. */
-function withoutPassword(url: string): string {
+const withoutPassword = (url: string): string => {
   return url.replace(/(:\/\/[^:@/?#]*:)[^/?#]*@/, '$1…@').replace(/(sentinelPassword=)[^&]*/, '$1…')
 }
 
 /** How this machine reaches what listens on `host`. */
-export function httpAddress(host: string, port: number): string {
+export const httpAddress = (host: string, port: number): string => {
   const reached = reachable(host)
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
 }

@@ -31,14 +31,24 @@ const running = new AsyncDisposableStack()
 const runningPids: (() => number | undefined)[] = []
 const stopAsked = new AbortController()
 
-printHelp(`usage: npm start
-Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. Part 2 of the README has more.`)
-const onSignal = onStopSignal()
-process.on('SIGINT', onSignal)
-process.on('SIGTERM', onSignal)
-process.exit(await main())
+/** The first signal asks for an orderly end; another one ends everything at once, and the next start cleans up. */
+const onStopSignal = (): (() => void) => {
+  let firstAt: number | undefined
+  return () => {
+    if (firstAt === undefined) {
+      firstAt = Date.now()
+      say('Stopping …')
+      stopAsked.abort()
+    } else if (Date.now() - firstAt > SECOND_SIGNAL_AFTER_MS) {
+      for (const pid of runningPids) killNow(pid())
+      process.exit(130)
+    }
+  }
+}
 
-async function main(): Promise<number> {
+const onSignal = onStopSignal()
+
+const main = async (): Promise<number> => {
   let exitCode = 0
   try {
     await start(readLauncherConfig(process.env))
@@ -58,7 +68,7 @@ async function main(): Promise<number> {
   return exitCode
 }
 
-async function start(config: LauncherConfig): Promise<void> {
+const start = async (config: LauncherConfig): Promise<void> => {
   const lock = lockDataDir(config.DATA_DIR)
   running.defer(() => lock.release())
   mkdirSync(join(config.DATA_DIR, 'logs'), { recursive: true, mode: 0o700 })
@@ -94,11 +104,11 @@ async function start(config: LauncherConfig): Promise<void> {
   console.log(startMessage({ config, urls, tokens, port: apiPort.port }))
 }
 
-async function endLeftoverPrograms({ DATA_DIR }: LauncherConfig): Promise<void> {
+const endLeftoverPrograms = async ({ DATA_DIR }: LauncherConfig): Promise<void> => {
   await Promise.all(['api', 'worker'].map((name) => endLeftoverProgram(pidFileOf(DATA_DIR, name))))
 }
 
-async function reserveApiPort({ PORT, HOST }: LauncherConfig): Promise<ReservedPort> {
+const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedPort> => {
   if (PORT === undefined) return reserveNextPort(FIRST_PORT, HOST)
   const reserved = await reservePort(PORT, HOST)
   if (reserved === undefined)
@@ -106,13 +116,13 @@ async function reserveApiPort({ PORT, HOST }: LauncherConfig): Promise<ReservedP
   return reserved
 }
 
-async function chooseWorkerPort({ WORKER_PORT }: LauncherConfig): Promise<number> {
+const chooseWorkerPort = async ({ WORKER_PORT }: LauncherConfig): Promise<number> => {
   if (WORKER_PORT === undefined) return findFreePort()
   if ((await findFreePort(WORKER_PORT)) === WORKER_PORT) return WORKER_PORT
   throw new Error(`WORKER_PORT ${WORKER_PORT} is taken: stop what listens there, or set another`)
 }
 
-async function startServers({ DATA_DIR, DATABASE_URL, REDIS_URL }: LauncherConfig): Promise<ServerUrls> {
+const startServers = async ({ DATA_DIR, DATABASE_URL, REDIS_URL }: LauncherConfig): Promise<ServerUrls> => {
   const [databaseUrl, redisUrl] = await Promise.allSettled([
     DATABASE_URL ??
       embedded('PostgreSQL', (port) => startPostgres({ dataDir: join(DATA_DIR, 'postgres'), log: say, ...port })),
@@ -124,17 +134,17 @@ async function startServers({ DATA_DIR, DATABASE_URL, REDIS_URL }: LauncherConfi
   return { databaseUrl: databaseUrl.value, redisUrl: redisUrl.value }
 }
 
-async function embedded(
+const embedded = async (
   name: string,
   startServer: (port: { port?: number }) => ReturnType<typeof startRedis>,
-): Promise<string> {
+): Promise<string> => {
   const server = await keepServer({ name, say, start: (port) => startServer(port === undefined ? {} : { port }) })
   running.defer(() => server.stop())
   runningPids.push(server.pid)
   return server.url
 }
 
-function tokensOf({ DATA_DIR, BOOTSTRAP_ACCESS_TOKEN, BOOTSTRAP_ADMIN_TOKEN }: LauncherConfig): Tokens {
+const tokensOf = ({ DATA_DIR, BOOTSTRAP_ACCESS_TOKEN, BOOTSTRAP_ADMIN_TOKEN }: LauncherConfig): Tokens => {
   if (BOOTSTRAP_ACCESS_TOKEN !== undefined && BOOTSTRAP_ADMIN_TOKEN !== undefined) {
     return { BOOTSTRAP_ACCESS_TOKEN, BOOTSTRAP_ADMIN_TOKEN }
   }
@@ -145,7 +155,7 @@ function tokensOf({ DATA_DIR, BOOTSTRAP_ACCESS_TOKEN, BOOTSTRAP_ADMIN_TOKEN }: L
   }
 }
 
-async function migrate(env: NodeJS.ProcessEnv): Promise<void> {
+const migrate = async (env: NodeJS.ProcessEnv): Promise<void> => {
   stopAsked.signal.throwIfAborted()
   const child = spawn(process.execPath, [join(root, 'cli/migrate-command.ts')], {
     env,
@@ -162,11 +172,11 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<void> {
   if (code !== 0) throw new Error(`${output.trimEnd()}\nThe database could not be migrated.`)
 }
 
-async function startPrograms(options: {
+const startPrograms = async (options: {
   config: LauncherConfig
   env: NodeJS.ProcessEnv
   apiPort: ReservedPort
-}): Promise<void> {
+}): Promise<void> => {
   const { config, env, apiPort } = options
   stopAsked.signal.throwIfAborted()
   await apiPort.release()
@@ -186,11 +196,11 @@ async function startPrograms(options: {
   for (const program of programs) program.keep()
 }
 
-async function failsEarly({ earlyEnd }: KeptProgram): Promise<never> {
+const failsEarly = async ({ earlyEnd }: KeptProgram): Promise<never> => {
   throw new Error(await earlyEnd)
 }
 
-async function answersReady(url: string): Promise<void> {
+const answersReady = async (url: string): Promise<void> => {
   const deadline = Date.now() + READY_WITHIN_MS
   while (Date.now() < deadline) {
     stopAsked.signal.throwIfAborted()
@@ -206,26 +216,11 @@ async function answersReady(url: string): Promise<void> {
   )
 }
 
-function pidFileOf(dataDir: string, name: string): string {
+const pidFileOf = (dataDir: string, name: string): string => {
   return join(dataDir, `${name}.pid`)
 }
 
-/** The first signal asks for an orderly end; another one ends everything at once, and the next start cleans up. */
-function onStopSignal(): () => void {
-  let firstAt: number | undefined
-  return () => {
-    if (firstAt === undefined) {
-      firstAt = Date.now()
-      say('Stopping …')
-      stopAsked.abort()
-    } else if (Date.now() - firstAt > SECOND_SIGNAL_AFTER_MS) {
-      for (const pid of runningPids) killNow(pid())
-      process.exit(130)
-    }
-  }
-}
-
-function killNow(pid: number | undefined): void {
+const killNow = (pid: number | undefined): void => {
   try {
     if (pid !== undefined) process.kill(pid, 'SIGKILL')
   } catch {
@@ -233,9 +228,15 @@ function killNow(pid: number | undefined): void {
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+const aborted = (signal: AbortSignal): Promise<void> => {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 }
+
+printHelp(`usage: npm start
+Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. Part 2 of the README has more.`)
+process.on('SIGINT', onSignal)
+process.on('SIGTERM', onSignal)
+process.exit(await main())

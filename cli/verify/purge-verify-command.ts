@@ -13,6 +13,10 @@ Ends with 0 when nothing is found anywhere, else with 1.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
 
+const rows = (count: number): string => {
+  return count === 1 ? '1 row' : `${count} rows`
+}
+
 await runCommand({
   usage: USAGE,
   options: Object.fromEntries(OPTIONS.map((option) => [option, { type: 'string', multiple: true }])),
@@ -46,7 +50,3 @@ await runCommand({
     if (inPostgres.traces.length + inRedis.traces.length > 0) throw new CommandError('Something was found.')
   },
 })
-
-function rows(count: number): string {
-  return count === 1 ? '1 row' : `${count} rows`
-}

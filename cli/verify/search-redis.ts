@@ -58,7 +58,7 @@ const heldByValue = async (redis: RedisClient, name: string, sought: readonly So
 }
 
 /** Everything that a key holds, some at a time; nothing for a key that has gone meanwhile. */
-async function* valuesOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
+const valuesOf = async function* (redis: RedisClient, name: string): AsyncGenerator<string[]> {
   const type = await redis.type(name)
   switch (type) {
     case 'none':
@@ -86,7 +86,7 @@ async function* valuesOf(redis: RedisClient, name: string): AsyncGenerator<strin
   }
 }
 
-async function* byCursor(scan: (cursor: string) => Promise<[cursor: string, items: string[]]>) {
+const byCursor = async function* (scan: (cursor: string) => Promise<[cursor: string, items: string[]]>) {
   let cursor = '0'
   do {
     const [next, items] = await scan(cursor)
@@ -95,7 +95,7 @@ async function* byCursor(scan: (cursor: string) => Promise<[cursor: string, item
   } while (cursor !== '0')
 }
 
-async function* itemsOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
+const itemsOf = async function* (redis: RedisClient, name: string): AsyncGenerator<string[]> {
   for (let from = 0; ; from += ITEMS_AT_ONCE) {
     const items = await redis.lrange(name, from, from + ITEMS_AT_ONCE - 1)
     yield items
@@ -103,7 +103,7 @@ async function* itemsOf(redis: RedisClient, name: string): AsyncGenerator<string
   }
 }
 
-async function* entriesOf(redis: RedisClient, name: string): AsyncGenerator<string[]> {
+const entriesOf = async function* (redis: RedisClient, name: string): AsyncGenerator<string[]> {
   let from = '-'
   for (;;) {
     const entries = await redis.xrange(name, from, '+', 'COUNT', ITEMS_AT_ONCE)

@@ -6,13 +6,13 @@ import { seeded } from '../support/property-seed.ts'
 
 const MAX_DEPTH = 64
 
-function problemOf(text: string): JsonProblem {
+const problemOf = (text: string): JsonProblem => {
   const parsed = parseJsonText(text, MAX_DEPTH)
   assert.ok(!parsed.ok)
   return { message: parsed.message, path: parsed.path }
 }
 
-function accepts(text: string): boolean {
+const accepts = (text: string): boolean => {
   return parseJsonText(text, MAX_DEPTH).ok
 }
 
@@ -187,12 +187,12 @@ describe('a text that is not JSON', () => {
 })
 
 /** True as well if the only thing wrong is a number. */
-function isTakenForJson(text: string): boolean {
+const isTakenForJson = (text: string): boolean => {
   const parsed = parseJsonText(text, MAX_DEPTH)
   return parsed.ok || (parsed.message.includes(' must be a') && isJson(text))
 }
 
-function isJson(text: string): boolean {
+const isJson = (text: string): boolean => {
   try {
     JSON.parse(text)
     return true

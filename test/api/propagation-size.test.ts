@@ -30,6 +30,6 @@ describe('propagatedSizeBytes', () => {
   })
 })
 
-function bytes(value: object): number {
+const bytes = (value: object): number => {
   return new TextEncoder().encode(JSON.stringify(value)).byteLength
 }

@@ -13,7 +13,11 @@ const GZIP = { ...JSON_TYPE, 'content-encoding': 'gzip' }
 type Part = Uint8Array | (() => Promise<Uint8Array>)
 
 /** A request whose body arrives in just these parts. */
-function inParts(parts: Iterable<Part>, headers: Record<string, string> = JSON_TYPE, onCancel?: () => void): Request {
+const inParts = (
+  parts: Iterable<Part>,
+  headers: Record<string, string> = JSON_TYPE,
+  onCancel?: () => void,
+): Request => {
   const iterator = parts[Symbol.iterator]()
   const body = new ReadableStream<Uint8Array>(
     {
@@ -31,7 +35,7 @@ function inParts(parts: Iterable<Part>, headers: Record<string, string> = JSON_T
 }
 
 /** A request whose body is there at once, with its length announced as a client would. */
-function whole(body: string | Uint8Array, headers: Record<string, string> = JSON_TYPE): Request {
+const whole = (body: string | Uint8Array, headers: Record<string, string> = JSON_TYPE): Request => {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   return new Request('http://localhost/', {
     method: 'POST',
@@ -198,7 +202,7 @@ describe('a body that is too large', () => {
 
   it('is gzip that inflates to nothing, for ever', async () => {
     const nothing = Buffer.concat(Array.from({ length: 500 }, () => gzipSync('')))
-    function* endless(): Generator<Part> {
+    const endless = function* (): Generator<Part> {
       for (;;) yield nothing
     }
     assert.equal(reasonOf(await read(inParts(endless(), GZIP))), 'too-large')

@@ -36,7 +36,7 @@ const DEFAULT_SECONDS = 2
 const DEFAULT_OUTPUT = 'bench-results.json'
 
 /** @throws when a variable is no number, or more is to be purged than is stored. */
-export function readBenchConfig(environment: Readonly<Record<string, string | undefined>>): BenchConfig {
+export const readBenchConfig = (environment: Readonly<Record<string, string | undefined>>): BenchConfig => {
   const number = (name: keyof typeof DEFAULTS): number => {
     const given = environment[name]
     if (given === undefined || given === '') return DEFAULTS[name]
@@ -60,7 +60,7 @@ export function readBenchConfig(environment: Readonly<Record<string, string | un
   return Object.freeze(config)
 }
 
-function secondsFrom(given: string | undefined): number {
+const secondsFrom = (given: string | undefined): number => {
   if (given === undefined || given === '') return DEFAULT_SECONDS
   if (!SECONDS.test(given) || Number(given) === 0) throw new Error('BENCH_SECONDS must be seconds, such as 2 or 0.5')
   return Number(given)

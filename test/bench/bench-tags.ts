@@ -28,33 +28,14 @@ type Row = {
   'tags a text': string
   'texts a second': string
 }
-
-printHelp(`usage: npm run bench:tags
-Compares the tagger with four other extractors on two sets of texts: quality and speed.`)
 const pieces = readHuLiu()
 const questions = readBanking()
 
-console.log(`Hu and Liu, ${pieces.length} pieces: micro F1 of at most five tags, texts a second on one core`)
-console.table([
-  await benchOther('RAKE', rake),
-  await benchOther('YAKE', yake),
-  await benchOther('retext-keywords', retextTags),
-  await benchOther('wink-nlp noun phrases', winkTags),
-  ...benchOwn(
-    'other reviews of the same products',
-    ({ text }, fold) => foldOf(`${text.group} cv`, FOLDS) === fold,
-    FOLDS,
-  ),
-  ...benchOwn('other products', ({ text }, fold) => text.product === products()[fold], products().length),
-])
-console.log(`Banking77, ${questions.length} questions in one workspace without a history, ${BATCH_TEXTS} at a time`)
-console.table(benchBanking())
-
-function products(): string[] {
+const products = (): string[] => {
   return [...new Set(pieces.map(({ product }) => product ?? ''))]
 }
 
-async function benchOther(method: string, tag: (text: string) => string[] | Promise<string[]>): Promise<Row> {
+const benchOther = async (method: string, tag: (text: string) => string[] | Promise<string[]>): Promise<Row> => {
   for (const { text } of pieces.slice(0, 100)) await tag(text)
   const started = process.cpuUsage()
   const tags: string[][] = []
@@ -65,7 +46,7 @@ async function benchOther(method: string, tag: (text: string) => string[] | Prom
   return toRow(method, counts, speed)
 }
 
-function addTo(counts: Counts, { gold }: Labelled, tags: readonly string[]): void {
+const addTo = (counts: Counts, { gold }: Labelled, tags: readonly string[]): void => {
   const wanted = new Set(gold.map((tag) => keyOfTag(tag, ENGLISH)))
   const given = new Set(tags.map((tag) => keyOfTag(tag, ENGLISH)))
   counts.wanted += wanted.size
@@ -75,7 +56,7 @@ function addTo(counts: Counts, { gold }: Labelled, tags: readonly string[]): voi
 }
 
 /** Each fold is scored with weights that were fitted on the others. */
-function benchOwn(fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): Row[] {
+const benchOwn = (fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): Row[] => {
   const cases = toAllCases(pieces)
   const all = Number.POSITIVE_INFINITY
   const scored = {
@@ -107,7 +88,7 @@ function benchOwn(fittedOn: string, isIn: (one: Case, fold: number) => boolean, 
   })
 }
 
-function measureSpeed(hasMemory: boolean): number {
+const measureSpeed = (hasMemory: boolean): number => {
   const tagAll = (): void => {
     if (!hasMemory) for (const { text } of pieces) generateTags(text)
     else tagBatch(newMemory(), pieces)
@@ -119,12 +100,12 @@ function measureSpeed(hasMemory: boolean): number {
 }
 
 /** By the time of the processor, so that other programs on the machine do not count. */
-function textsASecond(texts: number, started: NodeJS.CpuUsage): number {
+const textsASecond = (texts: number, started: NodeJS.CpuUsage): number => {
   const { user, system } = process.cpuUsage(started)
   return (texts * 1_000_000) / (user + system)
 }
 
-function toRow(method: string, counts: Counts, speed: number): Row {
+const toRow = (method: string, counts: Counts, speed: number): Row => {
   const { f1, precision, recall, perText } = toFigures(counts)
   const percent = (share: number): string => (100 * share).toFixed(1)
   return {
@@ -137,7 +118,7 @@ function toRow(method: string, counts: Counts, speed: number): Row {
   }
 }
 
-function benchBanking(): object[] {
+const benchBanking = (): object[] => {
   const memory = newMemory()
   const uses = new Map<string, number>()
   let without = 0
@@ -159,3 +140,21 @@ function benchBanking(): object[] {
     },
   ]
 }
+
+printHelp(`usage: npm run bench:tags
+Compares the tagger with four other extractors on two sets of texts: quality and speed.`)
+console.log(`Hu and Liu, ${pieces.length} pieces: micro F1 of at most five tags, texts a second on one core`)
+console.table([
+  await benchOther('RAKE', rake),
+  await benchOther('YAKE', yake),
+  await benchOther('retext-keywords', retextTags),
+  await benchOther('wink-nlp noun phrases', winkTags),
+  ...benchOwn(
+    'other reviews of the same products',
+    ({ text }, fold) => foldOf(`${text.group} cv`, FOLDS) === fold,
+    FOLDS,
+  ),
+  ...benchOwn('other products', ({ text }, fold) => text.product === products()[fold], products().length),
+])
+console.log(`Banking77, ${questions.length} questions in one workspace without a history, ${BATCH_TEXTS} at a time`)
+console.table(benchBanking())

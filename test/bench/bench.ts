@@ -12,20 +12,12 @@ import { runBench, SECTIONS, type SectionName, type Servers } from './run-bench.
 
 /** A backlog of a million submissions fits; the service refuses new ones from 80 % on. */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
-
-printHelp(`usage: npm run bench -- [SECTION]…
-Compares this service with plain variants of itself, with servers of its own. Sections: ${Object.keys(SECTIONS).join(', ')}.
-Its environment is in part 6 of the README.`)
 const say = (line: string): void => console.error(line)
 const startedAt = new Date()
 const running = new AsyncDisposableStack()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
-}
-process.exit(await main(process.argv.slice(2)))
 
 /** All sections, or those that are named. */
-async function main(words: readonly string[]): Promise<number> {
+const main = async (words: readonly string[]): Promise<number> => {
   const unknown = words.filter((word) => !(word in SECTIONS))
   if (unknown.length > 0) {
     say(`There is no section ${unknown.join(' or ')}: ${Object.keys(SECTIONS).join(', ')}`)
@@ -49,7 +41,7 @@ async function main(words: readonly string[]): Promise<number> {
   return 0
 }
 
-async function startServers(): Promise<Servers> {
+const startServers = async (): Promise<Servers> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-bench-'))
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   const postgres = await startPostgres({ dataDir: join(directory, 'postgres'), log: say })
@@ -58,3 +50,11 @@ async function startServers(): Promise<Servers> {
   running.defer(redis.stop)
   return { postgres, redis }
 }
+
+printHelp(`usage: npm run bench -- [SECTION]…
+Compares this service with plain variants of itself, with servers of its own. Sections: ${Object.keys(SECTIONS).join(', ')}.
+Its environment is in part 6 of the README.`)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
+}
+process.exit(await main(process.argv.slice(2)))

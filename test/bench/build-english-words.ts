@@ -43,13 +43,9 @@ type Senses = {
 }
 
 const [folder] = process.argv.slice(2)
-if (folder === undefined) throw new Error('usage: build-english-words.ts FOLDER')
-const common = readCommonNouns(readFileSync(join(folder, 'data.noun'), 'utf8'))
-const sensesOf = readSenses(readFileSync(join(folder, 'index.sense'), 'utf8'))
-writeFileSync(TARGET, `${JSON.stringify(toLists(sensesOf), null, 2)}\n`)
 
 /** The index has everything in lower case; the synonym sets tell Rose from rose. */
-function readCommonNouns(text: string): ReadonlySet<string> {
+const readCommonNouns = (text: string): ReadonlySet<string> => {
   const nouns = new Set<string>()
   for (const line of text.split('\n')) {
     const [, , , size = '0', ...rest] = line.split(' ')
@@ -58,7 +54,7 @@ function readCommonNouns(text: string): ReadonlySet<string> {
   return nouns
 }
 
-function readSenses(text: string): Map<string, Senses> {
+const readSenses = (text: string): Map<string, Senses> => {
   const words = new Map<string, Senses>()
   for (const line of text.split('\n')) {
     const match = /^([a-z]+(?:[-_][a-z]+)*)%(\d):(\d\d):\S* \d+ (\d+) (\d+)/.exec(line)
@@ -83,16 +79,16 @@ function readSenses(text: string): Map<string, Senses> {
   return words
 }
 
-function isCommon(word: string): boolean {
+const isCommon = (word: string): boolean => {
   const known = sensesOf.get(word)
   return known !== undefined && known.noun + known.verb + known.adjective >= COMMON
 }
 
-function newSenses(): Senses {
+const newSenses = (): Senses => {
   return { noun: 0, nouns: 0, verb: 0, verbs: 0, adjective: 0, adjectives: 0, groups: new Map() }
 }
 
-function toLists(words: ReadonlyMap<string, Senses>): Record<string, string[]> {
+const toLists = (words: ReadonlyMap<string, Senses>): Record<string, string[]> => {
   const lists: Record<string, string[]> = {
     verb: [],
     adjective: [],
@@ -108,7 +104,7 @@ function toLists(words: ReadonlyMap<string, Senses>): Record<string, string[]> {
   return Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, toLines(list)]))
 }
 
-function listsOf(word: string, senses: Senses): string[] {
+const listsOf = (word: string, senses: Senses): string[] => {
   if (word.includes('_')) return isCompound(word, senses) ? ['compound'] : []
   if (word.length < 3 || word.length > 20) return []
   const { noun, nouns, verb, verbs, adjective, adjectives, groups } = senses
@@ -130,14 +126,14 @@ function listsOf(word: string, senses: Senses): string[] {
 }
 
 /** Two words, one of them at least written often, for something made or done. */
-function isCompound(word: string, { nouns, groups }: Senses): boolean {
+const isCompound = (word: string, { nouns, groups }: Senses): boolean => {
   if (nouns === 0 || word.split('_').length !== 2 || word.length > 20) return false
   const isMade = [...groups.keys()].some((group) => MADE.has(group) || group === 'state')
   return isMade && word.split('_').every((part) => isCommon(part))
 }
 
 /** Lines of about a hundred characters keep differences readable. */
-function toLines(words: readonly string[]): string[] {
+const toLines = (words: readonly string[]): string[] => {
   const lines: string[] = []
   for (const word of words) {
     const last = lines.at(-1)
@@ -146,3 +142,8 @@ function toLines(words: readonly string[]): string[] {
   }
   return lines
 }
+
+if (folder === undefined) throw new Error('usage: build-english-words.ts FOLDER')
+const common = readCommonNouns(readFileSync(join(folder, 'data.noun'), 'utf8'))
+const sensesOf = readSenses(readFileSync(join(folder, 'index.sense'), 'utf8'))
+writeFileSync(TARGET, `${JSON.stringify(toLists(sensesOf), null, 2)}\n`)

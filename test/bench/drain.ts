@@ -10,10 +10,10 @@ const MS_PER_SECOND = 1_000
  * Lets the workers of a paused queue have `jobs` of its jobs, or as many as they finish in `mostSeconds`, and returns how many
  * that were and how many a second. The queue is paused again afterwards, and nothing is at work.
  */
-export async function drainFor(
+export const drainFor = async (
   queue: Queue,
   { jobs, mostSeconds }: { jobs: number; mostSeconds: number },
-): Promise<{ finished: number; perSecond: number }> {
+): Promise<{ finished: number; perSecond: number }> => {
   const before = await unfinished(queue)
   const startedAt = performance.now()
   await queue.resume()
@@ -24,7 +24,7 @@ export async function drainFor(
 }
 
 /** Pauses a queue and waits until nothing of it is at work. */
-export async function halt(queue: Queue): Promise<void> {
+export const halt = async (queue: Queue): Promise<void> => {
   await queue.pause()
   while ((await queue.getActiveCount()) > 0) await pause(LOOK_EVERY_MS)
 }
@@ -32,7 +32,7 @@ export async function halt(queue: Queue): Promise<void> {
 /** Waits until a queue has nothing left to do. */
 export const untilDrained = async (queue: Queue): Promise<void> => void (await untilAtMost(queue, 0))
 
-async function untilAtMost(queue: Queue, most: number, mostSeconds = Infinity): Promise<number> {
+const untilAtMost = async (queue: Queue, most: number, mostSeconds = Infinity): Promise<number> => {
   const endsAt = performance.now() + mostSeconds * MS_PER_SECOND
   let former = Infinity
   let progressAt = performance.now()

@@ -16,11 +16,11 @@ export type Filling = {
 }
 
 /** Admits and queues submissions as an API process does, many at once, and returns the bytes of their bodies together. */
-export async function fillQueue(
+export const fillQueue = async (
   { redis, prefix, workspaceId, hashKey, queues }: Installation,
   operation: Exclude<Operation, 'purge_contact'>,
   filling: Filling,
-): Promise<number> {
+): Promise<number> => {
   const admit = admissionsIn(redis, prefix, queueingIn(redis, queues))
   return inChunks(filling, async (bodies) => {
     const drafts = bodies.map((body) =>
@@ -38,7 +38,7 @@ export async function fillQueue(
 }
 
 /** The same for a queue that knows no admission. */
-export function fillPlainQueue(queue: Queue, filling: Filling): Promise<number> {
+export const fillPlainQueue = (queue: Queue, filling: Filling): Promise<number> => {
   return inChunks(filling, async (bodies) => {
     await queue.addBulk(
       bodies.map((data) => ({ name: 'feedback', data, opts: { jobId: newId(), removeOnComplete: 1_000 } })),
@@ -46,10 +46,10 @@ export function fillPlainQueue(queue: Queue, filling: Filling): Promise<number> 
   })
 }
 
-async function inChunks(
+const inChunks = async (
   { from, count, bodyOf }: Filling,
   add: (bodies: readonly object[]) => Promise<void>,
-): Promise<number> {
+): Promise<number> => {
   let bytes = 0
   for (let done = 0; done < count; done += AT_ONCE) {
     const bodies = Array.from({ length: Math.min(AT_ONCE, count - done) }, (_, place) => bodyOf(from + done + place))

@@ -21,7 +21,7 @@ const FIRST_NUMBER = 1_577_836_800_000_000
 const NUMBERS_PER_PERSON = 1_000_000
 
 /** Stores feedback, contacts and accounts as though all of it had been submitted long ago, by a few large statements. */
-export async function fillTables(installation: Filled, stock: Stock): Promise<void> {
+export const fillTables = async (installation: Filled, stock: Stock): Promise<void> => {
   const { sql } = installation
   await sql`drop table if exists person`
   await sql`
@@ -46,7 +46,7 @@ export async function fillTables(installation: Filled, stock: Stock): Promise<vo
   await sql`checkpoint`
 }
 
-function personRow({ hashKey, workspaceId }: Filled, place: number): Record<string, JsonValue> {
+const personRow = ({ hashKey, workspaceId }: Filled, place: number): Record<string, JsonValue> => {
   const number = FIRST_NUMBER + place * NUMBERS_PER_PERSON
   const record = v.parse(feedbackRecord, { description: '', ...referencesOfPerson(place) })
   const { contact, account } = feedbackReferences({ hashKey, workspaceId, number, recordId: workspaceId }, record)
@@ -61,7 +61,7 @@ function personRow({ hashKey, workspaceId }: Filled, place: number): Record<stri
   }
 }
 
-async function storeIdentities({ sql, workspaceId }: Filled): Promise<void> {
+const storeIdentities = async ({ sql, workspaceId }: Filled): Promise<void> => {
   await sql`
     insert into contact (workspace_id, id, facts, first_number)
     select ${workspaceId}, contact, contact_ref -> 'given', number from person`
@@ -79,7 +79,7 @@ async function storeIdentities({ sql, workspaceId }: Filled): Promise<void> {
 }
 
 /** Ids are as random as the keyed hashes of records with a `sourceId`. */
-async function storeFeedback({ sql, workspaceId }: Filled, stock: Stock): Promise<void> {
+const storeFeedback = async ({ sql, workspaceId }: Filled, stock: Stock): Promise<void> => {
   const { feedback, contacts, heavy } = stock
   const light = contacts - heavy.contacts
   const lightFeedback = feedback - heavy.contacts * heavy.feedback

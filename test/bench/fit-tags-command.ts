@@ -9,11 +9,7 @@ import { readHuLiu, toAllCases } from './tag-cases.ts'
 /** Fits the weights on all pieces of the Hu and Liu reviews and writes them where the worker reads them. */
 const TARGET = fileURLToPath(new URL('../../worker/tags/data/weights.json', import.meta.url))
 
-printHelp(`usage: npm run fit:tags
-Fits the weights of the tagger on the reviews in test/bench/tags-data and writes worker/tags/data/weights.json.`)
-writeFileSync(TARGET, `${JSON.stringify(toFile(fitModel(toAllCases(readHuLiu()))), null, 2)}\n`)
-
-function toFile({ weights, thresholds }: Model): object {
+const toFile = ({ weights, thresholds }: Model): object => {
   return {
     words: byName(FEATURES, weights.words),
     plain: byName(FEATURES, weights.plain),
@@ -22,10 +18,14 @@ function toFile({ weights, thresholds }: Model): object {
   }
 }
 
-function byName(names: readonly string[], values: readonly number[]): Record<string, number> {
+const byName = (names: readonly string[], values: readonly number[]): Record<string, number> => {
   return Object.fromEntries(names.map((name, at) => [name, rounded(values[at] ?? 0)]))
 }
 
-function rounded(value: number): number {
+const rounded = (value: number): number => {
   return Number(value.toFixed(3))
 }
+
+printHelp(`usage: npm run fit:tags
+Fits the weights of the tagger on the reviews in test/bench/tags-data and writes worker/tags/data/weights.json.`)
+writeFileSync(TARGET, `${JSON.stringify(toFile(fitModel(toAllCases(readHuLiu()))), null, 2)}\n`)

@@ -15,7 +15,7 @@ export type Model = { readonly weights: Weights; readonly thresholds: Thresholds
 const PENALTY = 40
 const PEOPLE_PENALTY = 1
 
-export function fitModel({ none, untagged, tagged }: Cases): Model {
+export const fitModel = ({ none, untagged, tagged }: Cases): Model => {
   const weights = fitWeights({ none, untagged, tagged })
   const untaught = { many: 0, one: 0, manyPeople: 0, onePeople: 0 }
   const many = bestThreshold([...none, ...untagged], weights, (threshold) => {
@@ -32,7 +32,7 @@ export function fitModel({ none, untagged, tagged }: Cases): Model {
 const ONE_BELOW = 1.2
 const ONE_OF_PEOPLE_BELOW = 0.3
 
-function fitWeights({ none, untagged, tagged }: Cases): Weights {
+const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
   const seen = [...none, ...untagged]
   const words = withFixed(
     fitLogistic(
@@ -77,11 +77,11 @@ const FIXED = { requested: 0.6, 'joined event': 2.2, 'group food': 0, 'group per
 /** The compounds of the other languages are a short list of what feedback is about, not a dictionary as in English. */
 const FIXED_PLAIN = { ...FIXED, compound: 2.2 }
 
-function withFixed(weights: readonly number[], fixed: Readonly<Record<string, number>>): number[] {
+const withFixed = (weights: readonly number[], fixed: Readonly<Record<string, number>>): number[] => {
   return FEATURES.map((name, at) => fixed[name] ?? weights[at] ?? 0)
 }
 
-function examplesOf({ analysis, memory, gold }: Case, change: (candidate: Candidate) => Candidate): Example[] {
+const examplesOf = ({ analysis, memory, gold }: Case, change: (candidate: Candidate) => Candidate): Example[] => {
   return [...analysis.candidates.values()]
     .filter(({ isOpen }) => isOpen)
     .map((candidate) => {
@@ -92,7 +92,7 @@ function examplesOf({ analysis, memory, gold }: Case, change: (candidate: Candid
 }
 
 /** As a language would see it of which only every other noun is listed. */
-function withoutWords(candidate: Candidate): Candidate {
+const withoutWords = (candidate: Candidate): Candidate => {
   const traits = candidate.traits.map((word): WordTraits => ({
     ...word,
     group: -1,
@@ -107,11 +107,11 @@ function withoutWords(candidate: Candidate): Candidate {
 /** Where F1 is nearly the same, the middle is the least fitted to these texts. */
 const NEARLY = 0.003
 
-function bestThreshold(
+const bestThreshold = (
   cases: readonly Case[],
   weights: Weights,
   thresholdsOf: (threshold: number) => Thresholds,
-): number {
+): number => {
   const found: { threshold: number; f1: number }[] = []
   const scored = cases.map((one) => score(one, weights))
   for (let threshold = -3; threshold <= 1.5; threshold += 0.1) {
@@ -128,7 +128,7 @@ const score = (one: Case, weights: Weights) => ({
   scores: scoreCandidates({ ...one.analysis, memory: one.memory }, weights),
 })
 
-export function evaluate(cases: readonly Case[], { weights, thresholds }: Model): Counts {
+export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model): Counts => {
   return count(
     cases.map((one) => score(one, weights)),
     thresholds,
@@ -138,7 +138,7 @@ export function evaluate(cases: readonly Case[], { weights, thresholds }: Model)
 /** Sums over texts: tags that are right, that were given, that people gave; texts, and those of them without a tag. */
 export type Counts = { right: number; given: number; wanted: number; texts: number; without: number }
 
-function count(scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts {
+const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts => {
   const counts = { right: 0, given: 0, wanted: 0, texts: scored.length, without: 0 }
   for (const { one, scores } of scored) {
     const { reading } = one.analysis
@@ -153,7 +153,7 @@ function count(scored: readonly ReturnType<typeof score>[], thresholds: Threshol
 }
 
 /** Micro-averaged: all tags of all texts count alike, and tags on texts without any cost precision. */
-export function toFigures({ right, given, wanted, texts, without }: Counts) {
+export const toFigures = ({ right, given, wanted, texts, without }: Counts) => {
   return {
     f1: (2 * right) / (given + wanted || 1),
     precision: right / (given || 1),

@@ -32,10 +32,10 @@ const STATEMENT_TIMEOUT_MS = 10 * 60_000
 /** Not emptied: whose they are and what they were made with. */
 const KEPT_TABLES = ['workspace', 'token', 'installation', 'schema_migration']
 
-export async function startInstallation(
+export const startInstallation = async (
   { databaseUrl, redisUrl }: ServerUrls,
   { name, runtime }: { name: string; runtime: Runtime },
-): Promise<Installation> {
+): Promise<Installation> => {
   const prefix = `bench_${name}`
   const token = `bench-${randomBytes(16).toString('hex')}`
   const hash = randomBytes(32).toString('hex')
@@ -83,7 +83,7 @@ export async function startInstallation(
   }
 }
 
-async function migratedSchema(databaseUrl: string, schema: string): Promise<Sql> {
+const migratedSchema = async (databaseUrl: string, schema: string): Promise<Sql> => {
   const sql = connectPostgres(databaseUrl, {
     connections: 2,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -95,14 +95,14 @@ async function migratedSchema(databaseUrl: string, schema: string): Promise<Sql>
   return sql
 }
 
-async function truncateTables(sql: Sql, schema: string): Promise<void> {
+const truncateTables = async (sql: Sql, schema: string): Promise<void> => {
   const tables = await sql<{ tablename: string }[]>`
     select tablename from pg_tables where schemaname = ${schema} and tablename <> all (${KEPT_TABLES}::text[])`
   await sql.unsafe(`truncate ${tables.map(({ tablename }) => `"${tablename}"`).join(', ')}`)
 }
 
 /** All but what says of a queue whether it is paused. */
-async function removeKeys(redis: Redis, prefix: string): Promise<void> {
+const removeKeys = async (redis: Redis, prefix: string): Promise<void> => {
   for await (const found of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
     const keys = (found as string[]).filter((key) => !key.endsWith(':meta'))
     if (keys.length > 0) await redis.unlink(keys)

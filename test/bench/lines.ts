@@ -114,13 +114,13 @@ const sizeLines = ({ storedFeedback, storedContacts, backlog, purgedFeedback }: 
 }
 
 /** The lines whose figures were taken, judged. */
-export function judgeLines(config: BenchConfig, measures: Measures): JudgedLine[] {
+export const judgeLines = (config: BenchConfig, measures: Measures): JudgedLine[] => {
   return linesFor(config)
     .filter(({ ours }) => measures.of(ours).length > 0)
     .map((line) => judged(line, measures))
 }
 
-function judged(line: Line, measures: Measures): JudgedLine {
+const judged = (line: Line, measures: Measures): JudgedLine => {
   const ours = measures.of(line.ours)
   const besides = line.besides === undefined ? [] : measures.of(line.besides)
   const own = summarise(ours)
@@ -132,7 +132,7 @@ function judged(line: Line, measures: Measures): JudgedLine {
   return { ...line, figure: own, beside: summarise(besides), ratio: quotient, verdict }
 }
 
-function verdictOf({ good, atLeast, aim }: Line, value: number): Verdict {
+const verdictOf = ({ good, atLeast, aim }: Line, value: number): Verdict => {
   const reaches = (bound: number): boolean => (good === 'more' ? value >= bound : value <= bound)
   if (aim !== undefined && reaches(aim)) return 'aim reached'
   if (atLeast === undefined) return 'stated'

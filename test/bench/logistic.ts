@@ -4,7 +4,7 @@ export type Example = { readonly values: readonly number[]; readonly isTag: bool
 const ROUNDS = 8
 
 /** Weights of a logistic regression with ridge penalty, by Newton's method; the same examples give the same weights. */
-export function fitLogistic(examples: readonly Example[], penalty: number): number[] {
+export const fitLogistic = (examples: readonly Example[], penalty: number): number[] => {
   const size = examples[0]?.values.length ?? 0
   let weights = Array.from({ length: size }, () => 0)
   for (let round = 0; round < ROUNDS; round++) {
@@ -22,10 +22,10 @@ export function fitLogistic(examples: readonly Example[], penalty: number): numb
   return weights
 }
 
-function sumUp(
+const sumUp = (
   examples: readonly Example[],
   weights: readonly number[],
-): { gradient: number[]; curvature: Float64Array[] } {
+): { gradient: number[]; curvature: Float64Array[] } => {
   const size = weights.length
   const gradient = Array.from({ length: size }, () => 0)
   const curvature = Array.from({ length: size }, () => new Float64Array(size))
@@ -47,7 +47,7 @@ function sumUp(
 }
 
 /** Gaussian elimination with pivots. */
-function solve(matrix: readonly Float64Array[], right: readonly number[]): number[] {
+const solve = (matrix: readonly Float64Array[], right: readonly number[]): number[] => {
   const size = right.length
   const rows = matrix.map((row, at) => Float64Array.from([...row, right[at] ?? 0]))
   const cell = (row: number, column: number): number => rows[row]?.[column] ?? 0

@@ -52,7 +52,7 @@ export type Measures = {
   readonly summaries: () => { measure: Measure; unit: string; rounds: readonly number[]; summary: Summary }[]
 }
 
-export function createMeasures(say: (line: string) => void): Measures {
+export const createMeasures = (say: (line: string) => void): Measures => {
   const taken = new Map<Measure, number[]>()
   return {
     add: (measure, value) => {
@@ -66,7 +66,7 @@ export function createMeasures(say: (line: string) => void): Measures {
 }
 
 /** A figure with its unit, with no more digits than it deserves. */
-export function describeFigure(value: number, unit: string): string {
+export const describeFigure = (value: number, unit: string): string => {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
   const number = value.toLocaleString('en', { maximumFractionDigits: digits })
   return unit === '/s' ? `${number}/s` : `${number} ${unit}`

@@ -27,7 +27,7 @@ export type PlainVariants = {
 const NAME = 'bench_plain'
 const PREFIX = `{${NAME}}`
 
-export async function startPlainVariants({ databaseUrl, redisUrl }: ServerUrls): Promise<PlainVariants> {
+export const startPlainVariants = async ({ databaseUrl, redisUrl }: ServerUrls): Promise<PlainVariants> => {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connection: { search_path: NAME } })
   await sql`create schema ${sql(NAME)}`
   await createPlainTable(sql)

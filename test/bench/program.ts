@@ -25,11 +25,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
 /** Runs a program of this repository and returns once it is ready. */
-export async function startProgram(options: {
+export const startProgram = async (options: {
   readonly file: string
   readonly environment: Readonly<Record<string, string>>
   readonly runtime?: Runtime
-}): Promise<Program> {
+}): Promise<Program> => {
   const { file, environment, runtime = 'bun' } = options
   const [program, ...words] = commandOf(runtime)
   const child = spawn(program, [...words, file], { cwd: root, env: { ...inherited(), ...environment } })
@@ -55,7 +55,7 @@ export async function startProgram(options: {
   }
 }
 
-function commandOf(runtime: Runtime): [string, ...string[]] {
+const commandOf = (runtime: Runtime): [string, ...string[]] => {
   const installed = join(root, 'node_modules', '.bin', runtime)
   const isThis = process.versions[runtime] !== undefined
   const program = isThis ? process.execPath : installed
@@ -63,12 +63,12 @@ function commandOf(runtime: Runtime): [string, ...string[]] {
 }
 
 /** No setting of the service may come from the machine. */
-function inherited(): Record<string, string> {
+const inherited = (): Record<string, string> => {
   const given = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
   return { ...(Object.fromEntries(given) as Record<string, string>), NODE_ENV: 'production' }
 }
 
-function untilReady(child: ReturnType<typeof spawn>, file: string): Promise<number> {
+const untilReady = (child: ReturnType<typeof spawn>, file: string): Promise<number> => {
   return new Promise((resolve, reject) => {
     let output = ''
     const fail = (why: string): void => {

@@ -7,7 +7,7 @@ const HEADINGS = ['', 'ours', 'beside it', 'ratio', 'at least', 'aim', ''] as co
 const GAP = '  '
 
 /** The table of a run: medians of its rounds, with the least and the most in brackets. */
-export function describeLines(config: BenchConfig, lines: readonly JudgedLine[]): string {
+export const describeLines = (config: BenchConfig, lines: readonly JudgedLine[]): string => {
   const rows = [HEADINGS, ...lines.map(rowOf)]
   const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   const text = rows.map((row) =>
@@ -25,7 +25,7 @@ export function describeLines(config: BenchConfig, lines: readonly JudgedLine[])
   ].join('\n')
 }
 
-function rowOf({
+const rowOf = ({
   what,
   ours,
   besides,
@@ -37,7 +37,7 @@ function rowOf({
   beside,
   ratio,
   verdict,
-}: JudgedLine): string[] {
+}: JudgedLine): string[] => {
   const bound = (value: number | undefined): string => {
     if (value === undefined) return ''
     const sign = good === 'more' ? '≥' : '≤'
@@ -60,7 +60,7 @@ const describeSummary = ({ median, least, most }: Summary, unit: string): string
 const bare = (value: number): string => describeFigure(value, '').trimEnd()
 
 /** Processor time per submission by process, ours beside the plain pipeline's. */
-export function describeProcessorTime(measures: Measures): string {
+export const describeProcessorTime = (measures: Measures): string => {
   const rows = (['api', 'worker', 'Redis', 'Postgres'] as const).map((process) => {
     const [own] = measures.of(`processor time: ${process}`)
     if (own === undefined) return undefined

@@ -23,10 +23,10 @@ export type SectionName = keyof typeof SECTIONS
 export type Servers = { readonly postgres: EmbeddedServer; readonly redis: EmbeddedServer }
 
 /** Takes the figures of the given sections, round by round, so that whatever disturbs the machine disturbs all alike. */
-export async function runBench(
+export const runBench = async (
   servers: Servers,
   { config, sections, say }: { config: BenchConfig; sections: readonly SectionName[]; say: (line: string) => void },
-): Promise<Measures> {
+): Promise<Measures> => {
   await using running = new AsyncDisposableStack()
   const rig = await startRig({ servers, config, running, say })
   const prepared = []
@@ -44,12 +44,12 @@ export async function runBench(
   return rig.measures
 }
 
-async function startRig(options: {
+const startRig = async (options: {
   servers: Servers
   config: BenchConfig
   running: AsyncDisposableStack
   say: (line: string) => void
-}): Promise<Rig> {
+}): Promise<Rig> => {
   const { servers, config, running, say } = options
   const urls = { databaseUrl: servers.postgres.url, redisUrl: servers.redis.url }
   const load = await startLoadGenerator()
@@ -85,7 +85,7 @@ async function startRig(options: {
 }
 
 /** A worker that was just started takes twice the processor time for a submission that one takes which has been at it. */
-async function warmUp(installation: Installation, filling: Filling): Promise<void> {
+const warmUp = async (installation: Installation, filling: Filling): Promise<void> => {
   await fillQueue(installation, 'create_feedback', filling)
   await drainFor(installation.queues.feedback, { jobs: filling.count, mostSeconds: Infinity })
   await installation.empty()

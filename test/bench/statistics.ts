@@ -2,7 +2,7 @@
 export type Summary = { readonly median: number; readonly least: number; readonly most: number }
 
 /** @throws when there is nothing to sum up. */
-export function summarise(values: readonly number[]): Summary {
+export const summarise = (values: readonly number[]): Summary => {
   if (values.length === 0) throw new Error('There are no values to sum up')
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
@@ -11,6 +11,6 @@ export function summarise(values: readonly number[]): Summary {
 }
 
 /** The value below which the given share of sorted values lies; 0 of none. */
-export function percentile(sorted: ArrayLike<number>, share: number): number {
+export const percentile = (sorted: ArrayLike<number>, share: number): number => {
   return sorted.length === 0 ? 0 : sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
 }

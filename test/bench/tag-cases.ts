@@ -23,7 +23,7 @@ export type History = { readonly texts: number; readonly tagged: number }
  * Cases in which every text meets the memory of other groups of its workspace: groups are dealt into `folds` parts, and
  * the texts of a part are tagged with what the other parts have taught, as far as `history` allows, and with themselves.
  */
-export function toCases(texts: readonly Labelled[], history: History, folds = 5): Case[] {
+export const toCases = (texts: readonly Labelled[], history: History, folds = 5): Case[] => {
   const cases: Case[] = []
   for (const workspace of Map.groupBy(texts, ({ product }) => product ?? '').values()) {
     const read = workspace.map((text) => {
@@ -61,7 +61,7 @@ export type Cases = {
 const UNTAGGED_LENGTHS = [12, 40, Number.POSITIVE_INFINITY]
 const TAGGED_LENGTHS = [15, 50, Number.POSITIVE_INFINITY]
 
-export function toAllCases(texts: readonly Labelled[]): Cases {
+export const toAllCases = (texts: readonly Labelled[]): Cases => {
   return {
     none: toCases(texts, { texts: 0, tagged: 0 }),
     untagged: UNTAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, tagged: 0 })),
@@ -70,11 +70,11 @@ export function toAllCases(texts: readonly Labelled[]): Cases {
 }
 
 /** The pieces of the Hu and Liu reviews; a product is a workspace. */
-export function readHuLiu(): Labelled[] {
+export const readHuLiu = (): Labelled[] => {
   return readLabelled(fileURLToPath(new URL('tags-data/huliu2004.jsonl', import.meta.url)))
 }
 
 /** Questions of a bank's customers, with the name of what they want. */
-export function readBanking(): Labelled[] {
+export const readBanking = (): Labelled[] => {
   return readLabelled(fileURLToPath(new URL('tags-data/banking77.jsonl', import.meta.url)))
 }

@@ -10,12 +10,12 @@ export type Labelled = {
   readonly product?: string
 }
 
-export function readLabelled(path: string): Labelled[] {
+export const readLabelled = (path: string): Labelled[] => {
   return readLines<Labelled>(path)
 }
 
 /** One value a line. */
-export function readLines<Line>(path: string): Line[] {
+export const readLines = <Line>(path: string): Line[] => {
   return readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
@@ -23,7 +23,7 @@ export function readLines<Line>(path: string): Line[] {
 }
 
 /** Which of `count` parts a group belongs to: the same on every run, and about even. */
-export function foldOf(group: string, count: number): number {
+export const foldOf = (group: string, count: number): number => {
   let hash = 7
   for (const letter of group) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193) >>> 0
   return ((hash ^ (hash >>> 13)) >>> 0) % count

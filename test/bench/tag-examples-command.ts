@@ -25,10 +25,20 @@ const NAMES: Readonly<Record<string, string>> = {
   ja: 'Japanese',
   ar: 'Arabic',
 }
-
-printHelp(`usage: npm run tags:examples
-Writes docs/tags-examples.md: texts with the tags that they get, for a person to judge.`)
 const written = readLabelled(fileURLToPath(new URL('tags-data/languages.jsonl', import.meta.url)))
+
+const toSection = (title: string, texts: readonly Labelled[]): string => {
+  const rows = texts.map(({ text }) => `| ${toCell(text)} | ${generateTags(text).join(', ') || '–'} |\n`)
+  return `## ${title}\n\n| Text | Tags |\n| --- | --- |\n${rows.join('')}`
+}
+
+/** The same few of a set on every run, without looking at them. */
+const sample = (texts: readonly Labelled[]): Labelled[] => {
+  return texts
+    .toSorted((one, other) => foldOf(`example ${one.id}`, 1_000_003) - foldOf(`example ${other.id}`, 1_000_003))
+    .slice(0, EXAMPLES_OF_A_SET)
+}
+
 const sections = [
   toSection('English: reviews (Hu and Liu, CC BY 4.0)', sample(readHuLiu())),
   toSection('English: questions to a bank (Banking77, CC BY 4.0)', sample(readBanking())),
@@ -42,21 +52,12 @@ Written by \`npm run tags:examples\`. No text has a history here: what a workspa
 English texts are drawn by lot.
 
 ${sections.join('\n')}`
-writeFileSync(TARGET, await format(page, { ...(await resolveConfig(TARGET)), filepath: TARGET }))
 
-/** The same few of a set on every run, without looking at them. */
-function sample(texts: readonly Labelled[]): Labelled[] {
-  return texts
-    .toSorted((one, other) => foldOf(`example ${one.id}`, 1_000_003) - foldOf(`example ${other.id}`, 1_000_003))
-    .slice(0, EXAMPLES_OF_A_SET)
-}
-
-function toSection(title: string, texts: readonly Labelled[]): string {
-  const rows = texts.map(({ text }) => `| ${toCell(text)} | ${generateTags(text).join(', ') || '–'} |\n`)
-  return `## ${title}\n\n| Text | Tags |\n| --- | --- |\n${rows.join('')}`
-}
-
-function toCell(text: string): string {
+const toCell = (text: string): string => {
   const line = text.replaceAll(/\s+/g, ' ').replaceAll(/[|<>*_`[\]\\]/g, (sign) => `\\${sign}`)
   return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line
 }
+
+printHelp(`usage: npm run tags:examples
+Writes docs/tags-examples.md: texts with the tags that they get, for a person to judge.`)
+writeFileSync(TARGET, await format(page, { ...(await resolveConfig(TARGET)), filepath: TARGET }))

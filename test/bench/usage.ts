@@ -11,17 +11,17 @@ const TICKS_PER_SECOND = 100
 const SAMPLE_EVERY_MS = 200
 
 /** Usage of process trees, by name. */
-export function usageOf<Name extends string>(roots: Readonly<Record<Name, number>>): Record<Name, Usage> {
+export const usageOf = <Name extends string>(roots: Readonly<Record<Name, number>>): Record<Name, Usage> => {
   const entries = existsSync('/proc/self/stat') ? fromProc() : fromPs()
   const used = (Object.entries(roots) as [Name, number][]).map(([name, pid]) => [name, sum(treeOf(pid, entries))])
   return Object.fromEntries(used) as Record<Name, Usage>
 }
 
 /** Runs work and tells the most memory that each process tree held meanwhile, in bytes. */
-export async function peakMemory<Name extends string>(
+export const peakMemory = async <Name extends string>(
   roots: Readonly<Record<Name, number>>,
   work: () => Promise<void>,
-): Promise<Record<Name, number>> {
+): Promise<Record<Name, number>> => {
   const peaks: Partial<Record<Name, number>> = {}
   const look = (): void => {
     for (const [name, { memoryBytes }] of Object.entries(usageOf(roots)) as [Name, Usage][]) {
@@ -38,7 +38,7 @@ export async function peakMemory<Name extends string>(
   return peaks as Record<Name, number>
 }
 
-function treeOf(root: number, entries: readonly Entry[]): Entry[] {
+const treeOf = (root: number, entries: readonly Entry[]): Entry[] => {
   const own = entries.filter(({ pid }) => pid === root)
   const children = entries.filter(({ parent }) => parent === root)
   return [...own, ...children.flatMap(({ pid }) => treeOf(pid, entries))]
@@ -49,7 +49,7 @@ const sum = (entries: readonly Entry[]): Usage => ({
   memoryBytes: entries.reduce((total, { memoryBytes }) => total + memoryBytes, 0),
 })
 
-function fromProc(): Entry[] {
+const fromProc = (): Entry[] => {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
@@ -63,7 +63,7 @@ function fromProc(): Entry[] {
 }
 
 /** Fields as proc(5) numbers them, from the third on: the second is a name that may hold anything. */
-function fromStat(pid: number, stat: string, name: string): Entry {
+const fromStat = (pid: number, stat: string, name: string): Entry => {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const field = (number: number): number => Number(fields[number - 3])
   const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1] ?? '0'
@@ -77,7 +77,7 @@ function fromStat(pid: number, stat: string, name: string): Entry {
 }
 
 /** macOS: time is [[days-]hours:]minutes:seconds, memory in kilobytes. */
-function fromPs(): Entry[] {
+const fromPs = (): Entry[] => {
   const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,time=,rss='], { encoding: 'utf8' }).trim().split('\n')
   return lines.map((line) => {
     const [pid = '', parent = '', time = '', kilobytes = ''] = line.trim().split(/\s+/)

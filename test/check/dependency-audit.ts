@@ -5,7 +5,7 @@ export type Audit =
 
 const SEVERE = new Set(['high', 'critical'])
 
-interface Report {
+type Report = {
   readonly vulnerabilities: Readonly<Record<string, { readonly severity?: unknown }>>
 }
 
@@ -13,7 +13,7 @@ interface Report {
  * What `npm audit --json` printed. Without a network, or with a registry that has no such service, there is no report
  * and nothing is known: that is no finding.
  */
-export function readAudit(printed: string): Audit {
+export const readAudit = (printed: string): Audit => {
   const answer = parse(printed)
   if (!isReport(answer)) return { state: 'unavailable', reason: reasonOf(answer) }
   const names = Object.entries(answer.vulnerabilities)
@@ -22,7 +22,7 @@ export function readAudit(printed: string): Audit {
   return names.length === 0 ? { state: 'clean' } : { state: 'findings', names }
 }
 
-function parse(text: string): unknown {
+const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -30,12 +30,12 @@ function parse(text: string): unknown {
   }
 }
 
-function isReport(answer: unknown): answer is Report {
+const isReport = (answer: unknown): answer is Report => {
   if (typeof answer !== 'object' || answer === null || !('vulnerabilities' in answer)) return false
   return typeof answer.vulnerabilities === 'object' && answer.vulnerabilities !== null
 }
 
-function reasonOf(answer: unknown): string {
+const reasonOf = (answer: unknown): string => {
   if (typeof answer !== 'object' || answer === null) return 'npm printed no report'
   if ('statusCode' in answer) return `the registry answered ${String(answer.statusCode)}`
   return 'npm could not reach the registry'

@@ -11,7 +11,7 @@ const ACCESS = [
 ]
 
 /** One sentence for each line that reads the environment elsewhere. */
-export function findEnvironmentAccess(files: readonly SourceFile[]): string[] {
+export const findEnvironmentAccess = (files: readonly SourceFile[]): string[] => {
   return files
     .filter(({ path }) => !MAY_READ.test(path))
     .flatMap(({ path, text }) =>

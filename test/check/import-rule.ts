@@ -40,19 +40,19 @@ export const ONLY_IN: Readonly<Record<string, string>> = {
   postgres: 'db',
 }
 
-interface Import {
+type Import = {
   readonly from: string
   readonly line: number
   readonly specifier: string
 }
 
 /** One sentence for each import that the tables above do not allow, and for each circle of imports. */
-export function findImportViolations(files: readonly SourceFile[]): string[] {
+export const findImportViolations = (files: readonly SourceFile[]): string[] => {
   const imports = files.flatMap(readImports)
   return [...imports.flatMap(judge), ...findCircles(imports)]
 }
 
-function readImports({ path, text }: SourceFile): Import[] {
+const readImports = ({ path, text }: SourceFile): Import[] => {
   // Blanked rather than cut, so that positions stay true.
   const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, (comment) => comment.replaceAll(/./g, ' '))
   const forms = [
@@ -70,7 +70,7 @@ function readImports({ path, text }: SourceFile): Import[] {
   )
 }
 
-function judge(found: Import): string[] {
+const judge = (found: Import): string[] => {
   const room = roomOf(found.from)
   if (room === undefined) return [`${found.from} belongs to no room of the house`]
   const where = `${found.from}:${found.line} imports ${found.specifier}`
@@ -84,26 +84,26 @@ function judge(found: Import): string[] {
   return allowed ? [] : [`${where}: ${room} may not import ${target}`]
 }
 
-function roomOf(path: string): string | undefined {
+const roomOf = (path: string): string | undefined => {
   // The longest name comes first, so that cli/import is not taken for cli.
   return Object.keys(MAY_IMPORT)
     .toSorted((one, other) => other.length - one.length)
     .find((room) => path === room || path.startsWith(`${room}/`))
 }
 
-function packageOf(specifier: string): string {
+const packageOf = (specifier: string): string => {
   return specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/')
 }
 
-function resolve({ from, specifier }: Import): string {
+const resolve = ({ from, specifier }: Import): string => {
   return posix.join(posix.dirname(from), specifier)
 }
 
 /** Each circle once, whichever file it is entered by. Circles of types count: they are as hard to read. */
-function findCircles(imports: readonly Import[]): string[] {
+const findCircles = (imports: readonly Import[]): string[] => {
   const targets = new Map<string, string[]>()
   for (const found of imports) {
     if (found.specifier.startsWith('.')) {
@@ -123,7 +123,7 @@ function findCircles(imports: readonly Import[]): string[] {
   return [...circles]
 }
 
-function describeCircle(files: readonly string[]): string {
+const describeCircle = (files: readonly string[]): string => {
   const first = files.indexOf(files.toSorted()[0] ?? '')
   const turned = [...files.slice(first), ...files.slice(0, first)]
   return `a circle of imports: ${[...turned, turned[0]].join(' → ')}`

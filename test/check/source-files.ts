@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
-export interface SourceFile {
+export type SourceFile = {
   /** From the top of the project, with slashes. */
   readonly path: string
   readonly text: string
@@ -11,14 +11,14 @@ export interface SourceFile {
 export const SOURCES = ['api', 'cli', 'contract', 'db', 'process', 'queue', 'test', 'worker'] as const
 
 /** Every TypeScript file of ours, found without git so that tests run from an unpacked archive too. */
-export function readSourceFiles(root: string): SourceFile[] {
+export const readSourceFiles = (root: string): SourceFile[] => {
   return SOURCES.filter((name) => existsSync(join(root, name)))
     .flatMap((name) => (statSync(join(root, name)).isDirectory() ? listFolder(root, name) : [name]))
     .filter((path) => path.endsWith('.ts'))
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
-function listFolder(root: string, folder: string): string[] {
+const listFolder = (root: string, folder: string): string[] => {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
     (path) => `${folder}/${path.split(sep).join('/')}`,
   )

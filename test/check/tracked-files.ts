@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { SourceFile } from './source-files.ts'
 
 /** Every text file that is committed or would be by the next `git add`. */
-export function readTrackedFiles(root: string): SourceFile[] {
+export const readTrackedFiles = (root: string): SourceFile[] => {
   // Root may look at a clone that belongs to someone else, which git refuses unless told.
   const command = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
   const { status, stdout, stderr, error } = spawnSync('git', command, { cwd: root, encoding: 'utf8' })

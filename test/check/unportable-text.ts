@@ -10,7 +10,7 @@ const UNPORTABLE: Readonly<Record<string, RegExp>> = {
 }
 
 /** One sentence for each line that would be wrong on another machine. */
-export function findUnportableText(files: readonly SourceFile[]): string[] {
+export const findUnportableText = (files: readonly SourceFile[]): string[] => {
   return files.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, index) =>
       Object.entries(UNPORTABLE).flatMap(([what, pattern]) => {

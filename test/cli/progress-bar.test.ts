@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startProgressBar } from '../../cli/progress-bar.ts'
 
-function captured(isTTY: boolean) {
+const captured = (isTTY: boolean) => {
   const written: string[] = []
   return { written, output: { isTTY, write: (text: string) => void written.push(text) } }
 }

@@ -97,7 +97,7 @@ describe('storable', () => {
 })
 
 /** Every string and every key. */
-function texts(value: JsonValue): string[] {
+const texts = (value: JsonValue): string[] => {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) return value.flatMap(texts)
   return isJsonObject(value) ? Object.entries(value).flatMap(([key, member]) => [key, ...texts(member)]) : []

@@ -156,13 +156,13 @@ const objects: fc.Arbitrary<JsonObject> = fc.letrec<{ value: JsonValue; object: 
   object: fc.array(fc.tuple(key, tie('value')), { maxLength: 6 }).map(fromEntries),
 })).object
 
-function fromEntries(entries: [string, JsonValue][]): JsonObject {
+const fromEntries = (entries: [string, JsonValue][]): JsonObject => {
   // Defines each member, also `__proto__`.
   return Object.fromEntries(entries)
 }
 
 /** Every value that is not an object, with all keys on the way to it: the same whether keys are dotted or nested. */
-function leaves(value: JsonValue, path = ''): string[] {
+const leaves = (value: JsonValue, path = ''): string[] => {
   if (!isJsonObject(value)) return [`${path} = ${JSON.stringify(value)}`]
   return Object.entries(value)
     .flatMap(([name, member]) => leaves(member, path === '' ? `/${name}` : `${path}.${name}`))
@@ -170,7 +170,7 @@ function leaves(value: JsonValue, path = ''): string[] {
 }
 
 /** Unlike deepEqual, sees every own key. */
-function sorted(value: JsonValue): string {
+const sorted = (value: JsonValue): string => {
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`
   if (!isJsonObject(value)) return JSON.stringify(value)
   const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${sorted(member)}`)

@@ -77,13 +77,13 @@ const PRODUCTS: Record<string, string> = {
   'nokia-6610': 'Mobile phone',
 }
 
-export function readReviews(): Review[] {
+export const readReviews = (): Review[] => {
   const lines = readFileSync(new URL('./reviews.jsonl', import.meta.url), 'utf8').split('\n')
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Review)
 }
 
 /** The same submissions each time, so that a second run gives the same records. */
-export function createDemoData(reviews: readonly Review[]): DemoData {
+export const createDemoData = (reviews: readonly Review[]): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)
   const people = Array.from({ length: PEOPLE }, (_, at) => toPerson(at, pick(companies, at)))
   const texts = reviews.flatMap(({ id, text }) => [
@@ -100,20 +100,20 @@ export function createDemoData(reviews: readonly Review[]): DemoData {
   }
 }
 
-function toCompany(name: string, at: number): Company {
+const toCompany = (name: string, at: number): Company => {
   const host = name.toLowerCase().replace(/[^a-z]+/g, '-')
   return { id: `acct-${twoDigits(at + 1)}`, name, domain: `${host}.example.com` }
 }
 
 /** 12 and 10 names: the pairs begin to repeat only after 60. */
-function toPerson(at: number, company: Company): Person {
+const toPerson = (at: number, company: Company): Person => {
   const given = pick(GIVEN_NAMES, at)
   const family = pick(FAMILY_NAMES, at)
   const email = `${given}.${family}@${company.domain}`.toLowerCase()
   return { id: `user-${twoDigits(at + 1)}`, name: `${given} ${family}`, email, company }
 }
 
-function identifyAccount(company: Company, at: number): Submission {
+const identifyAccount = (company: Company, at: number): Submission => {
   const properties = {
     $name: company.name,
     $domain: company.domain,
@@ -124,7 +124,7 @@ function identifyAccount(company: Company, at: number): Submission {
   return { path: 'accounts/identify', body: { id: company.id, shouldUnflattenProperties: true, properties } }
 }
 
-function identifyContact(person: Person, at: number): Submission {
+const identifyContact = (person: Person, at: number): Submission => {
   const properties = {
     $name: person.name,
     $email: person.email,
@@ -142,7 +142,7 @@ function identifyContact(person: Person, at: number): Submission {
 }
 
 /** Contacts and accounts are named in turn by external id and by what identifies them otherwise. */
-function submitFeedback({ id, text }: Review, at: number, person: Person): Submission {
+const submitFeedback = ({ id, text }: Review, at: number, person: Person): Submission => {
   const contact =
     at % 2 === 0
       ? { contactId: person.id, isExternalContactId: true }
@@ -165,7 +165,7 @@ function submitFeedback({ id, text }: Review, at: number, person: Person): Submi
   return { path: 'feedbacks', body }
 }
 
-function submitConversation({ id, text }: Review, at: number, person: Person): Submission {
+const submitConversation = ({ id, text }: Review, at: number, person: Person): Submission => {
   const pieces = cutIntoPieces(text)
   const start = at * 24
   const asked = (pieces.length > 0 ? pieces : [text]).map((content, turn) => [
@@ -194,7 +194,7 @@ function submitConversation({ id, text }: Review, at: number, person: Person): S
 }
 
 /** The first pieces of whole sentences, of the size of a usual feedback; none when the text is no longer than one. */
-function cutIntoPieces(text: string): string[] {
+const cutIntoPieces = (text: string): string[] => {
   const pieces: string[] = []
   let piece: string[] = []
   for (const sentence of text.split('\n')) {
@@ -206,24 +206,24 @@ function cutIntoPieces(text: string): string[] {
   return pieces.length === 1 && piece.length === 0 ? [] : pieces.slice(0, PIECES_PER_REVIEW)
 }
 
-function countWords(sentences: readonly string[]): number {
+const countWords = (sentences: readonly string[]): number => {
   return sentences.join(' ').split(/\s+/).length
 }
 
-function productOf(id: string): string {
+const productOf = (id: string): string => {
   const key = id.replace(/^.*:/, '').replace(/\/.*$/, '')
   return PRODUCTS[key] ?? key
 }
 
-function isoTime(hours: number): string {
+const isoTime = (hours: number): string => {
   return new Date(Date.UTC(2024, 0, 8, 9) + hours * 3_600_000).toISOString()
 }
 
-function twoDigits(number: number): string {
+const twoDigits = (number: number): string => {
   return String(number).padStart(2, '0')
 }
 
-function pick<Value>(values: readonly Value[], at: number): Value {
+const pick = <Value>(values: readonly Value[], at: number): Value => {
   const value = values[at % values.length]
   if (value === undefined) throw new RangeError('nothing to pick from')
   return value

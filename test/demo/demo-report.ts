@@ -24,7 +24,7 @@ export type FeedbackInFull = {
 const MAX_TAGS = 10
 
 /** How much of a source's feedback and conversations is stored and tagged by now. */
-export async function storedSoFar(sql: Sql, source: string): Promise<StoredSoFar> {
+export const storedSoFar = async (sql: Sql, source: string): Promise<StoredSoFar> => {
   const [row] = await sql<StoredSoFar[]>`
     select
       (select count(*)::int from feedback where source = ${source}) as feedback,
@@ -35,7 +35,7 @@ export async function storedSoFar(sql: Sql, source: string): Promise<StoredSoFar
 }
 
 /** What is stored in the workspaces that have feedback from the source. */
-export async function demoReport(sql: Sql, source: string): Promise<DemoReport> {
+export const demoReport = async (sql: Sql, source: string): Promise<DemoReport> => {
   const [tables, tags, example] = await Promise.all([
     countRows(sql, source),
     mostFrequentTags(sql, source),
@@ -44,7 +44,7 @@ export async function demoReport(sql: Sql, source: string): Promise<DemoReport> 
   return { tables, tags, example }
 }
 
-function countRows(sql: Sql, source: string): Promise<DemoReport['tables']> {
+const countRows = (sql: Sql, source: string): Promise<DemoReport['tables']> => {
   return sql<DemoReport['tables']>`
     with of_source as materialized (select distinct workspace_id as id from feedback where source = ${source})
     select 'contact' as "table", count(*)::int as rows from contact where workspace_id in (select id from of_source)
@@ -68,7 +68,7 @@ function countRows(sql: Sql, source: string): Promise<DemoReport['tables']> {
     select 'submission', count(*)::int from submission where workspace_id in (select id from of_source)`
 }
 
-function mostFrequentTags(sql: Sql, source: string): Promise<DemoReport['tags']> {
+const mostFrequentTags = (sql: Sql, source: string): Promise<DemoReport['tags']> => {
   return sql<DemoReport['tags']>`
     select tag, count(*)::int as uses
     from feedback, unnest(tags) as tag
@@ -79,7 +79,7 @@ function mostFrequentTags(sql: Sql, source: string): Promise<DemoReport['tags']>
 }
 
 /** Short enough to be read, with as many of its parts as there are. */
-async function shortestFullFeedback(sql: Sql, source: string): Promise<FeedbackInFull | undefined> {
+const shortestFullFeedback = async (sql: Sql, source: string): Promise<FeedbackInFull | undefined> => {
   const [row] = await sql<FeedbackInFull[]>`
     select
       f.id, f.source_id, f.description, coalesce(f.tags, '{}') as tags, f.rating, f.source_data, f.accepted_at,

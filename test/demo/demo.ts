@@ -20,12 +20,8 @@ const POLL_MS = 250
 const MAX_STANDSTILL_MS = 60_000
 const STATEMENT_TIMEOUT_MS = 30_000
 
-printHelp(`usage: npm run demo
-Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and shows what was stored.`)
-process.exitCode = await runDemo().catch(explain)
-
 /** Fills a running service with feedback and shows what it made of it; the exit code. */
-async function runDemo(): Promise<number> {
+const runDemo = async (): Promise<number> => {
   const service = findService(process.env)
   if (service === undefined || !(await answers(service))) throw new Unreachable()
   const data = createDemoData(readReviews())
@@ -48,14 +44,14 @@ async function runDemo(): Promise<number> {
 }
 
 /** Any answer will do: whether it is well shows soon enough. */
-function answers({ url }: Service): Promise<boolean> {
+const answers = ({ url }: Service): Promise<boolean> => {
   return fetch(`${url}/healthz`).then(
     () => true,
     () => false,
   )
 }
 
-async function submitPhase(label: string, submissions: readonly Submission[], service: Service): Promise<void> {
+const submitPhase = async (label: string, submissions: readonly Submission[], service: Service): Promise<void> => {
   const bar = startProgressBar({ label, total: submissions.length, output: process.stdout })
   let done = 0
   await submitAll(submissions, {
@@ -67,7 +63,7 @@ async function submitPhase(label: string, submissions: readonly Submission[], se
   }).finally(() => bar.end())
 }
 
-async function untilProcessed(sql: Sql, { feedback, conversations }: DemoData): Promise<void> {
+const untilProcessed = async (sql: Sql, { feedback, conversations }: DemoData): Promise<void> => {
   const expected = 2 * feedback.length + conversations.length
   const bar = startProgressBar({ label: 'Stored, tagged', total: expected, output: process.stdout })
   let done = -1
@@ -87,10 +83,14 @@ async function untilProcessed(sql: Sql, { feedback, conversations }: DemoData): 
   bar.end()
 }
 
-function explain(error: unknown): number {
+const explain = (error: unknown): number => {
   if (error instanceof Unreachable) console.error(NOT_RUNNING)
   else if (error instanceof Refused) console.error(error.message)
   // The driver's errors carry the statement and its values.
   else console.error(`The demo failed: ${describeFault(error)}`)
   return 1
 }
+
+printHelp(`usage: npm run demo
+Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and shows what was stored.`)
+process.exitCode = await runDemo().catch(explain)

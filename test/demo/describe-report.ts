@@ -3,7 +3,7 @@ import type { DemoReport, FeedbackInFull } from './demo-report.ts'
 const LINE_CHARACTERS = 96
 
 /** The report as text for a terminal. */
-export function describeReport({ tables, tags, example }: DemoReport): string {
+export const describeReport = ({ tables, tags, example }: DemoReport): string => {
   return [
     'Rows',
     ...align(tables.map(({ table, rows }) => [table, String(rows)])),
@@ -17,13 +17,13 @@ export function describeReport({ tables, tags, example }: DemoReport): string {
 }
 
 /** Names to the left, numbers to the right. */
-function align(rows: readonly [string, string][]): string[] {
+const align = (rows: readonly [string, string][]): string[] => {
   const left = Math.max(...rows.map(([name]) => name.length), 0)
   const right = Math.max(...rows.map(([, value]) => value.length), 0)
   return rows.map(([name, value]) => `  ${name.padEnd(left)}  ${value.padStart(right)}`)
 }
 
-function describeFeedback(feedback: FeedbackInFull): string[] {
+const describeFeedback = (feedback: FeedbackInFull): string[] => {
   const { tags, accepted_at: acceptedAt } = feedback
   const fields = flatten('', { ...feedback, tags: tags.join(', '), accepted_at: acceptedAt.toISOString() })
   const width = Math.max(...fields.map(([name]) => name.length))
@@ -33,14 +33,14 @@ function describeFeedback(feedback: FeedbackInFull): string[] {
 }
 
 /** Nested members under their dotted names. */
-function flatten(prefix: string, value: object): [string, string][] {
+const flatten = (prefix: string, value: object): [string, string][] => {
   return Object.entries(value).flatMap(([key, member]: [string, unknown]): [string, string][] => {
     if (typeof member === 'object' && member !== null) return flatten(`${prefix}${key}.`, member)
     return [[prefix + key, typeof member === 'string' ? member : JSON.stringify(member)]]
   })
 }
 
-function wrap(text: string, width: number): string[] {
+const wrap = (text: string, width: number): string[] => {
   const lines: string[] = []
   let line = ''
   for (const word of text.split(/\s+/)) {

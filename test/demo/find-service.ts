@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util'
 export type Service = { readonly url: string; readonly databaseUrl: string; readonly accessToken: string }
 
 /** Where a running service is, and the token for it; undefined when there is no sign of one. */
-export function findService(env: Readonly<Record<string, string | undefined>>): Service | undefined {
+export const findService = (env: Readonly<Record<string, string | undefined>>): Service | undefined => {
   const dataDir = env['DATA_DIR'] || '.data'
   // What the launcher leaves while it runs.
   const running = JSON.parse(read(join(dataDir, 'service.json')) ?? '{}') as { url?: string; databaseUrl?: string }
@@ -17,7 +17,7 @@ export function findService(env: Readonly<Record<string, string | undefined>>): 
   return { url: url.replace(/\/+$/, ''), databaseUrl, accessToken }
 }
 
-function read(path: string): string | undefined {
+const read = (path: string): string | undefined => {
   try {
     return readFileSync(path, 'utf8')
   } catch {

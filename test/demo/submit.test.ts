@@ -7,7 +7,7 @@ const submissions = (count: number): Submission[] =>
   Array.from({ length: count }, (_, at) => ({ path: 'feedbacks', body: { description: `text ${at}` } }))
 
 /** A service whose answers are given one after the other, then 201; it keeps what it was sent. */
-function scripted(...answers: (() => Response)[]) {
+const scripted = (...answers: (() => Response)[]) => {
   const bodies: string[] = []
   const waits: string[] = []
   let inFlight = 0

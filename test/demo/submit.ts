@@ -22,7 +22,7 @@ export class Unreachable extends Error {}
 export class Refused extends Error {}
 
 /** Sends all, some at a time, in their order; whoever finishes first takes the next. After a failure nothing more is sent. */
-export async function submitAll(submissions: readonly Submission[], deps: SubmitDeps): Promise<void> {
+export const submitAll = async (submissions: readonly Submission[], deps: SubmitDeps): Promise<void> => {
   const waiting = [...submissions]
   const send = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -38,7 +38,7 @@ export async function submitAll(submissions: readonly Submission[], deps: Submit
 }
 
 /** Repeating is harmless, since every record has its own id; so 429 and 503 are only a matter of time. */
-async function submit(submission: Submission, deps: SubmitDeps): Promise<void> {
+const submit = async (submission: Submission, deps: SubmitDeps): Promise<void> => {
   for (let waits = 0; waits <= MAX_WAITS; waits++) {
     const response = await post(submission, deps)
     const text = await response.text()
@@ -53,7 +53,7 @@ async function submit(submission: Submission, deps: SubmitDeps): Promise<void> {
   throw new Refused(`POST /api/v1/${submission.path} was put off ${MAX_WAITS} times`)
 }
 
-async function post({ path, body }: Submission, { service, fetch }: SubmitDeps): Promise<Response> {
+const post = async ({ path, body }: Submission, { service, fetch }: SubmitDeps): Promise<Response> => {
   try {
     return await fetch(`${service.url}/api/v1/${path}`, {
       method: 'POST',

@@ -249,7 +249,7 @@ const unwilling = async (): Promise<{ url: string; keys: (string | undefined)[];
   return { url: `http://127.0.0.1:${port}`, keys, close: () => void server.close() }
 }
 
-async function untilApplied(sql: Sql, submission: string): Promise<void> {
+const untilApplied = async (sql: Sql, submission: string): Promise<void> => {
   const state = await until(`submission ${submission} is settled`, async () => {
     const [row] = await sql<
       { state: string }[]
@@ -259,18 +259,18 @@ async function untilApplied(sql: Sql, submission: string): Promise<void> {
   assert.equal(state, 'applied')
 }
 
-function firstLineOf(command: string): string {
+const firstLineOf = (command: string): string => {
   return command.slice(0, command.indexOf('\n') >>> 0).replace(/ \\$/, '')
 }
 
-function partOf(heading: string): string {
+const partOf = (heading: string): string => {
   const begin = readme.indexOf(`\n${heading}`)
   const end = readme.indexOf('\n## ', begin + 1)
   assert.notEqual(begin, -1, heading)
   return readme.slice(begin, end === -1 ? undefined : end)
 }
 
-function defaultOf(schema: v.GenericSchema): string {
+const defaultOf = (schema: v.GenericSchema): string => {
   if ('default' in schema && typeof schema.default === 'string') return schema.default
   return v.safeParse(schema, undefined).success ? 'not set' : 'required'
 }

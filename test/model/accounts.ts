@@ -9,7 +9,7 @@ import { type Claims, findOrOpen, giveOwnId, linkAwaiting, openRegister, type Re
 type NameMeaning =
   { kind: 'claimed'; profile: Profile } | { kind: 'linked'; domain: string } | { kind: 'anonymous'; profile: Profile }
 
-export interface Accounts extends Register {
+export type Accounts = Register & {
   readonly realm: Realm
   /** With the source of whoever identified it first: accounts are the same in all sources. */
   readonly byExternalId: Map<string, { source: string; profile: Profile }>

@@ -11,7 +11,7 @@ import { purge } from './purge.ts'
 import { type Claims, openRegister, type Register } from './register.ts'
 
 /** One careful clerk, who keeps the files of one workspace and takes in one submission after the other. */
-export interface Clerk {
+export type Clerk = {
   readonly contacts: Contacts
   readonly accounts: Accounts
   readonly projects: Register

@@ -12,7 +12,7 @@ import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, type Profile } from './profile.ts'
 import { type Claims, findOrOpen, giveOwnId, linkAwaiting, openRegister, type Register } from './register.ts'
 
-export interface Contacts extends Register {
+export type Contacts = Register & {
   readonly realm: Realm
   /** By external id and source; the sources of an external id in the order in which they came up. */
   readonly byExternalId: Map<string, Map<string, Profile>>

@@ -9,7 +9,7 @@ import { findContact, findOrCreateIdentified, type Contacts } from './contacts.t
 import type { Profile } from './profile.ts'
 import { awaitExternalId, type Link } from './register.ts'
 
-export interface Conversation {
+export type Conversation = {
   readonly id: string
   /** As last submitted. */
   record: ConversationRecord
@@ -48,6 +48,12 @@ export const submitConversation = (
     conversation.contacts.add(contact)
   }
 
+  const senderOf = ({ contactId }: MessageRecord): Link => {
+    if (contactId === undefined) return { profile: null }
+    const known = present.get(contactId) ?? findContact(contacts, contactId, body.source)
+    return known ? { profile: known } : awaitExternalId(contacts, contactId)
+  }
+
   for (const record of withoutDoubles(body.messages, (message) => message.id)) {
     conversation.messages.set(record.id, {
       id: ownId(contacts.realm, 'message', id, record.id),
@@ -55,12 +61,6 @@ export const submitConversation = (
       rawData: rawDataOf(record, body),
       contact: senderOf(record),
     })
-  }
-
-  function senderOf({ contactId }: MessageRecord): Link {
-    if (contactId === undefined) return { profile: null }
-    const known = present.get(contactId) ?? findContact(contacts, contactId, body.source)
-    return known ? { profile: known } : awaitExternalId(contacts, contactId)
   }
 }
 

@@ -7,7 +7,7 @@ import { findContact, findOrCreateContact, type Contacts } from './contacts.ts'
 import { fill } from './profile.ts'
 import { findOrOpen, follow, type Link, type Register } from './register.ts'
 
-export interface Feedback {
+export type Feedback = {
   /** As last submitted. */
   readonly record: FeedbackRecord
   readonly contact: Link

@@ -5,7 +5,7 @@ import { instant } from './tables.ts'
 type Said = { value: JsonValue; number: number; by: 'identify' | 'reference' }
 
 /** What the clerk has on one contact or account. */
-export interface Profile {
+export type Profile = {
   readonly id: string
   readonly columns: Map<string, Said>
   readonly properties: Map<string, Said>

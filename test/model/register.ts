@@ -5,7 +5,7 @@ import { openProfile, type Profile } from './profile.ts'
 export type Link = { profile: Profile | null }
 
 /** All contacts, or all accounts, of a workspace. */
-export interface Register {
+export type Register = {
   /** By own id, also those that were absorbed. */
   readonly profiles: Map<string, Profile>
   /** Links that wait for somebody with an external id. */

@@ -16,7 +16,7 @@ type Described = {
  * The tables that users read, of all workspaces. Date-times are instants as `Date.toISOString` writes them; where the database
  * has the time of an acceptance, there is the acceptance number here. Left out is what comes from generated tags.
  */
-export interface Tables {
+export type Tables = {
   contact: Row<{ id: string; email: string | null; account_id: string | null } & Described>[]
   contact_external_id: Row<{ source: string; external_id: string; contact_id: string }>[]
   account: Row<{ id: string; domain: string | null } & Described>[]

@@ -3,11 +3,11 @@ import process from 'node:process'
 export type TestServers = { readonly databaseUrl: string; readonly redisUrl: string }
 
 /** The servers that `npm test` has started. Without them a test fails: one that is skipped would look like one that passed. */
-export function testServers(): TestServers {
+export const testServers = (): TestServers => {
   return { databaseUrl: required('TEST_DATABASE_URL'), redisUrl: required('TEST_REDIS_URL') }
 }
 
-function required(name: string): string {
+const required = (name: string): string => {
   const value = process.env[name]
   if (value === undefined || value === '') throw new Error(`${name} is not set: run npm test, which starts the servers`)
   return value

@@ -40,7 +40,7 @@ export type Started = {
 }
 
 /** Runs `npm start` there, and waits until it has printed everything. */
-export async function startClone(clone: string, settings: Readonly<Record<string, string>> = {}): Promise<Started> {
+export const startClone = async (clone: string, settings: Readonly<Record<string, string>> = {}): Promise<Started> => {
   const words = isHere('npm') ? ['npm', 'start'] : [process.execPath, 'run', 'start']
   const child = spawn(words[0]!, words.slice(1), {
     cwd: clone,
@@ -84,7 +84,7 @@ export async function startClone(clone: string, settings: Readonly<Record<string
 }
 
 /** What a clone of the repository would have: files that are committed, or would be. */
-export function cloneOfRepository(): string {
+export const cloneOfRepository = (): string => {
   const clone = mkdtempSync(join(tmpdir(), 'feedback-insights-readme-'))
   const list = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
   const { status, stdout, stderr } = spawnSync('git', list, { cwd: root, encoding: 'utf8' })
@@ -98,7 +98,7 @@ export function cloneOfRepository(): string {
   return clone
 }
 
-export function connectTo(started: Started): Sql {
+export const connectTo = (started: Started): Sql => {
   const options = { connections: 1, statementTimeoutMs: 10_000, applicationName: 'readme-test' }
   return connectPostgres(started.printed('PostgreSQL'), options)
 }

@@ -10,7 +10,7 @@ const WITHIN = ' > '
  * Counts the tests of a JUnit report as Bun and Deno write it. Deno reports groups as if they were tests: those count only
  * when they fail by themselves, as in a hook. A file that reports nothing could not be loaded, and counts as a failure.
  */
-export function countTests(report: string, files: readonly string[]): TestCounts {
+export const countTests = (report: string, files: readonly string[]): TestCounts => {
   const cases = testCases(report)
   const counted = cases.filter((one) => isTest(one, cases))
   const reported = new Set(cases.map(({ suite }) => suite))
@@ -26,13 +26,13 @@ export function countTests(report: string, files: readonly string[]): TestCounts
   }
 }
 
-function isTest(one: TestCase, cases: readonly TestCase[]): boolean {
+const isTest = (one: TestCase, cases: readonly TestCase[]): boolean => {
   const inside = cases.filter(({ name }) => name.startsWith(one.name + WITHIN))
   if (inside.length === 0) return true
   return one.outcome === 'failed' && !inside.some(({ outcome }) => outcome === 'failed')
 }
 
-function testCases(report: string): TestCase[] {
+const testCases = (report: string): TestCase[] => {
   return [...report.matchAll(/<testcase\s([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)].map(
     ([, attributes = '', body = '']) => ({
       suite: withoutDot(attribute(attributes, 'file') ?? attribute(attributes, 'classname') ?? ''),
@@ -42,7 +42,7 @@ function testCases(report: string): TestCase[] {
   )
 }
 
-function attribute(attributes: string, name: string): string | undefined {
+const attribute = (attributes: string, name: string): string | undefined => {
   return new RegExp(`(?:^|\\s)${name}="([^"]*)"`)
     .exec(attributes)?.[1]
     ?.replaceAll('&gt;', '>')
@@ -51,6 +51,6 @@ function attribute(attributes: string, name: string): string | undefined {
     .replaceAll('&amp;', '&')
 }
 
-function withoutDot(file: string): string {
+const withoutDot = (file: string): string => {
   return file.replace(/^\.\//, '')
 }

@@ -6,7 +6,7 @@ import type { Reading, Span } from './reading.ts'
 const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
 
 /** Whether a phrase looks like a noun with what belongs to it; how likely that is, the score says. */
-export function canBeTag(reading: Reading, { start, end }: Span, isDetermined: boolean): boolean {
+export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   if (lexicon === UNKNOWN) return false
   const first = isHeadFirst(lexicon)
@@ -24,7 +24,7 @@ export function canBeTag(reading: Reading, { start, end }: Span, isDetermined: b
 }
 
 /** In languages with articles. */
-export function isDoubtful(reading: Reading, { start, end }: Span, isDetermined: boolean): boolean {
+export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   const head = traits[isHeadFirst(lexicon) ? start : end - 1]
   if (head === undefined || !WITH_ARTICLES.has(lexicon.language)) return false
@@ -35,18 +35,18 @@ export function isDoubtful(reading: Reading, { start, end }: Span, isDetermined:
 }
 
 /** A word in front of a noun that nothing knows: the tolvane invoice. */
-function isStranger(part: WordTraits | undefined): boolean {
+const isStranger = (part: WordTraits | undefined): boolean => {
   if (part === undefined || part.isListed || part.isModifier || part.isJoiner) return false
   return part.group < 0 && !part.isOther
 }
 
-function isNounPart(traits: WordTraits | undefined): boolean {
+const isNounPart = (traits: WordTraits | undefined): boolean => {
   return traits !== undefined && !traits.isFiller && !traits.isOther
 }
 
 type Head = { readonly head: WordTraits; readonly at: number }
 
-function canBeHead({ lexicon, tokens }: Reading, { head, at }: Head, isDetermined: boolean): boolean {
+const canBeHead = ({ lexicon, tokens }: Reading, { head, at }: Head, isDetermined: boolean): boolean => {
   if (head.isStop || head.isSenseless || head.isOther) return false
   if (head.isFiller) return head.isListed && isDetermined
   if (head.isListed || head.group >= 0) return true
@@ -56,14 +56,14 @@ function canBeHead({ lexicon, tokens }: Reading, { head, at }: Head, isDetermine
   return token?.kind === 'word' && token.text.length >= 4
 }
 
-function canBePart(lexicon: Lexicon, part: WordTraits): boolean {
+const canBePart = (lexicon: Lexicon, part: WordTraits): boolean => {
   if (part.isStop || part.isSenseless || part.isFiller) return false
   if (part.isModifier || part.isListed || part.group >= 0) return true
   return lexicon.language === 'en' ? part.isAdjective || part.isParticiple || !part.isOther : !part.isOther
 }
 
 /** Without a list that tells nouns from adjectives, one of the words at least has to be a known noun. */
-function isPhrase({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean {
+const isPhrase = ({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean => {
   if (lexicon.language === 'en') return true
   let listed = 0
   let capitalised = 0

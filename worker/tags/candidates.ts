@@ -57,7 +57,7 @@ const SHORT_TEXT_TOKENS = 60
 const REQUEST_REACH = 4
 
 /** All phrases of one to three words that could be a term, in the order of their first occurrences. */
-export function findCandidates(reading: Reading): Map<string, Candidate> {
+export const findCandidates = (reading: Reading): Map<string, Candidate> => {
   const found = new Map<string, Candidate>()
   for (let start = 0; start < reading.tokens.length; start++) {
     if (!isEdge(reading.traits[start])) continue
@@ -69,7 +69,7 @@ export function findCandidates(reading: Reading): Map<string, Candidate> {
   return found
 }
 
-function addPhrases(found: Map<string, Candidate>, reading: Reading, start: number): void {
+const addPhrases = (found: Map<string, Candidate>, reading: Reading, start: number): void => {
   for (let length = 1; length <= MAX_WORDS; length++) {
     const end = start + length
     const last = reading.traits[end - 1]
@@ -83,7 +83,7 @@ function addPhrases(found: Map<string, Candidate>, reading: Reading, start: numb
   }
 }
 
-function addOccurrence(found: Map<string, Candidate>, reading: Reading, span: Span): void {
+const addOccurrence = (found: Map<string, Candidate>, reading: Reading, span: Span): void => {
   const { start, end } = span
   const key = keyOfSpan(reading, span)
   let candidate = found.get(key)
@@ -94,7 +94,7 @@ function addOccurrence(found: Map<string, Candidate>, reading: Reading, span: Sp
   count(candidate, reading, span)
 }
 
-function addRearranged(found: Map<string, Candidate>, reading: Reading, phrase: Rearranged | undefined): void {
+const addRearranged = (found: Map<string, Candidate>, reading: Reading, phrase: Rearranged | undefined): void => {
   if (phrase === undefined) return
   const { order, end, isEvent } = phrase
   const at = Math.min(...order)
@@ -110,13 +110,13 @@ function addRearranged(found: Map<string, Candidate>, reading: Reading, phrase: 
   if (order[0] !== at || end > at + 2) count(candidate, reading, { start: at, end })
 }
 
-function keyOfSpan({ traits }: Reading, { start, end }: Span): string {
+const keyOfSpan = ({ traits }: Reading, { start, end }: Span): string => {
   let key = traits[start]?.stem ?? ''
   for (let at = start + 1; at < end; at++) key += ` ${traits[at]?.stem ?? ''}`
   return key
 }
 
-function range(start: number, end: number): number[] {
+const range = (start: number, end: number): number[] => {
   const order: number[] = []
   for (let at = start; at < end; at++) order.push(at)
   return order
@@ -129,7 +129,7 @@ type New = {
   readonly isInverted?: boolean
 }
 
-function newCandidate(reading: Reading, { key, order, at, isInverted = false }: New): Candidate {
+const newCandidate = (reading: Reading, { key, order, at, isInverted = false }: New): Candidate => {
   const traits: WordTraits[] = []
   const words: string[] = []
   for (const place of order) {
@@ -165,13 +165,13 @@ function newCandidate(reading: Reading, { key, order, at, isInverted = false }: 
   }
 }
 
-function isCompound({ language, compounds }: Lexicon, words: readonly string[]): boolean {
+const isCompound = ({ language, compounds }: Lexicon, words: readonly string[]): boolean => {
   if (words.length < 2 || compounds.size === 0) return false
   if (language !== 'en') return compounds.has(words.join(' '))
   return words.length === 2 && compounds.has(`${words[0]} ${singular(words[1] ?? '')}`)
 }
 
-function count(candidate: Candidate, reading: Reading, span: Span): void {
+const count = (candidate: Candidate, reading: Reading, span: Span): void => {
   const { start, end } = span
   const { traits } = reading
   const before = traits[start - 1]
@@ -194,11 +194,11 @@ function count(candidate: Candidate, reading: Reading, span: Span): void {
   if (!isInsideLonger(reading, span)) candidate.free++
 }
 
-function isDescribed({ traits }: Reading, end: number): boolean {
+const isDescribed = ({ traits }: Reading, end: number): boolean => {
   return traits[end]?.isBe === true
 }
 
-function isRequested({ traits }: Reading, start: number): boolean {
+const isRequested = ({ traits }: Reading, start: number): boolean => {
   for (let at = start - 1; at >= Math.max(0, start - REQUEST_REACH); at--) {
     const before = traits[at]
     if (before === undefined) return false
@@ -207,7 +207,7 @@ function isRequested({ traits }: Reading, start: number): boolean {
   return false
 }
 
-function hasEvent({ tokens }: Reading, { start, end }: Span): boolean {
+const hasEvent = ({ tokens }: Reading, { start, end }: Span): boolean => {
   for (let at = start; at < end; at++) {
     const token = tokens[at]
     if (token?.kind === 'word' && token.isEvent === true) return true

@@ -19,11 +19,11 @@ export type Thresholds = {
 }
 
 /** The tags of a text: those that score well, none of them inside another; at least one unless even the best is bad. */
-export function choose(
+export const choose = (
   { scored, trust }: Scores,
   reading: Reading,
   { memory, thresholds = weights.thresholds }: { memory: Memory | undefined; thresholds?: Thresholds },
-): string[] {
+): string[] => {
   const many = mix(trust.workspace, thresholds.manyPeople, thresholds.many)
   const one = mix(trust.text, thresholds.onePeople, thresholds.one)
   const chosen: { candidate: Candidate; tag: string }[] = []
@@ -39,12 +39,12 @@ export function choose(
   return chosen.map(({ tag }) => tag)
 }
 
-function mix(share: number, one: number, other: number): number {
+const mix = (share: number, one: number, other: number): number => {
   return share * one + (1 - share) * other
 }
 
 /** As the workspace writes it, else as a label; the singular of a word may say nothing although the word does not. */
-function titleOf(candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined {
+const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined => {
   const title = titleInUse(memory, candidate.key)
   if (title !== undefined) return title
   const label = labelOf(candidate, lexicon)
@@ -53,18 +53,18 @@ function titleOf(candidate: Candidate, { lexicon }: Reading, memory: Memory | un
 }
 
 /** Those that score so much at least, the best first. */
-function rank(scored: readonly Scored[], scoreOf: (one: Scored) => number, least: number): Scored[] {
+const rank = (scored: readonly Scored[], scoreOf: (one: Scored) => number, least: number): Scored[] => {
   return scored
     .filter((one) => scoreOf(one) >= least)
     .sort((one, other) => scoreOf(other) - scoreOf(one) || one.candidate.at - other.candidate.at || compare(one, other))
 }
 
-function compare(one: Scored, other: Scored): number {
+const compare = (one: Scored, other: Scored): number => {
   return one.candidate.key < other.candidate.key ? -1 : 1
 }
 
 /** Whether one of them has all words of the other. */
-function isInside(one: Candidate, other: Candidate): boolean {
+const isInside = (one: Candidate, other: Candidate): boolean => {
   const [short, long] = one.stems.length <= other.stems.length ? [one, other] : [other, one]
   return short.stems.every((stem) => long.stems.includes(stem))
 }

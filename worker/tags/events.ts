@@ -23,7 +23,7 @@ const EVENTS: ReadonlySet<string> = new Set(
 )
 
 /** `the quality of the pictures`: picture quality; `exports to CSV`: csv export. */
-export function findInverted(reading: Reading, start: number): Rearranged | undefined {
+export const findInverted = (reading: Reading, start: number): Rearranged | undefined => {
   const { traits } = reading
   const isEvent = EVENTS.has(traits[start]?.stem ?? '') && traits[start + 1]?.isJoiner === true
   if (!isEvent && wordAt(reading, start + 1) !== 'of') return undefined
@@ -35,7 +35,7 @@ export function findInverted(reading: Reading, start: number): Rearranged | unde
 }
 
 /** `the card was declined`: card decline; `exports keep failing`: export failure. */
-export function findFailure(reading: Reading, start: number): Rearranged | undefined {
+export const findFailure = (reading: Reading, start: number): Rearranged | undefined => {
   const noun = reading.traits[start]
   if (noun === undefined || !isNounLike(noun) || (!noun.isListed && !FAILING_GROUPS.has(noun.group))) return undefined
   const before = reading.traits[start - 1]
@@ -46,7 +46,7 @@ export function findFailure(reading: Reading, start: number): Rearranged | undef
   return isFailure(reading, at) ? { order: [start, at], end: at + 1, isEvent: true } : undefined
 }
 
-export function isFailure({ tokens }: Reading, at: number): boolean {
+export const isFailure = ({ tokens }: Reading, at: number): boolean => {
   const token = tokens[at]
   return token?.kind === 'word' && token.isEvent === true && FAILURES.has(token.text)
 }

@@ -68,7 +68,7 @@ export const NOTHING: TermCounts = { texts: 0, determined: 0, free: 0, valued: 0
 export type Setting = { readonly reading: Reading; readonly memory: Memory | undefined }
 
 /** Puts the values of FEATURES for one candidate into `values`, which is handed in because it is done so often. */
-export function measure(candidate: Candidate, setting: Setting, values: number[]): void {
+export const measure = (candidate: Candidate, setting: Setting, values: number[]): void => {
   values.length = 0
   values.push(1)
   pushWords(values, candidate, setting.reading)
@@ -76,7 +76,7 @@ export function measure(candidate: Candidate, setting: Setting, values: number[]
   pushMemory(values, candidate, setting)
 }
 
-function pushWords(values: number[], { traits, words, isCompound, isInverted }: Candidate, reading: Reading): void {
+const pushWords = (values: number[], { traits, words, isCompound, isInverted }: Candidate, reading: Reading): void => {
   const head = traits[isHeadFirst(reading.lexicon) ? 0 : traits.length - 1]
   if (head === undefined) return
   values.push(toNumber(head.isListed), toNumber(!head.isListed && head.group < 0))
@@ -88,7 +88,7 @@ function pushWords(values: number[], { traits, words, isCompound, isInverted }: 
   values.push(toNumber(words.length === 2), toNumber(words.length === 3))
 }
 
-function pushModifiers(values: number[], traits: readonly WordTraits[], head: WordTraits): void {
+const pushModifiers = (values: number[], traits: readonly WordTraits[], head: WordTraits): void => {
   let [listed, modifier, adjective, unlisted, joiner] = [0, 0, 0, 0, 0]
   for (const part of traits) {
     if (part.isJoiner) joiner = 1
@@ -102,11 +102,11 @@ function pushModifiers(values: number[], traits: readonly WordTraits[], head: Wo
   values.push(listed, modifier, adjective, unlisted, joiner)
 }
 
-function toNumber(is: boolean): number {
+const toNumber = (is: boolean): number => {
   return is ? 1 : 0
 }
 
-function pushPlaces(values: number[], candidate: Candidate, { tokens }: Reading): void {
+const pushPlaces = (values: number[], candidate: Candidate, { tokens }: Reading): void => {
   const { occurrences } = candidate
   values.push(candidate.position, toNumber(candidate.at < FIRST_TOKENS), Math.log2(occurrences))
   values.push(toNumber(candidate.determined > 0), candidate.verbal / occurrences)
@@ -117,13 +117,13 @@ function pushPlaces(values: number[], candidate: Candidate, { tokens }: Reading)
 }
 
 /** Nothing shows that it is a noun. */
-function isBare({ determined, traits }: Candidate): boolean {
+const isBare = ({ determined, traits }: Candidate): boolean => {
   if (determined > 0) return false
   for (const part of traits) if (part.isListed) return false
   return true
 }
 
-function pushMemory(values: number[], candidate: Candidate, { reading, memory }: Setting): void {
+const pushMemory = (values: number[], candidate: Candidate, { reading, memory }: Setting): void => {
   if (memory === undefined || memory.texts === 0) {
     for (let at = 0; at < MEMORY_FEATURES; at++) values.push(0)
     return
@@ -148,7 +148,7 @@ function pushMemory(values: number[], candidate: Candidate, { reading, memory }:
 }
 
 /** How much of the texts that have a word have the whole phrase. */
-function shareOf(memory: Memory, stem: string | undefined, texts: number): number {
+const shareOf = (memory: Memory, stem: string | undefined, texts: number): number => {
   const withStem = memory.terms.get(hashTerm(stem ?? ''))?.texts ?? 0
   return Math.min(1, (texts + 0.2) / (withStem + 1))
 }
@@ -174,7 +174,7 @@ export const PEOPLE_FEATURES = [
 ] as const
 
 /** The values of PEOPLE_FEATURES; `score` is what the weights of FEATURES say. */
-export function measurePeople(candidate: Candidate, memory: Memory, score: number | undefined): number[] {
+export const measurePeople = (candidate: Candidate, memory: Memory, score: number | undefined): number[] => {
   const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
   return [
     1,

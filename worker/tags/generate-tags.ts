@@ -25,14 +25,14 @@ export type Analysis = {
  * Tags for a text in plain text or HTML: none to five, lower case, the most telling first. `language` as two letters, when
  * it is known. The same text and memory give the same tags on every runtime. Texts that say nothing give none.
  */
-export function generateTags(
+export const generateTags = (
   text: string,
   { language, memory }: { language?: string; memory?: Memory } = {},
-): string[] {
+): string[] => {
   return tagAnalysis(analyse(text, language), memory)
 }
 
-export function analyse(text: string, language?: string): Analysis {
+export const analyse = (text: string, language?: string): Analysis => {
   const tokenized = tokenize(reduceHtml(text))
   const lexicon = findLexicon(tokenized, language)
   const tokens = hideAfterCues(unifyVariants(tokenized, lexicon), lexicon)
@@ -41,17 +41,17 @@ export function analyse(text: string, language?: string): Analysis {
   return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
 
-export function tagAnalysis(analysis: Analysis, memory?: Memory): string[] {
+export const tagAnalysis = (analysis: Analysis, memory?: Memory): string[] => {
   return chooseTags(memory === undefined ? analysis : withOwnWords(analysis, memory), memory)
 }
 
 /** Tags for an analysis that has the workspace's own words in it already (`withOwnWords`). */
-export function chooseTags({ reading, candidates }: Analysis, memory?: Memory): string[] {
+export const chooseTags = ({ reading, candidates }: Analysis, memory?: Memory): string[] => {
   return choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
 }
 
 /** The analysis with capitalised words back in it that the workspace has as its own. */
-export function withOwnWords(analysis: Analysis, memory: Memory): Analysis {
+export const withOwnWords = (analysis: Analysis, memory: Memory): Analysis => {
   const { tokens, strange, reading } = analysis
   if (strange.places.size === 0) return analysis
   const left = withoutOwnWords({ tokens, strange, lexicon: reading.lexicon }, memory)

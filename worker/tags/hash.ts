@@ -1,5 +1,5 @@
 /** 53 bits of a term, so that it fits a JavaScript number and a bigint; the same on every runtime. Not secret by itself. */
-export function hashTerm(term: string): number {
+export const hashTerm = (term: string): number => {
   let high = 0x9e3779b9
   let low = 0x85ebca6b
   for (let at = 0; at < term.length; at++) {
@@ -13,6 +13,6 @@ export function hashTerm(term: string): number {
 }
 
 /** The term that counts in how many texts people used a word in a tag. */
-export function hashInTag(stem: string): number {
+export const hashInTag = (stem: string): number => {
   return hashTerm(`in tag\n${stem}`)
 }

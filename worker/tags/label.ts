@@ -38,7 +38,7 @@ const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> 
 const MIN_PLURAL_CHARACTERS = 4
 
 /** A candidate as a person would write it as a label: lower case, the noun in the singular. */
-export function labelOf(candidate: Candidate, lexicon: Lexicon): string {
+export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
   const { words, traits, joined, isInverted } = candidate
   if (lexicon.language === 'segmented') return words.join('')
   if (lexicon.language === 'en') {
@@ -51,14 +51,14 @@ export function labelOf(candidate: Candidate, lexicon: Lexicon): string {
   return [toSingular(lexicon, head, traits[0]?.stem ?? ''), ...rest].join(' ')
 }
 
-function toSingular(lexicon: Lexicon, word: string, stem: string): string {
+const toSingular = (lexicon: Lexicon, word: string, stem: string): string => {
   const listed = lexicon.forms.get(stem)
   if (listed !== undefined && listed !== word) return listed
   const bare = lexicon.language === 'ar' && word.length > MIN_PLURAL_CHARACTERS ? word.replace(/^ال/, '') : word
   return singularIn(lexicon, bare)
 }
 
-function singularIn({ language, nouns }: Lexicon, word: string): string {
+const singularIn = ({ language, nouns }: Lexicon, word: string): string => {
   if (word.length < MIN_PLURAL_CHARACTERS) return word
   const rule = PLURALS[language]?.find(([ending]) => ending.test(word))
   const shortened = rule ? word.replace(rule[0], rule[1]) : word

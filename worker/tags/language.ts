@@ -36,7 +36,7 @@ const NOT_ARABIC = /[پچژگکی]/
  * The lexicon for a text: by its script, then by the language that the caller names, then by its function words, and for
  * headings without any by groups of letters. A language without lists gets an empty lexicon.
  */
-export function findLexicon(tokens: readonly Token[], language?: string): Lexicon {
+export const findLexicon = (tokens: readonly Token[], language?: string): Lexicon => {
   const words: string[] = []
   let segments = 0
   for (const token of tokens) {
@@ -52,7 +52,7 @@ export function findLexicon(tokens: readonly Token[], language?: string): Lexico
   return named ?? findLatin(words)
 }
 
-function scriptOf(words: readonly string[]): 'latin' | 'cyrillic' | 'arabic' | 'other' {
+const scriptOf = (words: readonly string[]): 'latin' | 'cyrillic' | 'arabic' | 'other' => {
   const counts = { latin: 0, cyrillic: 0, arabic: 0, other: 0 }
   for (const word of words) {
     const code = word.codePointAt(0) ?? 0
@@ -66,11 +66,11 @@ function scriptOf(words: readonly string[]): 'latin' | 'cyrillic' | 'arabic' | '
   return counts.arabic * 2 > words.length ? 'arabic' : 'other'
 }
 
-function isMostly(words: readonly string[], letters: RegExp): boolean {
+const isMostly = (words: readonly string[], letters: RegExp): boolean => {
   return words.filter((word) => letters.test(word)).length > words.length * MAX_FOREIGN_WORD_SHARE
 }
 
-function findLatin(words: readonly string[]): Lexicon {
+const findLatin = (words: readonly string[]): Lexicon => {
   const { best, hits, rival } = countFunctionWords(words)
   const isClear =
     hits >= words.length * CLEAR_SHARE && hits - rival >= Math.max(CLEAR_LEAD, words.length * CLEAR_LEAD_SHARE)
@@ -83,7 +83,7 @@ function findLatin(words: readonly string[]): Lexicon {
 }
 
 /** A determiner counts twice: `o`, `a` and `e` alone would leave Portuguese, Spanish and Italian equal. */
-function countFunctionWords(words: readonly string[]): { best: Lexicon; hits: number; rival: number } {
+const countFunctionWords = (words: readonly string[]): { best: Lexicon; hits: number; rival: number } => {
   let best = ENGLISH
   let hits = -1
   let rival = 0
@@ -102,13 +102,13 @@ function countFunctionWords(words: readonly string[]): { best: Lexicon; hits: nu
   return { best, hits, rival }
 }
 
-function isEnglishWord(word: string): boolean {
+const isEnglishWord = (word: string): boolean => {
   if (isKnownWord(ENGLISH, word)) return true
   const { group, isOther } = traitsOf(ENGLISH, word)
   return group >= 0 || isOther
 }
 
-function hasOtherLetters(lexicon: Lexicon, word: string): boolean {
+const hasOtherLetters = (lexicon: Lexicon, word: string): boolean => {
   for (const letter of word) {
     if (letter > '\u007f' && !lexicon.letters.includes(letter)) return true
   }

@@ -9,7 +9,7 @@ import { keyOfTag } from './tag-key.ts'
  * What a text adds to a memory: its terms, hashed, and the tags that people gave it (`undefined`: nobody was asked). It
  * depends on nothing but these, so that the same delta can be taken out again.
  */
-export function learn(analysis: Analysis, given?: readonly string[]): Delta {
+export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
   const { candidates, reading } = analysis
   const titles = new Map(
     (given ?? []).slice(0, MAX_LEARNED_TAGS).map((tag) => [keyOfTag(tag, reading.lexicon), tag.trim().toLowerCase()]),
@@ -53,7 +53,7 @@ type Seen = { readonly determined: number; readonly free: number; readonly value
  * Words that may be names, and whether one comes after a determiner. They count by themselves, so that a workspace's own
  * words can be told from names later.
  */
-export function strangeKeys({ reading, tokens, strange }: Analysis): Map<string, boolean> {
+export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string, boolean> => {
   const keys = new Map<string, boolean>()
   for (const at of strange.places) {
     const token = tokens[at]
@@ -67,7 +67,7 @@ export function strangeKeys({ reading, tokens, strange }: Analysis): Map<string,
 }
 
 /** What the tags that the tagger gave to a text add. */
-export function learnGenerated({ reading }: Analysis, tags: readonly string[]): Delta {
+export const learnGenerated = ({ reading }: Analysis, tags: readonly string[]): Delta => {
   const delta = newMemory()
   for (const tag of tags) delta.tags.set(keyOfTag(tag, reading.lexicon), new Map([[tag, { people: 0, generated: 1 }]]))
   return delta

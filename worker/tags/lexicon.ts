@@ -100,18 +100,8 @@ const BE = new Set(
 )
 /** Given and family names that are common words as well. */
 const GIVEN = toSet(cues.given)
-export const ENGLISH = toLexicon('en', en)
-export const LATIN: readonly Lexicon[] = [
-  ENGLISH,
-  ...Object.entries({ es, fr, de, pt, it, nl, pl, tr }).map(([language, lists]) => toLexicon(language, lists)),
-]
-export const RUSSIAN = toLexicon('ru', ru)
-export const ARABIC = toLexicon('ar', ar)
-export const SEGMENTED = toLexicon('segmented', { ...NO_LISTS, ...segmented })
-/** For a language that we have no lists of: only tags that people gave can be found in it. */
-export const UNKNOWN = toLexicon('unknown', NO_LISTS)
 
-function toLexicon(language: string, lists: Lists): Lexicon {
+const toLexicon = (language: string, lists: Lists): Lexicon => {
   const nouns = toSet(lists.nouns)
   return {
     language,
@@ -132,8 +122,19 @@ function toLexicon(language: string, lists: Lists): Lexicon {
   }
 }
 
+export const ENGLISH = toLexicon('en', en)
+export const LATIN: readonly Lexicon[] = [
+  ENGLISH,
+  ...Object.entries({ es, fr, de, pt, it, nl, pl, tr }).map(([language, lists]) => toLexicon(language, lists)),
+]
+export const RUSSIAN = toLexicon('ru', ru)
+export const ARABIC = toLexicon('ar', ar)
+export const SEGMENTED = toLexicon('segmented', { ...NO_LISTS, ...segmented })
+/** For a language that we have no lists of: only tags that people gave can be found in it. */
+export const UNKNOWN = toLexicon('unknown', NO_LISTS)
+
 /** What a word in lower case can be; kept, since words come back. */
-export function traitsOf(lexicon: Lexicon, word: string): WordTraits {
+export const traitsOf = (lexicon: Lexicon, word: string): WordTraits => {
   const known = lexicon.words.get(word)
   if (known !== undefined) return known
   if (lexicon.words.size >= MAX_KEPT_WORDS) lexicon.words.clear()
@@ -142,7 +143,7 @@ export function traitsOf(lexicon: Lexicon, word: string): WordTraits {
   return traits
 }
 
-function findTraits(lexicon: Lexicon, word: string): WordTraits {
+const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
   const isEnglish = lexicon.language === 'en'
   const lemma = isEnglish ? singular(word) : word
   const wordStem = stem(word, lexicon.language)
@@ -176,12 +177,12 @@ function findTraits(lexicon: Lexicon, word: string): WordTraits {
   }
 }
 
-export function isFunctionWord(lexicon: Lexicon, word: string): boolean {
+export const isFunctionWord = (lexicon: Lexicon, word: string): boolean => {
   return lexicon.determiners.has(word) || lexicon.beforeVerbs.has(word) || lexicon.stop.has(word)
 }
 
 /** Whether a hand-written list has the word; the large English list has too many names in it to count here. */
-export function isKnownWord(lexicon: Lexicon, word: string): boolean {
+export const isKnownWord = (lexicon: Lexicon, word: string): boolean => {
   return (
     isFunctionWord(lexicon, word) ||
     lexicon.filler.has(word) ||

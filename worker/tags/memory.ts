@@ -38,12 +38,12 @@ export const MAX_TAGS_IN_USE = 5_000
 /** What a full memory is cut down to, so that cutting happens seldom. */
 const KEPT_SHARE = 0.75
 
-export function newMemory(): Memory {
+export const newMemory = (): Memory => {
   return { texts: 0, judged: 0, given: 0, left: 0, terms: new Map(), tags: new Map() }
 }
 
 /** Adds a delta, or with `weight` -1 takes it out again. Changes the memory. */
-export function apply(memory: Memory, delta: Delta, weight = 1): void {
+export const apply = (memory: Memory, delta: Delta, weight = 1): void => {
   memory.texts = atLeastZero(memory.texts + weight * delta.texts)
   memory.judged = atLeastZero(memory.judged + weight * delta.judged)
   memory.given = atLeastZero(memory.given + weight * delta.given)
@@ -58,7 +58,7 @@ export function apply(memory: Memory, delta: Delta, weight = 1): void {
   bound(memory)
 }
 
-function addTerms(known: TermCounts | undefined, added: TermCounts, weight: number): TermCounts {
+const addTerms = (known: TermCounts | undefined, added: TermCounts, weight: number): TermCounts => {
   const sum = known ?? { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
   sum.texts = atLeastZero(sum.texts + weight * added.texts)
   sum.determined = atLeastZero(sum.determined + weight * added.determined)
@@ -71,7 +71,7 @@ function addTerms(known: TermCounts | undefined, added: TermCounts, weight: numb
 
 type Titles = { readonly key: string; readonly titles: ReadonlyMap<string, TagCounts>; readonly weight: number }
 
-function applyTitles(memory: Memory, { key, titles, weight }: Titles): void {
+const applyTitles = (memory: Memory, { key, titles, weight }: Titles): void => {
   const known = memory.tags.get(key) ?? new Map<string, TagCounts>()
   for (const [title, { people, generated }] of titles) {
     const before = known.get(title)
@@ -86,35 +86,35 @@ function applyTitles(memory: Memory, { key, titles, weight }: Titles): void {
   else memory.tags.set(key, known)
 }
 
-function atLeastZero(count: number): number {
+const atLeastZero = (count: number): number => {
   return Math.max(0, count)
 }
 
 /** Terms that few texts have go first; a tag goes when nothing else is left to go. */
-function bound(memory: Memory): void {
+const bound = (memory: Memory): void => {
   if (memory.terms.size > MAX_TERMS) {
     keepMost(memory.terms, MAX_TERMS, ({ texts, given }) => texts + 100 * given)
   }
   if (memory.tags.size > MAX_TAGS_IN_USE) keepMost(memory.tags, MAX_TAGS_IN_USE, usesOf)
 }
 
-function usesOf(titles: ReadonlyMap<string, TagCounts>): number {
+const usesOf = (titles: ReadonlyMap<string, TagCounts>): number => {
   let uses = 0
   for (const { people, generated } of titles.values()) uses += 100 * people + generated
   return uses
 }
 
-function keepMost<Key extends string | number, Value>(
+const keepMost = <Key extends string | number, Value>(
   map: Map<Key, Value>,
   max: number,
   worth: (value: Value) => number,
-): void {
+): void => {
   const ranked = [...map].sort(([one, a], [other, b]) => worth(b) - worth(a) || (one < other ? -1 : 1))
   for (const [key] of ranked.slice(Math.floor(max * KEPT_SHARE))) map.delete(key)
 }
 
 /** How a tag is mostly written in the workspace: as people write it, else as the tagger did. */
-export function titleInUse(memory: Memory | undefined, key: string): string | undefined {
+export const titleInUse = (memory: Memory | undefined, key: string): string | undefined => {
   let best: string | undefined
   let bestUses = 0
   for (const [title, { people, generated }] of memory?.tags.get(key) ?? []) {

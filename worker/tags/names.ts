@@ -18,7 +18,7 @@ const AFTER_SEGMENTED = toSet(cues.afterSegmented)
 const BEFORE_SEGMENTED = toSet(cues.beforeSegmented)
 
 /** Hides words after a greeting, a title or a closing. */
-export function hideAfterCues(tokens: readonly Token[], lexicon: Lexicon): Token[] {
+export const hideAfterCues = (tokens: readonly Token[], lexicon: Lexicon): Token[] => {
   let expected = 0
   return tokens.map((token, at) => {
     if (token.kind === 'segment') return isSegmentedName(tokens, at) ? HIDDEN : token
@@ -36,13 +36,13 @@ export function hideAfterCues(tokens: readonly Token[], lexicon: Lexicon): Token
 }
 
 /** What stands between a number and a word for a street: 12 oak street. */
-function isStreetName(tokens: readonly Token[], at: number): boolean {
+const isStreetName = (tokens: readonly Token[], at: number): boolean => {
   const after = tokens[at + 1]
   if (after?.kind !== 'word' || !STREETS.has(after.text)) return false
   return tokens[at - 1]?.kind === 'hidden' || tokens[at - 2]?.kind === 'hidden'
 }
 
-function isSegmentedName(tokens: readonly Token[], at: number): boolean {
+const isSegmentedName = (tokens: readonly Token[], at: number): boolean => {
   const before = tokens[at - 1]
   const after = tokens[at + 1]
   return (
@@ -56,7 +56,7 @@ const MIN_TITLE_SHARE = 0.6
 const MIN_TITLE_WORDS = 3
 
 /** Which tokens are capitalised words that neither a list nor the rest of the text knows as common words. */
-export function findStrange(tokens: readonly Token[], lexicon: Lexicon): Strange {
+export const findStrange = (tokens: readonly Token[], lexicon: Lexicon): Strange => {
   const common = new Set<string>()
   let words = 0
   let capitalised = 0
@@ -79,7 +79,7 @@ export function findStrange(tokens: readonly Token[], lexicon: Lexicon): Strange
 export type Strange = { readonly isTitle: boolean; readonly places: ReadonlySet<number> }
 
 /** Hides strange words, which may be somebody's name. It also hides product names that are new; that is the price. */
-export function hideStrange(tokens: readonly Token[], lexicon: Lexicon, { isTitle, places }: Strange): Token[] {
+export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitle, places }: Strange): Token[] => {
   if (places.size === 0) return [...tokens]
   return tokens.map((token, at) => {
     if (token.kind !== 'word' || !token.isCapitalised || isFunctionWord(lexicon, token.text)) return token
@@ -92,10 +92,10 @@ export function hideStrange(tokens: readonly Token[], lexicon: Lexicon, { isTitl
 }
 
 /** Without the words that are the workspace's own: in tags that people gave, or in several of its texts after a determiner. */
-export function withoutOwnWords(
+export const withoutOwnWords = (
   { tokens, lexicon, strange }: { tokens: readonly Token[]; lexicon: Lexicon; strange: Strange },
   memory: Memory,
-): Strange {
+): Strange => {
   const places = [...strange.places].filter((at) => {
     const token = tokens[at]
     return token?.kind !== 'word' || !isOwnWord(memory, lexicon, token.text)
@@ -111,7 +111,7 @@ type Judge = {
 }
 
 /** A capitalised word that nothing knows as a common one. */
-function isStrange({ tokens, lexicon, common, isTitle }: Judge, at: number): boolean {
+const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boolean => {
   const token = tokens[at]
   if (token?.kind !== 'word' || !token.isCapitalised) return false
   const { text } = token
@@ -130,14 +130,14 @@ const MAX_ABBREVIATION_CHARACTERS = 5
 /** So many texts of a workspace that have a word make it one of its own, not somebody's name. */
 const MIN_TEXTS_OF_OWN_WORD = 4
 
-function isOwnWord(memory: Memory, lexicon: Lexicon, word: string): boolean {
+const isOwnWord = (memory: Memory, lexicon: Lexicon, word: string): boolean => {
   const key = stem(word, lexicon.language)
   if ((memory.terms.get(hashInTag(key))?.given ?? 0) > 0) return true
   const counts = memory.terms.get(hashTerm(key))
   return counts !== undefined && counts.texts >= MIN_TEXTS_OF_OWN_WORD && counts.determined >= counts.texts / 2
 }
 
-function isAfterDeterminer(tokens: readonly Token[], at: number, lexicon: Lexicon): boolean {
+const isAfterDeterminer = (tokens: readonly Token[], at: number, lexicon: Lexicon): boolean => {
   const before = tokens[at - 1]
   return before?.kind === 'word' && lexicon.determiners.has(before.text)
 }

@@ -3,7 +3,7 @@ import { isNounLike, wordAt } from './reading.ts'
 import type { Reading, Span } from './reading.ts'
 
 /** Between two content words a phrase goes on: `life` in `battery life`. */
-export function isInsideLonger(reading: Reading, { start, end }: Span): boolean {
+export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   const before = traits[start - 1]
   const after = traits[end]
@@ -15,7 +15,7 @@ export function isInsideLonger(reading: Reading, { start, end }: Span): boolean 
 }
 
 /** Either noun of `the quality of the pictures`. */
-function isInsideOf(reading: Reading, { start, end }: Span): boolean {
+const isInsideOf = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   const isNoun = (at: number): boolean => {
     const noun = traits[at]

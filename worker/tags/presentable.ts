@@ -6,7 +6,7 @@ const MAX_TAG_CHARACTERS = 48
  * The last check before a tag leaves, whatever the steps before it have let through: nothing in it may look like an
  * address, a number or an identifier, also when people gave it to another text.
  */
-export function isPresentable(tag: string): boolean {
+export const isPresentable = (tag: string): boolean => {
   if (tag.length === 0 || tag.length > MAX_TAG_CHARACTERS) return false
   if (/[@:\\/_<>&\n]|\p{Nd}.*\p{Nd}/u.test(tag)) return false
   return tokenize(tag).every(({ kind }) => kind === 'word' || kind === 'segment')

@@ -18,14 +18,14 @@ export type Span = { readonly start: number; readonly end: number }
 const OPINION_REACH = 5
 const HEAD_FIRST = new Set(['es', 'fr', 'pt', 'it', 'ar'])
 
-export function read(tokens: readonly Token[], lexicon: Lexicon): Reading {
+export const read = (tokens: readonly Token[], lexicon: Lexicon): Reading => {
   const traits = tokens.map((token) =>
     token.kind === 'word' || token.kind === 'segment' ? traitsOf(lexicon, token.text) : undefined,
   )
   return { tokens, lexicon, traits, isNearOpinion: findNearOpinion(traits) }
 }
 
-function findNearOpinion(traits: readonly (WordTraits | undefined)[]): boolean[] {
+const findNearOpinion = (traits: readonly (WordTraits | undefined)[]): boolean[] => {
   const isNear = traits.map(() => false)
   const mark = (at: number, distance: number): number => {
     const known = traits[at]
@@ -39,20 +39,20 @@ function findNearOpinion(traits: readonly (WordTraits | undefined)[]): boolean[]
   return isNear
 }
 
-export function isHeadFirst(lexicon: Lexicon): boolean {
+export const isHeadFirst = (lexicon: Lexicon): boolean => {
   return HEAD_FIRST.has(lexicon.language)
 }
 
-export function wordAt({ tokens }: Reading, at: number): string {
+export const wordAt = ({ tokens }: Reading, at: number): string => {
   const token = tokens[at]
   return token?.kind === 'word' || token?.kind === 'segment' ? token.text : ''
 }
 
 /** Whether a phrase may begin or end with a word. */
-export function isEdge(traits: WordTraits | undefined): boolean {
+export const isEdge = (traits: WordTraits | undefined): boolean => {
   return traits !== undefined && !traits.isStop && !traits.isSenseless
 }
 
-export function isNounLike(traits: WordTraits): boolean {
+export const isNounLike = (traits: WordTraits): boolean => {
   return !traits.isFiller && !traits.isStop && (traits.isListed || traits.group >= 0)
 }

@@ -14,7 +14,7 @@ const INLINE = new Set(
 )
 
 /** Reduces plain text or HTML to plain text: entities decoded, one line per block, silent elements dropped. */
-export function reduceHtml(text: string): string {
+export const reduceHtml = (text: string): string => {
   const parts: string[] = []
   let isHtml = false
   let silentDepth = 0
@@ -40,7 +40,7 @@ export function reduceHtml(text: string): string {
 }
 
 /** A `<` that no `>` follows begins no tag: the parser would drop what comes after it. */
-function withoutOpenEnd(text: string): string {
+const withoutOpenEnd = (text: string): string => {
   const read = text.slice(0, MAX_HTML_CHARACTERS)
   const end = read.lastIndexOf('>') + 1
   if (read.indexOf('<', end) < 0) return read

@@ -24,14 +24,14 @@ const FITTED: Weights = {
   people: PEOPLE_FEATURES.map((name) => weights.people[name]),
 }
 /** Scores the open candidates, and those that people gave before. */
-export function scoreCandidates(
+export const scoreCandidates = (
   {
     reading,
     candidates,
     memory,
   }: { reading: Reading; candidates: ReadonlyMap<string, Candidate>; memory: Memory | undefined },
   { words, plain, people }: Weights = FITTED,
-): Scores {
+): Scores => {
   const weightsOfWords = reading.lexicon.language === 'en' ? words : plain
   const scored: Scored[] = []
   const setting = { reading, memory }
@@ -66,7 +66,7 @@ const TRUSTED_TEXTS_OF_TERM = 10
 /** Where people left so many texts without a tag, a text unlike others may be without as well. */
 const USUALLY_LEFT_SHARE = 1 / 3
 
-function trustIn(memory: Memory | undefined, candidates: ReadonlyMap<string, Candidate>): Trust {
+const trustIn = (memory: Memory | undefined, candidates: ReadonlyMap<string, Candidate>): Trust => {
   if (memory === undefined || memory.judged === 0) return { workspace: 0, text: 0 }
   const { texts, judged, left } = memory
   const workspace = Math.min(1, judged / (TRUSTED_TEXTS + TRUSTED_SHARE * (texts - judged)))
@@ -76,7 +76,7 @@ function trustIn(memory: Memory | undefined, candidates: ReadonlyMap<string, Can
 }
 
 /** The share of a text's words that are in texts that people tagged; a word that few of them have counts less. */
-function shareOfJudged(candidates: ReadonlyMap<string, Candidate>, memory: Memory): number {
+const shareOfJudged = (candidates: ReadonlyMap<string, Candidate>, memory: Memory): number => {
   let words = 0
   let known = 0
   for (const { hash, isOpen, stems } of candidates.values()) {
@@ -89,7 +89,7 @@ function shareOfJudged(candidates: ReadonlyMap<string, Candidate>, memory: Memor
 }
 
 /** Several of a workspace's texts have it, some of them after a determiner: a word of its own, not a name or a slip. */
-function isOwnWord({ hash }: Candidate, memory: Memory | undefined): boolean {
+const isOwnWord = ({ hash }: Candidate, memory: Memory | undefined): boolean => {
   const { texts, determined } = memory?.terms.get(hash) ?? NOTHING
   return texts >= MIN_TEXTS_OF_OWN_WORD && determined >= texts * MIN_DETERMINED_SHARE
 }
@@ -97,7 +97,7 @@ function isOwnWord({ hash }: Candidate, memory: Memory | undefined): boolean {
 const MIN_TEXTS_OF_OWN_WORD = 3
 const MIN_DETERMINED_SHARE = 0.15
 
-function dot(one: readonly number[], other: readonly number[]): number {
+const dot = (one: readonly number[], other: readonly number[]): number => {
   let sum = 0
   for (let at = 0; at < one.length; at++) sum += (one[at] ?? 0) * (other[at] ?? 0)
   return sum

@@ -4,7 +4,7 @@ const IRREGULAR = new Map(Object.entries(exceptions.irregular))
 const UNCHANGED = new Set(exceptions.unchanged)
 
 /** The singular of an English noun in lower case, by a light rule: batteries, battery; boxes, box; apps, app. */
-export function singular(noun: string): string {
+export const singular = (noun: string): string => {
   const irregular = IRREGULAR.get(noun)
   if (irregular !== undefined) return irregular
   if (noun.length < 4 || UNCHANGED.has(noun) || !noun.endsWith('s') || /(?:ss|us|is)$/.test(noun)) return noun

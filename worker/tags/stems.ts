@@ -9,6 +9,15 @@ import { stemmer as russian } from '@orama/stemmers/russian'
 import { stemmer as spanish } from '@orama/stemmers/spanish'
 import { stemmer as turkish } from '@orama/stemmers/turkish'
 
+/** Polish has no published stemmer among ours; the endings of nouns and adjectives bring most forms together. */
+const polish = (word: string): string => {
+  if (word.length < 5) return word
+  const ending = /(?:owych|owymi|owego|owemu|ami|ach|ych|ymi|ego|emu|iem|owi|ów|om|em|ie|ej|ią|ę|ą|y|i|a|e|o|u)$/.exec(
+    word,
+  )
+  return ending && word.length - ending[0].length >= 3 ? word.slice(0, ending.index) : word
+}
+
 const STEMMERS: Readonly<Record<string, (word: string) => string>> = {
   ar: arabic,
   de: german,
@@ -28,7 +37,7 @@ const MAX_MEMO_WORDS = 20_000
 const memos = new Map<string, Map<string, string>>()
 
 /** What the forms of a word have in common: exports and exported, facture and factures. */
-export function stem(word: string, language: string): string {
+export const stem = (word: string, language: string): string => {
   let memo = memos.get(language)
   if (memo === undefined) memos.set(language, (memo = new Map<string, string>()))
   const known = memo.get(word)
@@ -37,13 +46,4 @@ export function stem(word: string, language: string): string {
   const found = (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')
   memo.set(word, found)
   return found
-}
-
-/** Polish has no published stemmer among ours; the endings of nouns and adjectives bring most forms together. */
-function polish(word: string): string {
-  if (word.length < 5) return word
-  const ending = /(?:owych|owymi|owego|owemu|ami|ach|ych|ymi|ego|emu|iem|owi|ów|om|em|ie|ej|ią|ę|ą|y|i|a|e|o|u)$/.exec(
-    word,
-  )
-  return ending && word.length - ending[0].length >= 3 ? word.slice(0, ending.index) : word
 }

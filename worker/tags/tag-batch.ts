@@ -26,32 +26,32 @@ export type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] 
  * Learns from all texts of a batch, then tags those without tags: texts that come together help each other. Changes the
  * memory; the shares say by how much, for the store.
  */
-export function tagBatch(memory: Memory, texts: readonly Text[]): TaggedBatch {
+export const tagBatch = (memory: Memory, texts: readonly Text[]): TaggedBatch => {
   const read = readBatch(texts)
   learnBatch(memory, read)
   return tagRead(memory, freeOwnWords(memory, read))
 }
 
-export function readBatch(texts: readonly Text[]): ReadText[] {
+export const readBatch = (texts: readonly Text[]): ReadText[] => {
   return texts.map(({ text, language, tags }) => {
     const analysis = analyse(text, language)
     return { analysis, given: tags, learned: learn(analysis, tags) }
   })
 }
 
-export function learnBatch(memory: Memory, read: readonly ReadText[]): void {
+export const learnBatch = (memory: Memory, read: readonly ReadText[]): void => {
   for (const { learned } of read) apply(memory, learned)
 }
 
 /** The texts with the words back in them that the memory knows as the workspace's own. */
-export function freeOwnWords(memory: Memory, read: readonly ReadText[]): ReadText[] {
+export const freeOwnWords = (memory: Memory, read: readonly ReadText[]): ReadText[] => {
   return read.map((text) =>
     text.given === undefined ? { ...text, analysis: withOwnWords(text.analysis, memory) } : text,
   )
 }
 
 /** Tags those texts that people did not; their own words are free already. Changes the memory. */
-export function tagRead(memory: Memory, read: readonly ReadText[]): TaggedBatch {
+export const tagRead = (memory: Memory, read: readonly ReadText[]): TaggedBatch => {
   const tags = read.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
   const shares = read.map(({ analysis, given, learned }, at): Delta => {
     if (given !== undefined) return learned
@@ -63,7 +63,7 @@ export function tagRead(memory: Memory, read: readonly ReadText[]): TaggedBatch 
 }
 
 /** Everything about these texts that a memory is asked for, by hash; a tag is asked for by the hash of its key. */
-export function hashesOf(read: readonly ReadText[]): Set<number> {
+export const hashesOf = (read: readonly ReadText[]): Set<number> => {
   const hashes = new Set<number>()
   for (const { analysis, learned } of read) {
     for (const hash of learned.terms.keys()) hashes.add(hash)

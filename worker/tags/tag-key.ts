@@ -4,7 +4,7 @@ import { tokenize } from './tokens.ts'
 import { unifyVariants } from './variants.ts'
 
 /** The key of a tag as it would be found in a text: its stemmed words, without determiners. */
-export function keyOfTag(tag: string, lexicon: Lexicon): string {
+export const keyOfTag = (tag: string, lexicon: Lexicon): string => {
   const stems: string[] = []
   for (const token of unifyVariants(tokenize(tag.slice(0, MAX_TAG_CHARACTERS)), lexicon)) {
     if (token.kind !== 'word' && token.kind !== 'segment') continue

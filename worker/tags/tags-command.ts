@@ -22,14 +22,7 @@ const earlier = v.object({ ...workspaceText, tags: v.nullish(v.array(v.string())
 type Incoming = v.InferOutput<typeof incoming>
 type Earlier = v.InferOutput<typeof earlier>
 
-try {
-  process.exitCode = main()
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = 1
-}
-
-function main(): number {
+const main = (): number => {
   const { values } = parseArgs({
     options: {
       in: { type: 'string' },
@@ -51,16 +44,16 @@ function main(): number {
   return 0
 }
 
-function toEarlierText({ text, lang, tags }: Earlier): Text {
+const toEarlierText = ({ text, lang, tags }: Earlier): Text => {
   return { text, language: lang ?? undefined, tags: tags ?? undefined }
 }
 
 /** Tags of all lines in their order; each workspace has its own memory and its own batches. */
-function inBatches<Line extends Incoming | Earlier>(
+const inBatches = <Line extends Incoming | Earlier>(
   memories: Map<string, Memory>,
   lines: readonly Line[],
   toText: (line: Line) => Text,
-): string[][] {
+): string[][] => {
   const tags: string[][] = []
   const places = Map.groupBy(lines.keys(), (at) => lines[at]?.workspace ?? '')
   for (const [workspace, own] of places) {
@@ -77,7 +70,7 @@ function inBatches<Line extends Incoming | Earlier>(
   return tags
 }
 
-function readLines<Schema extends v.GenericSchema>(path: string, schema: Schema): v.InferOutput<Schema>[] {
+const readLines = <Schema extends v.GenericSchema>(path: string, schema: Schema): v.InferOutput<Schema>[] => {
   return readFileSync(path, 'utf8')
     .split('\n')
     .flatMap((line, at) => {
@@ -88,4 +81,11 @@ function readLines<Schema extends v.GenericSchema>(path: string, schema: Schema)
         throw new Error(`${path}:${at + 1} is not a line of the form that --help shows`, { cause })
       }
     })
+}
+
+try {
+  process.exitCode = main()
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
 }

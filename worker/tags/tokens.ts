@@ -39,6 +39,11 @@ const SPACES: ReadonlySet<number> = new Set([
   0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a, 0x2028, 0x2029,
   0x202f, 0x205f, 0x3000,
 ])
+
+const codesOf = (characters: string): ReadonlySet<number> => {
+  return new Set([...characters].map((character) => character.charCodeAt(0)))
+}
+
 const OPENING = codesOf('(["')
 const CLOSING = codesOf('.,!?;:)]"')
 const UNSPACED =
@@ -56,7 +61,7 @@ const WORDS_AND_BREAKS = /([\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*)|[^\p{L
 const segmenter = new Intl.Segmenter('zh', { granularity: 'word' })
 
 /** Cuts a text into tokens, in one pass whose time is linear in its length. */
-export function tokenize(text: string): Token[] {
+export const tokenize = (text: string): Token[] => {
   const tokens: Token[] = []
   const straight = straighten(text)
   let segmented = 0
@@ -79,13 +84,13 @@ export function tokenize(text: string): Token[] {
 }
 
 /** A chunk is all that stands between white space. */
-function findChunkEnd(text: string, start: number): number {
+const findChunkEnd = (text: string, start: number): number => {
   let end = start + 1
   while (end < text.length && !isSpace(text.charCodeAt(end))) end++
   return end
 }
 
-function isSpace(code: number): boolean {
+const isSpace = (code: number): boolean => {
   if (code < 0x80) return code === 0x20 || (code >= 9 && code <= 13)
   return code >= 0xa0 && SPACES.has(code)
 }
@@ -93,7 +98,7 @@ function isSpace(code: number): boolean {
 type Span = { readonly start: number; readonly end: number }
 
 /** The usual chunk, without a pattern: letters from a to z between punctuation. False when it is anything else. */
-function pushPlainWord(tokens: Token[], text: string, { start, end }: Span): boolean {
+const pushPlainWord = (tokens: Token[], text: string, { start, end }: Span): boolean => {
   let from = start
   while (from < end && OPENING.has(text.charCodeAt(from))) from++
   let to = from
@@ -115,12 +120,12 @@ function pushPlainWord(tokens: Token[], text: string, { start, end }: Span): boo
   return true
 }
 
-function isPlainLetter(code: number): boolean {
+const isPlainLetter = (code: number): boolean => {
   return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
 }
 
 /** Cuts a chunk where the script changes; says how many characters went to the dictionary. */
-function pushRuns(tokens: Token[], chunk: string, segmentable: number): number {
+const pushRuns = (tokens: Token[], chunk: string, segmentable: number): number => {
   let segmented = 0
   for (const [run] of chunk.matchAll(SCRIPT_RUNS)) {
     if (!IS_UNSPACED.test(run)) pushChunk(tokens, run)
@@ -132,17 +137,13 @@ function pushRuns(tokens: Token[], chunk: string, segmentable: number): number {
   return segmented
 }
 
-function codesOf(characters: string): ReadonlySet<number> {
-  return new Set([...characters].map((character) => character.charCodeAt(0)))
-}
-
-function straighten(text: string): string {
+const straighten = (text: string): string => {
   const read = text.slice(0, MAX_TEXT_CHARACTERS)
   if (/^[ -_a-\u007e\n]*$/.test(read)) return read
   return read.toWellFormed().replace(QUOTES, "'").replace(INVISIBLE, '')
 }
 
-function pushChunk(tokens: Token[], written: string): void {
+const pushChunk = (tokens: Token[], written: string): void => {
   // Full-width digits and letters become usual ones. Per chunk, because normalising thousands of piled marks takes
   // quadratic time, and not for Thai, whose vowels it takes apart.
   const chunk = written.length > MAX_CHUNK_CHARACTERS ? written : written.normalize('NFKC')
@@ -157,14 +158,14 @@ function pushChunk(tokens: Token[], written: string): void {
   }
 }
 
-function hiddenChunk(chunk: string): Token | undefined {
+const hiddenChunk = (chunk: string): Token | undefined => {
   if (chunk.length > MAX_CHUNK_CHARACTERS) return HIDDEN
   if (ONLY_MAIL_SIGN.test(chunk)) return LONE_MAIL_SIGN
   if (MAIL_SIGN.test(chunk) || ADDRESS.test(chunk) || HEXADECIMAL.test(chunk)) return HIDDEN
   return undefined
 }
 
-function pushWord(tokens: Token[], written: string): void {
+const pushWord = (tokens: Token[], written: string): void => {
   const text = written.toLowerCase()
   const isCapitalised = text !== written
   const isUpper = isCapitalised && text.length > 1 && written === written.toUpperCase()
@@ -177,19 +178,19 @@ function pushWord(tokens: Token[], written: string): void {
   } else tokens.push({ kind: 'word', text: text.endsWith("'s") ? text.slice(0, -2) : text, isCapitalised, isUpper })
 }
 
-function pushSegments(tokens: Token[], run: string): void {
+const pushSegments = (tokens: Token[], run: string): void => {
   for (const { segment, isWordLike } of segmenter.segment(run)) {
     tokens.push(isWordLike === true ? { kind: 'segment', text: segment } : BREAK)
   }
 }
 
 /** The letters of an IBAN stand between groups of digits; a mail address may be written with spaces. */
-function isPartOfIdentifier(token: Token, before: Token | undefined, after: Token | undefined): boolean {
+const isPartOfIdentifier = (token: Token, before: Token | undefined, after: Token | undefined): boolean => {
   if (token.kind !== 'word') return false
   if (isHiddenAs('mail sign', before) || isHiddenAs('mail sign', after)) return true
   return token.text.length <= 4 && isHiddenAs('number', before) && isHiddenAs('number', after)
 }
 
-function isHiddenAs(reason: 'number' | 'mail sign', token: Token | undefined): boolean {
+const isHiddenAs = (reason: 'number' | 'mail sign', token: Token | undefined): boolean => {
   return token?.kind === 'hidden' && token.reason === reason
 }

@@ -14,7 +14,7 @@ const FIRST_OF_TWO = new Set(
 )
 
 /** One spelling for what people spell in several ways, and the noun for verbs that name an event. English only. */
-export function unifyVariants(tokens: readonly Token[], lexicon: Lexicon): readonly Token[] {
+export const unifyVariants = (tokens: readonly Token[], lexicon: Lexicon): readonly Token[] => {
   if (lexicon.language !== 'en') return tokens
   const unified: Token[] = []
   for (let at = 0; at < tokens.length; at++) {

@@ -1,4 +1,4 @@
 /** The words of lines of words. */
-export function toSet(lines: readonly string[]): ReadonlySet<string> {
+export const toSet = (lines: readonly string[]): ReadonlySet<string> => {
   return new Set(lines.flatMap((line) => line.split(' ')))
 }

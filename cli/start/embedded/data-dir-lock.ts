@@ -19,7 +19,7 @@ export class DataDirInUse extends Error {
  * Makes the directory this process's own until `release` or its death; a lock that a dead process left is taken over.
  * Throws DataDirInUse when a live one holds it.
  */
-export function lockDataDir(dir: string): { readonly release: () => void } {
+export const lockDataDir = (dir: string): { readonly release: () => void } => {
   // Not to be listed by others, but to be passed: as root, PostgreSQL may have to run as another user.
   mkdirSync(dir, { recursive: true, mode: 0o711 })
   const file = join(dir, 'lock')
@@ -39,7 +39,7 @@ export function lockDataDir(dir: string): { readonly release: () => void } {
 }
 
 /** A link either appears whole or is refused, so the lock is never seen without its owner in it. */
-function linked(draft: string, file: string): boolean {
+const linked = (draft: string, file: string): boolean => {
   try {
     linkSync(draft, file)
     return true
@@ -49,7 +49,7 @@ function linked(draft: string, file: string): boolean {
   }
 }
 
-function removeStale(file: string, dir: string): void {
+const removeStale = (file: string, dir: string): void => {
   const owner = readPidFile(file)
   if (owner !== undefined && processIdentity(owner.pid) === owner.identity) throw new DataDirInUse(dir, owner.pid)
   const aside = `${file}.stale.${process.pid}`

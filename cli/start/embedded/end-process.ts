@@ -4,7 +4,7 @@ import process from 'node:process'
 export type StopStep = { readonly signal: NodeJS.Signals; readonly waitMs: number }
 
 /** Sends one signal after the other until the process is gone. */
-export async function endProcess(pid: number, gone: Promise<unknown>, steps: readonly StopStep[]): Promise<void> {
+export const endProcess = async (pid: number, gone: Promise<unknown>, steps: readonly StopStep[]): Promise<void> => {
   for (const { signal, waitMs } of steps) {
     sendSignal(pid, signal)
     if (await settlesWithin(gone, waitMs)) return
@@ -12,7 +12,7 @@ export async function endProcess(pid: number, gone: Promise<unknown>, steps: rea
   throw new Error(`process ${pid} does not end, not even by ${steps.at(-1)?.signal}`)
 }
 
-function sendSignal(pid: number, signal: NodeJS.Signals): void {
+const sendSignal = (pid: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(pid, signal)
   } catch (error) {
@@ -20,7 +20,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+const settlesWithin = (promise: Promise<unknown>, milliseconds: number): Promise<boolean> => {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), milliseconds)
     void promise.then(() => {

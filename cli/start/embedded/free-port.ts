@@ -3,7 +3,7 @@ import { connect, createServer, type Server } from 'node:net'
 const LOOPBACK = '127.0.0.1'
 
 /** A port that nobody listens on: the preferred one if it is free, else any. */
-export async function findFreePort(preferred?: number, host = LOOPBACK): Promise<number> {
+export const findFreePort = async (preferred?: number, host = LOOPBACK): Promise<number> => {
   if (preferred !== undefined && (await isPortFree(preferred, host))) return preferred
   const any = await bind(0, host)
   if (any === undefined) throw new Error(`no free port on ${host}`)
@@ -18,13 +18,13 @@ export type ReservedPort = { readonly port: number; readonly release: () => Prom
  * Holds a port, so that two starts at once do not choose the same one long before anybody listens there.
  * Undefined when it is taken.
  */
-export async function reservePort(port: number, host: string): Promise<ReservedPort | undefined> {
+export const reservePort = async (port: number, host: string): Promise<ReservedPort | undefined> => {
   if (await answers(port, reachable(host))) return undefined
   return bind(port, host)
 }
 
 /** Holds the first free port from `first` on. */
-export async function reserveNextPort(first: number, host: string): Promise<ReservedPort> {
+export const reserveNextPort = async (first: number, host: string): Promise<ReservedPort> => {
   const tries = 100
   for (let port = first; port < first + tries; port += 1) {
     const reserved = await reservePort(port, host)
@@ -34,19 +34,19 @@ export async function reserveNextPort(first: number, host: string): Promise<Rese
 }
 
 /** Connecting is tried as well: two listeners may share one port where both ask for it (SO_REUSEPORT). */
-export async function isPortFree(port: number, host = LOOPBACK): Promise<boolean> {
+export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean> => {
   const reserved = await reservePort(port, host)
   await reserved?.release()
   return reserved !== undefined
 }
 
 /** The address under which a listener on all addresses is found on this machine. */
-export function reachable(host: string): string {
+export const reachable = (host: string): string => {
   if (host === '0.0.0.0') return LOOPBACK
   return host === '::' ? '::1' : host
 }
 
-function bind(port: number, host: string): Promise<ReservedPort | undefined> {
+const bind = (port: number, host: string): Promise<ReservedPort | undefined> => {
   return new Promise((resolve, reject) => {
     // Whoever connects is told to come again: a connection that stays would keep the port from being released.
     const server = createServer((socket) => socket.destroy())
@@ -62,14 +62,14 @@ function bind(port: number, host: string): Promise<ReservedPort | undefined> {
   })
 }
 
-function close(server: Server): Promise<void> {
+const close = (server: Server): Promise<void> => {
   return new Promise((resolve) => {
     if (server.listening) server.close(() => resolve())
     else resolve()
   })
 }
 
-function answers(port: number, host: string): Promise<boolean> {
+const answers = (port: number, host: string): Promise<boolean> => {
   return new Promise((resolve) => {
     const socket = connect({ port, host })
     const finish = (listening: boolean) => {

@@ -2,7 +2,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 
 /** The content of a private file (mode 0600); the first call makes it. Two callers at once get the same content. */
-export function keptFile(file: string, make: () => string): string {
+export const keptFile = (file: string, make: () => string): string => {
   const kept = readIfThere(file)
   if (kept !== undefined) return kept
   // Written beside and linked into place, so that nobody ever reads half of it.
@@ -19,7 +19,7 @@ export function keptFile(file: string, make: () => string): string {
   return readFileSync(file, 'utf8').trimEnd()
 }
 
-export function readIfThere(file: string): string | undefined {
+export const readIfThere = (file: string): string | undefined => {
   try {
     return readFileSync(file, 'utf8').trimEnd()
   } catch (error) {

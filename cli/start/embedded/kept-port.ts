@@ -3,7 +3,7 @@ import { findFreePort, isPortFree } from './free-port.ts'
 import { readIfThere } from './kept-file.ts'
 
 /** The wanted port if there is one; else the port of the last start if it is still free; else any free one. */
-export async function choosePort(file: string, wanted: number | undefined): Promise<number> {
+export const choosePort = async (file: string, wanted: number | undefined): Promise<number> => {
   if (wanted !== undefined) {
     if (await isPortFree(wanted)) return wanted
     throw new Error(`port ${wanted} is taken`)

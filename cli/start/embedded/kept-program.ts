@@ -35,7 +35,7 @@ const STOP_STEPS: readonly StopStep[] = [
 export const endLeftoverProgram = (pidFile: string): Promise<void> => endLeftover(pidFile, STOP_STEPS)
 
 /** Runs a program until it is stopped; what its operator should see goes to `say`, all that it prints to its log. */
-export function runProgram(options: ProgramOptions): KeptProgram {
+export const runProgram = (options: ProgramOptions): KeptProgram => {
   const { name, command, env, logFile, pidFile, say } = options
   const log = programLog(logFile, (line) => say(`[${name}] ${line}`))
   const delays = restartDelays()
@@ -45,7 +45,7 @@ export function runProgram(options: ProgramOptions): KeptProgram {
   let restart: NodeJS.Timeout | undefined
   let state: 'starting' | 'kept' | 'stopping' = 'starting'
 
-  function run(): void {
+  const run = (): void => {
     const startedAt = Date.now()
     const [program = '', ...args] = [...signalOnParentDeath('SIGTERM'), ...command]
     // A session of its own: Ctrl-C shall reach it through the launcher, which stops things in their order.
@@ -68,7 +68,7 @@ export function runProgram(options: ProgramOptions): KeptProgram {
     })
   }
 
-  function startAgain(how: string, ranMs: number): void {
+  const startAgain = (how: string, ranMs: number): void => {
     const delayMs = delays.next(ranMs)
     say(`${name} ${how}; it is started again in ${delayMs / 1000} s`)
     restart = setTimeout(run, delayMs)

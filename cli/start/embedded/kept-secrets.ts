@@ -13,7 +13,7 @@ export const keptHashKey = (dataDir: string): string =>
   keptFile(join(dataDir, 'hash.key'), () => randomBytes(HASH_KEY_BYTES).toString('hex'))
 
 /** The two tokens to begin with, made once and kept, so that every start can print them. */
-export function keptTokens(dataDir: string): Tokens {
+export const keptTokens = (dataDir: string): Tokens => {
   const file = join(dataDir, 'tokens.env')
   const content = keptFile(file, () => TOKEN_NAMES.map((name) => `${name}=${makeToken()}`).join('\n'))
   const read = (name: (typeof TOKEN_NAMES)[number]): string => {

@@ -9,18 +9,17 @@ export type KeptServer = {
 }
 
 /** Starts a server, and again on the same port whenever it ends by itself, until it is stopped. */
-export async function keepServer(options: {
+export const keepServer = async (options: {
   readonly name: string
   readonly start: (port?: number) => Promise<EmbeddedServer>
   readonly say: (line: string) => void
-}): Promise<KeptServer> {
+}): Promise<KeptServer> => {
   const { name, start, say } = options
   const stopped = new AbortController()
   let server = await start()
   const { url, port } = server
-  const kept = keep()
 
-  async function keep(): Promise<void> {
+  const keep = async (): Promise<void> => {
     const delays = restartDelays()
     while (!stopped.signal.aborted) {
       const startedAt = Date.now()
@@ -31,7 +30,7 @@ export async function keepServer(options: {
     }
   }
 
-  async function startAgain(delays: ReturnType<typeof restartDelays>, ranMs: number): Promise<void> {
+  const startAgain = async (delays: ReturnType<typeof restartDelays>, ranMs: number): Promise<void> => {
     for (let lastRanMs = ranMs; !stopped.signal.aborted; lastRanMs = 0) {
       await pause(delays.next(lastRanMs), undefined, { signal: stopped.signal }).catch(() => {})
       if (stopped.signal.aborted) return
@@ -43,6 +42,8 @@ export async function keepServer(options: {
       }
     }
   }
+
+  const kept = keep()
 
   return {
     url,

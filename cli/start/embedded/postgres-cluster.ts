@@ -23,7 +23,7 @@ type ClusterOptions = {
 }
 
 /** The database cluster below `dataDir`, made by the first call, and the password of its superuser. */
-export async function ensureCluster(options: ClusterOptions): Promise<{ cluster: string; password: string }> {
+export const ensureCluster = async (options: ClusterOptions): Promise<{ cluster: string; password: string }> => {
   const { dataDir } = options
   const cluster = join(dataDir, 'cluster')
   const passwordFile = join(dataDir, 'password')
@@ -35,7 +35,7 @@ export async function ensureCluster(options: ClusterOptions): Promise<{ cluster:
 }
 
 /** Made under another name first: a start that is killed half-way leaves nothing that looks finished. */
-async function createCluster(options: ClusterOptions & { cluster: string; password: string }): Promise<void> {
+const createCluster = async (options: ClusterOptions & { cluster: string; password: string }): Promise<void> => {
   options.log?.('Making the PostgreSQL database …')
   const draft = `${options.cluster}.draft`
   rmSync(draft, { recursive: true, force: true })
@@ -55,7 +55,7 @@ async function createCluster(options: ClusterOptions & { cluster: string; passwo
   renameSync(draft, options.cluster)
 }
 
-async function prepare(options: ClusterOptions & { cluster: string; password: string }): Promise<void> {
+const prepare = async (options: ClusterOptions & { cluster: string; password: string }): Promise<void> => {
   writeFileSync(join(options.cluster, 'pg_hba.conf'), HOST_BASED_ACCESS)
   const single = [options.binaries.postgres, '--single', '-D', options.cluster, '-c', 'log_min_messages=fatal']
   const statements = `alter role ${POSTGRES_USER} password '${options.password}'\ncreate database ${POSTGRES_DATABASE}\n`
@@ -66,7 +66,7 @@ async function prepare(options: ClusterOptions & { cluster: string; password: st
   if (failures.length > 0) throw new Error(`cannot prepare ${options.cluster}: ${failures.join(' ')}`)
 }
 
-function run({ account }: ClusterOptions, command: readonly string[], input = ''): Promise<string> {
+const run = ({ account }: ClusterOptions, command: readonly string[], input = ''): Promise<string> => {
   const [program = '', ...args] = [...account.prefix, ...command]
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
@@ -93,7 +93,7 @@ function run({ account }: ClusterOptions, command: readonly string[], input = ''
  * take for that server. Only the id is replaced, by one that no process has: the file also leads PostgreSQL to the old
  * server's shared memory, by which it sees that no orphan of it is still writing.
  */
-export function forgetDeadPostmaster(cluster: string): void {
+export const forgetDeadPostmaster = (cluster: string): void => {
   const noProcess = 2_147_483_646
   const file = join(cluster, 'postmaster.pid')
   if (!existsSync(file)) return
@@ -102,7 +102,7 @@ export function forgetDeadPostmaster(cluster: string): void {
 }
 
 /** PostgreSQL writes its state into the eighth line of its lock file. */
-export function isPostmasterReady(cluster: string, pid: number): boolean {
+export const isPostmasterReady = (cluster: string, pid: number): boolean => {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
     return Number(lines[0]) === pid && lines[7]?.trim() === 'ready'

@@ -60,7 +60,7 @@ const SETTINGS: readonly string[] = [
 ]
 
 /** Starts PostgreSQL on 127.0.0.1, durable, with what it had before; ends a server that was left behind in `dataDir`. */
-export async function startPostgres(options: PostgresOptions): Promise<EmbeddedServer> {
+export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedServer> => {
   const { log } = options
   // The server and the programs that prepare it run in another directory.
   const dataDir = resolve(options.dataDir)

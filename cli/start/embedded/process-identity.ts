@@ -6,11 +6,11 @@ import process from 'node:process'
  * Names the process that has this id now, or answers undefined when there is none (a zombie counts as none).
  * An id alone is not enough: after a reboot, and in a container after every start, it belongs to somebody else.
  */
-export function processIdentity(pid: number): string | undefined {
+export const processIdentity = (pid: number): string | undefined => {
   return process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid)
 }
 
-function identityFromProc(pid: number): string | undefined {
+const identityFromProc = (pid: number): string | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The second field is the program's name in parentheses and may itself hold blanks and parentheses.
@@ -24,7 +24,7 @@ function identityFromProc(pid: number): string | undefined {
   }
 }
 
-function identityFromPs(pid: number): string | undefined {
+const identityFromPs = (pid: number): string | undefined => {
   const answer = spawnSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], {
     encoding: 'utf8',
     env: psEnvironment(),
@@ -34,6 +34,6 @@ function identityFromPs(pid: number): string | undefined {
   return started.join('-')
 }
 
-function psEnvironment(): Record<string, string> {
+const psEnvironment = (): Record<string, string> => {
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 }

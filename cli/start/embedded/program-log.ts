@@ -10,7 +10,7 @@ export type ProgramLog = {
 }
 
 /** Keeps what a program prints in a file, and passes on what its operator should see: warnings, errors, and crashes. */
-export function programLog(file: string, passOn: (line: string) => void): ProgramLog {
+export const programLog = (file: string, passOn: (line: string) => void): ProgramLog => {
   rotateLog(file)
   const stream = createWriteStream(file, { flags: 'a', mode: 0o600 })
   const write = (line: string): void => {
@@ -24,7 +24,7 @@ export function programLog(file: string, passOn: (line: string) => void): Progra
 }
 
 /** Everything but the routine: what is not an event at all comes from the runtime, and is a crash. */
-function isNotable(line: string): boolean {
+const isNotable = (line: string): boolean => {
   try {
     const event: unknown = JSON.parse(line)
     if (typeof event !== 'object' || event === null || !('level' in event)) return true

@@ -9,7 +9,7 @@ import { redisFromArchive } from './redis-from-archive.ts'
 const CACHE_DIR = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url))
 
 /** Finds a Redis or Valkey server on this machine, or gets one; throws with what to do where that is impossible. */
-export async function redisBinary(log: (line: string) => void): Promise<RedisBinary> {
+export const redisBinary = async (log: (line: string) => void): Promise<RedisBinary> => {
   const found = onPath() ?? (await redisFromArchive({ cacheDir: CACHE_DIR, log })) ?? (await fromPackageManager(log))
   if (found !== undefined) return found
   throw new Error(
@@ -17,7 +17,7 @@ export async function redisBinary(log: (line: string) => void): Promise<RedisBin
   )
 }
 
-function onPath(): RedisBinary | undefined {
+const onPath = (): RedisBinary | undefined => {
   for (const name of PROGRAM_NAMES) {
     const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim()
     const binary = found === '' ? undefined : probe(found, {})
@@ -26,7 +26,7 @@ function onPath(): RedisBinary | undefined {
   return undefined
 }
 
-async function fromPackageManager(log: (line: string) => void): Promise<RedisBinary | undefined> {
+const fromPackageManager = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
   if (process.getuid?.() === 0 && succeeds('apt-get', '--version')) {
     log('Installing redis-server with apt-get …')
     // The run level keeps the package from starting a server of its own on the standard port.
@@ -42,11 +42,11 @@ async function fromPackageManager(log: (line: string) => void): Promise<RedisBin
   return onPath() ?? probe(join(prefix, 'bin', 'redis-server'), {})
 }
 
-function succeeds(program: string, ...args: string[]): boolean {
+const succeeds = (program: string, ...args: string[]): boolean => {
   return spawnSync(program, args, { stdio: 'ignore' }).status === 0
 }
 
-function finishes(program: string, args: readonly string[]): Promise<void> {
+const finishes = (program: string, args: readonly string[]): Promise<void> => {
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: 'ignore' })
     child.once('error', () => resolve())

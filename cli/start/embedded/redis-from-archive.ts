@@ -7,10 +7,10 @@ import { probe, PROGRAM_NAMES, type RedisBinary } from './redis-program.ts'
  * A Redis server from the packages of Debian or Ubuntu, unpacked below `cacheDir` without installing anything, so that it
  * needs no root and starts no service. Undefined on other systems, and where the archive cannot be reached.
  */
-export async function redisFromArchive(options: {
+export const redisFromArchive = async (options: {
   cacheDir: string
   log: (line: string) => void
-}): Promise<RedisBinary | undefined> {
+}): Promise<RedisBinary | undefined> => {
   const { cacheDir, log } = options
   const cached = unpackedServer(cacheDir)
   if (cached !== undefined) return cached
@@ -37,7 +37,7 @@ export async function redisFromArchive(options: {
 }
 
 /** The server and the libraries that this machine lacks; apt knows both. */
-async function fetchInto(unpacked: string, draft: string, aptOptions: readonly string[]): Promise<boolean> {
+const fetchInto = async (unpacked: string, draft: string, aptOptions: readonly string[]): Promise<boolean> => {
   for (const name of PROGRAM_NAMES) {
     rmSync(unpacked, { recursive: true, force: true })
     const packages = await missingPackages(name, aptOptions)
@@ -55,7 +55,7 @@ async function fetchInto(unpacked: string, draft: string, aptOptions: readonly s
 const APT_OPTIONS = ['-qq', '-o', 'APT::Sandbox::User=root', '-o', 'Acquire::Retries=3']
 
 /** What apt would install, from a rehearsal that anyone may ask for. */
-async function missingPackages(name: string, aptOptions: readonly string[]): Promise<string[]> {
+const missingPackages = async (name: string, aptOptions: readonly string[]): Promise<string[]> => {
   const plan = await run('apt-get', [
     ...APT_OPTIONS,
     ...aptOptions,
@@ -68,7 +68,7 @@ async function missingPackages(name: string, aptOptions: readonly string[]): Pro
 }
 
 /** Fresh package lists of our own: those of the system may be absent or outdated, and only root may renew them. */
-async function ownPackageLists(draft: string): Promise<readonly string[]> {
+const ownPackageLists = async (draft: string): Promise<readonly string[]> => {
   const lists = join(draft, 'lists')
   const cache = join(draft, 'cache')
   mkdirSync(join(lists, 'partial'), { recursive: true })
@@ -78,7 +78,7 @@ async function ownPackageLists(draft: string): Promise<readonly string[]> {
   return options
 }
 
-function unpackedServer(root: string): RedisBinary | undefined {
+const unpackedServer = (root: string): RedisBinary | undefined => {
   const env = { LD_LIBRARY_PATH: libraryDirectories(root).join(':') }
   for (const name of PROGRAM_NAMES) {
     const binary = probe(join(root, 'usr', 'bin', name), env)
@@ -87,7 +87,7 @@ function unpackedServer(root: string): RedisBinary | undefined {
   return undefined
 }
 
-function libraryDirectories(root: string): string[] {
+const libraryDirectories = (root: string): string[] => {
   const parents = [join(root, 'usr', 'lib'), join(root, 'lib')].filter((parent) => existsSync(parent))
   const directories = parents.flatMap((parent) =>
     readdirSync(parent, { withFileTypes: true }).flatMap((entry) =>
@@ -98,7 +98,7 @@ function libraryDirectories(root: string): string[] {
 }
 
 /** The output of a program, or undefined when it fails or is not there. */
-function run(program: string, args: readonly string[], cwd = '/'): Promise<string | undefined> {
+const run = (program: string, args: readonly string[], cwd = '/'): Promise<string | undefined> => {
   return new Promise((resolve) => {
     const child = spawn('env', ['LC_ALL=C', program, ...args], { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
     let output = ''

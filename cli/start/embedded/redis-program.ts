@@ -10,7 +10,7 @@ export type RedisBinary = {
 export const PROGRAM_NAMES = ['redis-server', 'valkey-server'] as const
 
 /** The program as it introduces itself, or undefined when it does not run here. */
-export function probe(program: string, env: Readonly<Record<string, string>>): RedisBinary | undefined {
+export const probe = (program: string, env: Readonly<Record<string, string>>): RedisBinary | undefined => {
   // `env` sets what is added and leaves the rest as this program has it.
   const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   const answer = spawnSync('env', [...assignments, program, '--version'], { encoding: 'utf8' })

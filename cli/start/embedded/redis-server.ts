@@ -45,7 +45,7 @@ const READY_WITHIN_MS = 120_000
 const PASSING_TROUBLE = /Address already in use/
 
 /** Starts Redis on 127.0.0.1, durable, with what it had before; ends a server that was left behind in `dataDir`. */
-export async function startRedis(options: RedisOptions): Promise<EmbeddedServer> {
+export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer> => {
   const { log = () => {} } = options
   // The server changes its directory.
   const dataDir = resolve(options.dataDir)
@@ -84,7 +84,7 @@ export async function startRedis(options: RedisOptions): Promise<EmbeddedServer>
 }
 
 /** A file rather than arguments: those can be read by every user of the machine, and one is the password. */
-function configuration(options: RedisOptions & { port: number; password: string; version: string }): string {
+const configuration = (options: RedisOptions & { port: number; password: string; version: string }): string => {
   const {
     dataDir,
     port,
@@ -119,13 +119,13 @@ function configuration(options: RedisOptions & { port: number; password: string;
   return `${lines.join('\n')}\n`
 }
 
-function isAtLeast(version: string, major: number, minor: number): boolean {
+const isAtLeast = (version: string, major: number, minor: number): boolean => {
   const [hasMajor = 0, hasMinor = 0] = version.split('.').map(Number)
   return hasMajor > major || (hasMajor === major && hasMinor >= minor)
 }
 
 /** Refused until it listens, and answered with LOADING until it has read its data. */
-function answersPing(port: number, password: string): Promise<boolean> {
+const answersPing = (port: number, password: string): Promise<boolean> => {
   const patienceMs = 1_000
   return new Promise((settle) => {
     const socket = connect({ port, host: '127.0.0.1' })

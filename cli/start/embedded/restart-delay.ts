@@ -3,7 +3,7 @@ const LONGEST_MS = 10_000
 const GOOD_RUN_MS = 30_000
 
 /** How long to wait before starting again what has ended; longer each time, unless it had run well for a while. */
-export function restartDelays(): { readonly next: (ranMs: number) => number } {
+export const restartDelays = (): { readonly next: (ranMs: number) => number } => {
   let failures = 0
   return {
     next: (ranMs) => {

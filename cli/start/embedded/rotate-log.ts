@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs'
 
 /** Keeps the log of one start and of the one before it. */
-export function rotateLog(file: string): void {
+export const rotateLog = (file: string): void => {
   if (existsSync(file)) renameSync(file, `${file}.1`)
 }

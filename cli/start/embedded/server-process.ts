@@ -24,7 +24,7 @@ export type ServerProcessOptions = {
 }
 
 /** Runs a server in a session of its own, so that Ctrl-C reaches it through its owner, in the owner's order. */
-export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
+export const startServerProcess = async (options: ServerProcessOptions): Promise<ServerProcess> => {
   const { command, env = {}, logFile, pidFile, stopSteps, spawnAs = {} } = options
   const [program = '', ...args] = command
   const log = openSync(logFile, 'a', 0o600)

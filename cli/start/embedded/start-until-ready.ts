@@ -17,7 +17,7 @@ const TRY_AGAIN_AFTER_MS = 500
 const TRY_AGAIN_FOR_MS = 30_000
 
 /** Starts a server and answers once it serves. Throws with the end of its log when it gives up or takes too long. */
-export async function startUntilReady<T extends ServerProcess>(options: StartOptions<T>): Promise<T> {
+export const startUntilReady = async <T extends ServerProcess>(options: StartOptions<T>): Promise<T> => {
   const { name, start, isReady, readyWithinMs, logFile, passingTrouble } = options
   const giveUpAt = Date.now() + TRY_AGAIN_FOR_MS
   for (;;) {
@@ -34,11 +34,11 @@ export async function startUntilReady<T extends ServerProcess>(options: StartOpt
   }
 }
 
-async function becomesReady<T extends ServerProcess>(
+const becomesReady = async <T extends ServerProcess>(
   server: T,
   isReady: StartOptions<T>['isReady'],
   withinMs: number,
-): Promise<boolean> {
+): Promise<boolean> => {
   const deadline = Date.now() + withinMs
   while (!server.hasExited() && Date.now() < deadline) {
     if (await isReady(server)) return true
@@ -47,6 +47,6 @@ async function becomesReady<T extends ServerProcess>(
   return false
 }
 
-function lastLines(logFile: string, count = 10): string {
+const lastLines = (logFile: string, count = 10): string => {
   return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-count).join('\n')
 }

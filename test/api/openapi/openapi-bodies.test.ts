@@ -49,7 +49,7 @@ describe('the bodies in the OpenAPI document', () => {
   }
 
   /** The value with each part of it replaced by each probe, and left out. */
-  function* variantsOf(value: JsonValue, path = 'the body'): Generator<[what: string, variant: JsonValue]> {
+  const variantsOf = function* (value: JsonValue, path = 'the body'): Generator<[what: string, variant: JsonValue]> {
     for (const [what, probe] of Object.entries(PROBES)) yield [`${path} is ${what}`, probe]
     if (typeof value !== 'object' || value === null) return
     for (const [name, member] of Object.entries(value)) {

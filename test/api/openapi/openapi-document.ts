@@ -44,7 +44,7 @@ export const resolved = (value: JsonObject): JsonObject =>
 export const fits = (schema: JsonValue, value: JsonValue): boolean => fitsSchema(resolve, schema, value)
 
 /** Every object in the document, with the path that leads to it. */
-export function* objectsIn(value: JsonValue, path = '#'): Generator<[path: string, object: JsonObject]> {
+export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[path: string, object: JsonObject]> {
   if (isJsonObject(value)) yield [path, value]
   if (typeof value === 'object' && value !== null) {
     for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, `${path}/${name}`)

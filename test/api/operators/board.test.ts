@@ -14,7 +14,7 @@ const BASE = '/admin/queues'
 const SECRET = 'Ada Lovelace cannot log in'
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' }
 
-interface Job {
+type Job = {
   readonly id: string
   readonly data: unknown
   readonly returnValue: unknown

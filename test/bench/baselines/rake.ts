@@ -3,7 +3,7 @@ import { FUNCTION_WORDS } from './function-words.ts'
 const MAX_TAGS = 5
 
 /** RAKE (Rose, Engel, Cramer, Cowley 2010): runs of content words, scored by the degree of their words over their frequency. */
-export function rake(text: string): string[] {
+export const rake = (text: string): string[] => {
   const phrases = text
     .toLowerCase()
     .split(/[^\p{L}\p{N}\s'-]+/u)
@@ -23,7 +23,7 @@ export function rake(text: string): string[] {
     .map(([phrase]) => phrase)
 }
 
-function toPhrases(words: readonly string[]): string[][] {
+const toPhrases = (words: readonly string[]): string[][] => {
   const phrases: string[][] = [[]]
   for (const word of words) {
     if (FUNCTION_WORDS.has(word)) phrases.push([])

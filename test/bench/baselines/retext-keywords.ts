@@ -9,7 +9,7 @@ const MAX_TAGS = 5
 const processor = retext().use(retextPos).use(retextKeywords, { maximum: MAX_TAGS })
 
 /** Key phrases first, then key words, as retext-keywords finds them. */
-export async function retextTags(text: string): Promise<string[]> {
+export const retextTags = async (text: string): Promise<string[]> => {
   const file = new VFile(text)
   await processor.run(processor.parse(file), file)
   const phrases = (file.data.keyphrases ?? []).map(({ matches }) => toString(matches[0]?.nodes ?? []))

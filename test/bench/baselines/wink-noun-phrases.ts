@@ -6,7 +6,7 @@ const MAX_TAGS = 5
 const nlp = winkNLP(model, ['sbd', 'pos'])
 
 /** Runs of nouns, the most frequent first, from the parts of speech that wink-nlp finds. */
-export function winkTags(text: string): string[] {
+export const winkTags = (text: string): string[] => {
   const tokens = nlp.readDoc(text).tokens()
   // The package hands these functions around by themselves.
   // oxlint-disable-next-line typescript/unbound-method

@@ -6,7 +6,7 @@ const MAX_WORDS = 3
 type Term = { count: number; upper: number; sentences: number[]; left: string[]; right: string[] }
 
 /** YAKE (Campos, Mangaravite, Pasquali, Jorge, Nunes, Jatowt 2020): five statistics of a word, the lower the better. */
-export function yake(text: string): string[] {
+export const yake = (text: string): string[] => {
   const sentences = text
     .split(/[.!?\n]+/)
     .map((sentence) => sentence.match(/[\p{L}\p{N}'-]+/gu) ?? [])
@@ -32,7 +32,10 @@ export function yake(text: string): string[] {
     .map(({ phrase }) => phrase)
 }
 
-function scorePhrase(phrase: readonly string[], scores: ReadonlyMap<string, number>): { product: number; sum: number } {
+const scorePhrase = (
+  phrase: readonly string[],
+  scores: ReadonlyMap<string, number>,
+): { product: number; sum: number } => {
   const values = phrase.filter((word) => !FUNCTION_WORDS.has(word)).map((word) => scores.get(word) ?? 1)
   return {
     product: values.reduce((product, value) => product * value, 1),
@@ -40,7 +43,7 @@ function scorePhrase(phrase: readonly string[], scores: ReadonlyMap<string, numb
   }
 }
 
-function scoreWords(sentences: readonly string[][]): Map<string, number> {
+const scoreWords = (sentences: readonly string[][]): Map<string, number> => {
   const terms = collectTerms(sentences)
   const counts = [...terms].filter(([word]) => !FUNCTION_WORDS.has(word)).map(([, { count }]) => count)
   const mean = counts.reduce((sum, count) => sum + count, 0) / (counts.length || 1)
@@ -60,7 +63,7 @@ function scoreWords(sentences: readonly string[][]): Map<string, number> {
   )
 }
 
-function collectTerms(sentences: readonly string[][]): Map<string, Term> {
+const collectTerms = (sentences: readonly string[][]): Map<string, Term> => {
   const terms = new Map<string, Term>()
   sentences.forEach((sentence, index) => {
     sentence.forEach((written, at) => {
@@ -77,7 +80,7 @@ function collectTerms(sentences: readonly string[][]): Map<string, Term> {
   return terms
 }
 
-function median(values: readonly number[]): number {
+const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((one, other) => one - other)
   const middle = Math.floor(sorted.length / 2)
   return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2

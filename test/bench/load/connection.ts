@@ -15,10 +15,10 @@ const STATUS_AT = 9
  * Just enough of HTTP for answers with a `Content-Length`: a full client costs as much processor time as the server that it
  * is to measure. `onFault` hears of anything else.
  */
-export function openConnection(
+export const openConnection = (
   { hostname, port }: { hostname: string; port: number },
   onFault: (error: Error) => void,
-): Promise<Connection> {
+): Promise<Connection> => {
   const socket = connect({ host: hostname, port, noDelay: true })
   let text = ''
   let waiting: ((status: number) => void) | undefined

@@ -11,7 +11,7 @@ export type LoadGenerator = {
   readonly stop: Program['stop']
 }
 
-export async function startLoadGenerator(): Promise<LoadGenerator> {
+export const startLoadGenerator = async (): Promise<LoadGenerator> => {
   const program = await startProgram({ file: 'test/bench/load/main.ts', environment: {} })
   const answers = createInterface({ input: program.stdout })[Symbol.asyncIterator]()
   return {

@@ -7,14 +7,14 @@ import { runLoad } from './run-load.ts'
 // order a line, or the word "stop" for the one that runs, and answers each with one line.
 let stop = new AbortController()
 
+const carryOut = async (order: LoadOrder): Promise<void> => {
+  stop = new AbortController()
+  const answer = await runLoad(order, stop.signal).catch((error: unknown) => ({ failed: String(error) }))
+  console.log(JSON.stringify(answer))
+}
+
 createInterface({ input: process.stdin }).on('line', (line) => {
   if (line === 'stop') stop.abort()
   else void carryOut(JSON.parse(line) as LoadOrder)
 })
 console.log(JSON.stringify({ event: 'working' }))
-
-async function carryOut(order: LoadOrder): Promise<void> {
-  stop = new AbortController()
-  const answer = await runLoad(order, stop.signal).catch((error: unknown) => ({ failed: String(error) }))
-  console.log(JSON.stringify(answer))
-}

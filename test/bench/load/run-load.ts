@@ -16,7 +16,7 @@ type Run = {
 }
 
 /** Carries out an order until its time is over or `stop` says so, then waits for the answers that are missing. */
-export async function runLoad(order: LoadOrder, stop: AbortSignal): Promise<LoadResult> {
+export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<LoadResult> => {
   const broken = Promise.withResolvers<never>()
   const { hostname, port, pathname } = new URL(order.url)
   const address = { hostname, port: Number(port) }
@@ -51,7 +51,7 @@ export async function runLoad(order: LoadOrder, stop: AbortSignal): Promise<Load
   }
 }
 
-function runClosed({ connections, stopped, send }: Run): Promise<unknown> {
+const runClosed = ({ connections, stopped, send }: Run): Promise<unknown> => {
   return Promise.all(
     connections.map(
       (connection) =>
@@ -64,7 +64,7 @@ function runClosed({ connections, stopped, send }: Run): Promise<unknown> {
 }
 
 /** A request that is due while no connection is free waits for one, and its waiting counts. */
-function runOpen({ connections, stopped, send }: Run, perSecond: number): Promise<void> {
+const runOpen = ({ connections, stopped, send }: Run, perSecond: number): Promise<void> => {
   const free = [...connections]
   const startedAt = performance.now()
   let sent = 0
@@ -90,7 +90,7 @@ function runOpen({ connections, stopped, send }: Run, perSecond: number): Promis
   })
 }
 
-function requestOf({ token, people, idempotencyKeys }: LoadOrder, path: string, index: number): string {
+const requestOf = ({ token, people, idempotencyKeys }: LoadOrder, path: string, index: number): string => {
   const body = JSON.stringify(feedbackBody(index, { people }))
   const key = idempotencyKeys ? `Idempotency-Key: key-${index}\r\n` : ''
   // The body is ASCII, so its length is its bytes.

@@ -7,7 +7,7 @@ export const PLAIN_QUEUE = 'plain'
 export const IDLE_QUEUE = 'idle'
 
 /** @throws when a variable is missing. */
-export function readPlainConfig(): PlainConfig {
+export const readPlainConfig = (): PlainConfig => {
   const required = (name: string): string => {
     const value = process.env[name]
     if (!value) throw new Error(`${name} is missing`)

@@ -26,7 +26,7 @@ export const drain: CreateSection = async (rig) => {
   return { round }
 }
 
-async function drainPlain(rig: Rig): Promise<{ idle: number; plainly: number; weight: number }> {
+const drainPlain = async (rig: Rig): Promise<{ idle: number; plainly: number; weight: number }> => {
   const { config, plain } = rig
   const bounds = drainBounds(config)
   await plain.idleQueue.pause()
@@ -41,7 +41,7 @@ async function drainPlain(rig: Rig): Promise<{ idle: number; plainly: number; we
   return { idle: idle.perSecond, plainly: plainly.perSecond, weight: weight / config.drained }
 }
 
-async function drainFeedback(rig: Rig, main: Installation): Promise<void> {
+const drainFeedback = async (rig: Rig, main: Installation): Promise<void> => {
   const { config, measures } = rig
   await main.empty()
   const weight = await weigh(main.redis, () => fillQueue(main, 'create_feedback', feedbackFilling(rig, config.drained)))
@@ -52,7 +52,7 @@ async function drainFeedback(rig: Rig, main: Installation): Promise<void> {
   await main.empty()
 }
 
-async function drainContacts({ config, measures, takeNumbers }: Rig, main: Installation): Promise<void> {
+const drainContacts = async ({ config, measures, takeNumbers }: Rig, main: Installation): Promise<void> => {
   const filling = { from: takeNumbers(config.drained), count: config.drained, bodyOf: contactBody }
   await fillQueue(main, 'identify_contact', filling)
   const { finished, perSecond } = await drainFor(main.queues.contacts, drainBounds(config))
@@ -62,7 +62,7 @@ async function drainContacts({ config, measures, takeNumbers }: Rig, main: Insta
 }
 
 /** Their tags are generated meanwhile, by the same worker, and not waited for. */
-async function drainConversations({ config, measures, takeNumbers }: Rig, main: Installation): Promise<void> {
+const drainConversations = async ({ config, measures, takeNumbers }: Rig, main: Installation): Promise<void> => {
   const count = Math.ceil(config.drained / JOBS_PER_CONVERSATION)
   await fillQueue(main, 'submit_conversation', { from: takeNumbers(count), count, bodyOf: conversationBody })
   const { finished, perSecond } = await drainFor(main.queues.conversations, { ...drainBounds(config), jobs: count })
@@ -72,7 +72,7 @@ async function drainConversations({ config, measures, takeNumbers }: Rig, main: 
 }
 
 /** Bytes of Redis memory that a filling takes beyond the bodies it consists of. */
-async function weigh(redis: Redis, fill: () => Promise<number>): Promise<number> {
+const weigh = async (redis: Redis, fill: () => Promise<number>): Promise<number> => {
   const before = await usedBytes(redis)
   const bodyBytes = await fill()
   return (await usedBytes(redis)) - before - bodyBytes
@@ -81,7 +81,7 @@ async function weigh(redis: Redis, fill: () => Promise<number>): Promise<number>
 const usedBytes = async (redis: Redis): Promise<number> =>
   Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
 
-async function assertApplied({ sql, workspaceId }: Installation, expected: number): Promise<void> {
+const assertApplied = async ({ sql, workspaceId }: Installation, expected: number): Promise<void> => {
   const [row] = await sql<{ applied: string }[]>`
     select coalesce(sum(submissions), 0) as applied from ledger where workspace_id = ${workspaceId} and state = 'applied'`
   if (Number(row!.applied) !== expected) throw new Error(`${row!.applied} of ${expected} submissions were applied`)

@@ -26,7 +26,7 @@ export const endToEnd: CreateSection = async (rig) => {
   }
 }
 
-async function measureInserting(rig: Rig, target: LoadTarget): Promise<void> {
+const measureInserting = async (rig: Rig, target: LoadTarget): Promise<void> => {
   const { plain, measures, serverPids } = rig
   const outcome = await observe(rig, { target, pids: { api: plain.insertApi.pid, Postgres: serverPids.Postgres } })
   measures.add('plain handler that inserts', outcome.perSecond)
@@ -34,7 +34,7 @@ async function measureInserting(rig: Rig, target: LoadTarget): Promise<void> {
   await plain.empty()
 }
 
-async function measurePlainPipeline(rig: Rig): Promise<void> {
+const measurePlainPipeline = async (rig: Rig): Promise<void> => {
   const { plain, measures, serverPids } = rig
   await plain.queue.resume()
   const { perSecond, totalMicroseconds, microseconds, memoryMb } = await observe(rig, {
@@ -53,7 +53,7 @@ async function measurePlainPipeline(rig: Rig): Promise<void> {
   await plain.empty()
 }
 
-async function measureOurs(rig: Rig): Promise<void> {
+const measureOurs = async (rig: Rig): Promise<void> => {
   const { measures, serverPids } = rig
   const main = await rig.installation('main')
   const { perSecond, totalMicroseconds, microseconds, memoryMb } = await observe(rig, {
@@ -79,10 +79,10 @@ type Outcome<Name extends string> = {
 }
 
 /** Loads a target, waits until its queue is drained, and tells what the processes used for each submission. */
-async function observe<Name extends string>(
+const observe = async <Name extends string>(
   rig: Rig,
   { target, queue, pids }: { target: LoadTarget; queue?: Queue; pids: Readonly<Record<Name, number>> },
-): Promise<Outcome<Name>> {
+): Promise<Outcome<Name>> => {
   const names = Object.keys(pids) as Name[]
   const before = usageOf(pids)
   const startedAt = performance.now()

@@ -32,7 +32,7 @@ export const purge: CreateSection = async (rig) => {
 }
 
 /** From the request until the receipt says that it is done. */
-async function purgeSeconds({ url, token, sql }: Installation, email: string): Promise<number> {
+const purgeSeconds = async ({ url, token, sql }: Installation, email: string): Promise<number> => {
   const startedAt = performance.now()
   const answer = await fetch(`${url}/contacts/purge`, {
     method: 'POST',

@@ -64,7 +64,7 @@ test('a memory is bounded, and keeps what most texts have', () => {
   for (const { hash } of analyse('the scroll wheel').candidates.values()) assert.equal(memory.terms.get(hash)?.texts, 3)
 })
 
-function taught(text: string, tags: readonly string[], times = 8): Memory {
+const taught = (text: string, tags: readonly string[], times = 8): Memory => {
   const memory = newMemory()
   for (let time = 0; time < times; time++) apply(memory, learn(analyse(text), tags))
   return memory
@@ -121,7 +121,7 @@ const DEVICE = [
 ]
 
 /** What these have taught: texts that nobody tagged, so often, and others that people tagged. */
-function workspace(untagged: number, tagged: number): Memory {
+const workspace = (untagged: number, tagged: number): Memory => {
   const memory = newMemory()
   for (let at = 0; at < untagged; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? '')))
   for (let at = 0; at < tagged; at++) apply(memory, learn(analyse(DEVICE[at % DEVICE.length] ?? ''), ['Wheel defect']))

@@ -5,7 +5,7 @@ import type { Analysis } from '../../../worker/tags/generate-tags.ts'
 import { learn } from '../../../worker/tags/learn.ts'
 import { apply, newMemory } from '../../../worker/tags/memory.ts'
 
-function shown(analysis: Analysis): string {
+const shown = (analysis: Analysis): string => {
   return analysis.reading.tokens
     .map((token) => (token.kind === 'hidden' ? '*' : token.kind === 'break' ? '|' : token.text))
     .join(' ')

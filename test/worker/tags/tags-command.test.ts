@@ -15,13 +15,13 @@ const programs: Record<string, string[]> = {
   deno: [join(root, 'node_modules/.bin/deno'), 'run', '-A', '--no-check'],
 }
 
-function write(name: string, lines: readonly object[]): string {
+const write = (name: string, lines: readonly object[]): string => {
   const path = join(folder, name)
   writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   return path
 }
 
-function run(runtime: string, words: readonly string[]): { status: number | null; stderr: string } {
+const run = (runtime: string, words: readonly string[]): { status: number | null; stderr: string } => {
   const [program = '', ...options] = programs[runtime] ?? []
   const { status, stderr } = spawnSync(program, [...options, 'worker/tags/tags-command.ts', ...words], {
     cwd: root,

@@ -5,7 +5,7 @@ import type { EmbeddedServer } from '../../../../cli/start/embedded/server.ts'
 
 type Fake = { readonly server: EmbeddedServer; readonly die: () => void }
 
-function fakeServer(port: number, pid: number): Fake {
+const fakeServer = (port: number, pid: number): Fake => {
   const { promise: exited, resolve } = Promise.withResolvers<number | null>()
   const end = (): void => resolve(null)
   return { server: { url: `fake://127.0.0.1:${port}`, port, pid, exited, stop: async () => end() }, die: end }

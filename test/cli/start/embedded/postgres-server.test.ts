@@ -12,7 +12,7 @@ import { startPostgres } from '../../../../cli/start/embedded/postgres-server.ts
 import type { EmbeddedServer } from '../../../../cli/start/embedded/server.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
-async function ask<T extends object>(server: { url: string }, statement: string): Promise<T[]> {
+const ask = async <T extends object>(server: { url: string }, statement: string): Promise<T[]> => {
   const sql = postgres(server.url, { max: 1, onnotice: () => {} })
   try {
     return [...(await sql.unsafe<T[]>(statement))]

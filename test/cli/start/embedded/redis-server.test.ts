@@ -9,7 +9,7 @@ import { type RedisOptions, startRedis } from '../../../../cli/start/embedded/re
 import type { EmbeddedServer } from '../../../../cli/start/embedded/server.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
-async function ask<T>(url: string, question: (redis: Redis) => Promise<T>): Promise<T> {
+const ask = async <T>(url: string, question: (redis: Redis) => Promise<T>): Promise<T> => {
   const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null })
   redis.on('error', () => {})
   try {
