@@ -1,11 +1,11 @@
 import { accountRecord } from '../contract/contact-record.ts'
-import { pendingAlone, type SubmissionKind } from './submit.ts'
+import { sayingsAlone, type SubmissionKind } from './submit.ts'
 
 /** POST /accounts/identify */
 export const identifyAccount: SubmissionKind<'identify_account', typeof accountRecord> = {
   operation: 'identify_account',
   needs: 'submit',
   schema: accountRecord,
-  groundsOf: pendingAlone,
+  groundsOf: sayingsAlone,
   respond: () => ({ status: 201, body: { success: true } }),
 }

@@ -24,7 +24,7 @@ import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
 import { type Grounds, type Incoming, type Ingress, type SubmissionKind, submit } from './submit.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
-import { asTyped, taking, telling, UNPARSED } from './typed-route.ts'
+import { asTyped, bodyAndAnswer, answerAlone, UNPARSED } from './typed-route.ts'
 
 export const BASE_PATH = '/api/v1'
 export const OVERVIEW_PATH = '/admin'
@@ -77,7 +77,7 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
   }
   // They say what they take of a context. Of one that is handed on Elysia makes all that there may be, cookies too, and every answer
   // a second time.
-  const take =
+  const submission =
     <O extends Operation, S extends GenericSchema, G extends Grounds>(kind: SubmissionKind<O, S, G>) =>
     ({ request, bearer: token, route }: RouteContext): Promise<never> =>
       asTyped(submit(ingress, kind, incoming(request, token, route)))
@@ -99,18 +99,30 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
       .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
       .post(
         `${BASE_PATH}/feedbacks`,
-        take(createFeedback),
-        taking<typeof feedbackRecord, 201, { feedback: Feedback }>(),
+        submission(createFeedback),
+        bodyAndAnswer<typeof feedbackRecord, 201, { feedback: Feedback }>(),
       )
-      .post(`${BASE_PATH}/contacts/identify`, take(identifyContact), taking<typeof contactRecord, 201, Success>())
-      .post(`${BASE_PATH}/contacts/purge`, take(purgeContact), taking<typeof purgeRequest, 200, Success>())
-      .post(`${BASE_PATH}/accounts/identify`, take(identifyAccount), taking<typeof accountRecord, 201, Success>())
-      .post(`${BASE_PATH}/conversations`, take(submitConversation), taking<typeof conversationRecord, 200, Success>())
+      .post(
+        `${BASE_PATH}/contacts/identify`,
+        submission(identifyContact),
+        bodyAndAnswer<typeof contactRecord, 201, Success>(),
+      )
+      .post(`${BASE_PATH}/contacts/purge`, submission(purgeContact), bodyAndAnswer<typeof purgeRequest, 200, Success>())
+      .post(
+        `${BASE_PATH}/accounts/identify`,
+        submission(identifyAccount),
+        bodyAndAnswer<typeof accountRecord, 201, Success>(),
+      )
+      .post(
+        `${BASE_PATH}/conversations`,
+        submission(submitConversation),
+        bodyAndAnswer<typeof conversationRecord, 200, Success>(),
+      )
       .get(
         `${BASE_PATH}/submissions/:id`,
         ({ request, bearer: token, route, params }) =>
           asTyped(readReceipt(receipts, incoming(request, token, route), params.id)),
-        telling<{ submission: Receipt }>(),
+        answerAlone<{ submission: Receipt }>(),
       )
       .get('/healthz', () => Response.json({ alive: true }))
       .get('/readyz', readyAnswer)

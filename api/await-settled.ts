@@ -3,11 +3,11 @@ import type { SettledId } from '../db/receipts.ts'
 
 const LOOK_EVERY_MS = 25
 
-export type Wanted = { workspaceId: string; id: string }
-export type FindSettled = (submissions: readonly Wanted[]) => Promise<SettledId[]>
-export type AwaitSettled = (submission: Wanted, ms: number) => Promise<SubmissionState | undefined>
+export type AwaitedSubmission = { workspaceId: string; id: string }
+export type FindSettled = (submissions: readonly AwaitedSubmission[]) => Promise<SettledId[]>
+export type AwaitSettled = (submission: AwaitedSubmission, ms: number) => Promise<SubmissionState | undefined>
 
-type Waiting = Wanted & { deadline: number; answer: (state: SubmissionState | undefined) => void }
+type Waiting = AwaitedSubmission & { deadline: number; answer: (state: SubmissionState | undefined) => void }
 
 /**
  * Waits until a submission is settled, or until its time is over (undefined). All who wait share one query at a time, which

@@ -1,14 +1,14 @@
 import { contactRecord } from '../contract/contact-record.ts'
 import { purgeRequest } from '../contract/purge-request.ts'
 import { faultIds } from './fault-ids.ts'
-import { pendingAlone, type SubmissionKind } from './submit.ts'
+import { sayingsAlone, type SubmissionKind } from './submit.ts'
 
 /** POST /contacts/identify */
 export const identifyContact: SubmissionKind<'identify_contact', typeof contactRecord> = {
   operation: 'identify_contact',
   needs: 'submit',
   schema: contactRecord,
-  groundsOf: pendingAlone,
+  groundsOf: sayingsAlone,
   respond: () => ({ status: 201, body: { success: true } }),
 }
 
@@ -25,6 +25,6 @@ export const purgeContact: SubmissionKind<'purge_contact', typeof purgeRequest> 
       return { refused: 'unavailable', why: 'postgres' }
     }
   },
-  groundsOf: pendingAlone,
+  groundsOf: sayingsAlone,
   respond: () => ({ status: 200, body: { success: true } }),
 }

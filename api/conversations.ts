@@ -2,7 +2,7 @@ import { type ConversationRecord, conversationRecord } from '../contract/convers
 import { MAX_PROPAGATED_BYTES } from '../contract/limits.ts'
 import { propagatedSizeBytes } from './propagation-size.ts'
 import { unflattenIf } from '../contract/unflatten.ts'
-import { pendingAlone, type SubmissionKind } from './submit.ts'
+import { sayingsAlone, type SubmissionKind } from './submit.ts'
 
 /** POST /conversations */
 export const submitConversation: SubmissionKind<'submit_conversation', typeof conversationRecord> = {
@@ -13,7 +13,7 @@ export const submitConversation: SubmissionKind<'submit_conversation', typeof co
     body.propagatePropertiesToMessages === true && propagatedBytes(body) > MAX_PROPAGATED_BYTES
       ? { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES }
       : undefined,
-  groundsOf: pendingAlone,
+  groundsOf: sayingsAlone,
   respond: () => ({ status: 200, body: { success: true } }),
 }
 

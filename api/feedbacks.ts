@@ -1,7 +1,7 @@
 import { feedbackRecord } from '../contract/feedback-record.ts'
 import type { JobOf } from '../contract/job.ts'
 import type { Realm } from '../contract/identity/own-id.ts'
-import { feedbackPending } from '../contract/identity/pending.ts'
+import { feedbackSayings } from '../contract/identity/sayings.ts'
 import { type AnswerReferences, answerReferences } from '../contract/identity/reference.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../contract/stored-feedback.ts'
 import type { Admitted, Grounds, Ingress, SubmissionKind } from './submit.ts'
@@ -11,7 +11,7 @@ type FeedbackGrounds = Grounds & { id: string; references: AnswerReferences }
 const groundsOf = (realm: Realm, { submissionId, body }: JobOf<'create_feedback'>): FeedbackGrounds => {
   const id = feedbackId({ ...realm, submissionId }, body)
   const references = answerReferences({ ...realm, number: 0, recordId: id }, body)
-  return { id, references, pending: feedbackPending(references, feedbackSource(body)) }
+  return { id, references, sayings: feedbackSayings(references, feedbackSource(body)) }
 }
 
 /** POST /feedbacks: 201 with the record as it will be stored; members without a value are left out. */
@@ -22,7 +22,7 @@ export const createFeedback: SubmissionKind<'create_feedback', typeof feedbackRe
   groundsOf,
   respond: async (ingress, job, known) => ({
     status: 201,
-    body: { feedback: await answered(ingress, job, known) },
+    body: { feedback: await feedbackAnswer(ingress, job, known) },
   }),
 }
 
@@ -37,7 +37,7 @@ export type Feedback = {
   sourceData?: object
 }
 
-const answered = async (
+const feedbackAnswer = async (
   ingress: Ingress,
   { body, workspaceId, number }: JobOf<'create_feedback'>,
   { grounds, admitted }: { grounds: FeedbackGrounds; admitted: Admitted },

@@ -1,9 +1,9 @@
 import type { HashKey } from '../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'
 import { isAnyDead } from '../db/find-contacts.ts'
-import { purgeKeys } from '../db/purge.ts'
+import { purgeKeys } from '../contract/identity/purge-keys.ts'
 import { withinTime } from '../process/within-time.ts'
-import { type Identity, matchesWithQueued } from './queued-identity.ts'
+import { type Identity, matchesWithQueued } from './meaning-with-queued.ts'
 
 export type MatchesPurge = (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
 
@@ -16,7 +16,7 @@ export type MatchesPurge = (workspaceId: string, wanted: PurgeRequest) => Promis
 export const purgeMatcher =
   (identity: Identity, { hashKey, timeoutMs }: { hashKey: HashKey; timeoutMs: number }): MatchesPurge =>
   async (workspaceId, { id, email, source }) => {
-    const keys = purgeKeys(hashKey, { workspaceId, body: { id, email } })
+    const keys = purgeKeys({ hashKey, workspaceId }, { id, email })
     const wanted = { ...keys, source: source ?? null }
     const [matches, dead] = await withinTime(
       Promise.all([

@@ -3,11 +3,11 @@ import type { GenericSchema } from 'valibot'
 import type { Admission, AdmissionRequest, Admit, Bucket, RateLimit } from '../queue/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../contract/job.ts'
 import type { HashKey, Realm } from '../contract/identity/own-id.ts'
-import { keysConcerned, type Pending, pendingOf } from '../contract/identity/pending.ts'
+import { keysConcerned, type Sayings, sayingsOf } from '../contract/identity/sayings.ts'
 import type { AnswerReferences } from '../contract/identity/reference.ts'
 import type { MatchesPurge } from './purge-matcher.ts'
 import type { Idempotency } from '../queue/idempotency.ts'
-import { keysToLookUp } from './identity.ts'
+import { keysToLookUp } from './reference-resolver.ts'
 import type { ResolveReferences } from '../contract/identity/meaning.ts'
 import type { Span } from '../process/tracing.ts'
 import { type Authenticate, type Caller, permitted } from './authenticate.ts'
@@ -41,7 +41,7 @@ export type Answer = { status: number; body: object }
  * What admission and answer go by, made once for both: the hashes of a feedback, made anew wherever they were needed, took a
  * third of its request's processor time.
  */
-export type Grounds = { pending: Pending; references?: AnswerReferences }
+export type Grounds = { sayings: Sayings; references?: AnswerReferences }
 
 /** One operation of the interface, as a submission. */
 export type SubmissionKind<O extends Operation, S extends GenericSchema, G extends Grounds = Grounds> = {
@@ -55,7 +55,7 @@ export type SubmissionKind<O extends Operation, S extends GenericSchema, G exten
 }
 
 /** Of operations whose answers tell of nobody. */
-export const pendingAlone = (realm: Realm, draft: SubmissionJob): Grounds => ({ pending: pendingOf(realm, draft) })
+export const sayingsAlone = (realm: Realm, draft: SubmissionJob): Grounds => ({ sayings: sayingsOf(realm, draft) })
 
 export type Incoming = { request: Request; token: string | undefined; span: Span | undefined }
 
@@ -67,7 +67,9 @@ export const submit = async <O extends Operation, S extends GenericSchema, G ext
 ): Promise<Response> => {
   const { operation } = kind
   const caller = await callerOf(ingress, kind, incoming)
-  const taken: Taken = isRefusal(caller) ? { outcome: caller } : await takeIn({ ingress, kind, incoming }, caller)
+  const taken: SubmissionOutcome = isRefusal(caller)
+    ? { outcome: caller }
+    : await admitSubmission({ ingress, kind, incoming }, caller)
   const { outcome, bucket } = taken
   ingress.count({ operation, result: isRefusal(outcome) ? outcome.refused : 'accepted' })
   incoming.span?.set(described(operation, outcome))
@@ -96,18 +98,18 @@ const callerOf = async (
   return caller
 }
 
-type Taking<O extends Operation, S extends GenericSchema, G extends Grounds> = {
+type SubmissionContext<O extends Operation, S extends GenericSchema, G extends Grounds> = {
   ingress: Ingress
   kind: SubmissionKind<O, S, G>
   incoming: Incoming
 }
 /** `bucket`: what is left of the limit, where it was looked at. */
-type Taken = { outcome: Response | Refusal; bucket?: Bucket | undefined }
+type SubmissionOutcome = { outcome: Response | Refusal; bucket?: Bucket | undefined }
 
-const takeIn = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
-  taking: Taking<O, S, G>,
+const admitSubmission = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
+  taking: SubmissionContext<O, S, G>,
   caller: Caller,
-): Promise<Taken> => {
+): Promise<SubmissionOutcome> => {
   const { ingress, kind } = taking
   const { request, span } = taking.incoming
   const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
@@ -129,13 +131,13 @@ const takeIn = async <O extends Operation, S extends GenericSchema, G extends Gr
     if (idempotency) {
       const former = await admit(ingress, { ...entering, peek: true })
       if (isRefusal(former)) return { outcome: former }
-      if (former.outcome !== 'fresh') return answered(taking, entering, former)
+      if (former.outcome !== 'fresh') return answerAdmission(taking, entering, former)
     }
     const refusal = await kind.check(ingress, draft, request)
     if (refusal) return { outcome: refusal }
   }
   const admission = await admit(ingress, entering)
-  return isRefusal(admission) ? { outcome: admission } : answered(taking, entering, admission)
+  return isRefusal(admission) ? { outcome: admission } : answerAdmission(taking, entering, admission)
 }
 
 type Entering<G extends Grounds> = {
@@ -152,17 +154,17 @@ const admit = async (
   { request, draft, grounds, idempotency, pressure, peek = false }: Entering<Grounds>,
 ): Promise<Admission | Refusal> => {
   const { workspaceId, operation, submissionId } = draft
-  const { pending, references } = grounds
+  const { sayings, references } = grounds
   const asked: AdmissionRequest = {
     workspaceId,
     operation,
     submissionId,
     limit: ingress.limitOf(operation),
     idempotency,
-    ...(idempotency && { concerns: keysConcerned(pending, references) }),
+    ...(idempotency && { concerns: keysConcerned(sayings, references) }),
     full: pressure !== undefined,
     peek,
-    pending,
+    sayings,
     lookUp: references ? keysToLookUp(references) : [],
     ...(!peek && { job: JSON.stringify({ ...draft, number: undefined }) }),
   }
@@ -174,11 +176,11 @@ const admit = async (
   }
 }
 
-const answered = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
-  taking: Taking<O, S, G>,
+const answerAdmission = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
+  taking: SubmissionContext<O, S, G>,
   entering: Entering<G>,
   admission: Admission,
-): Promise<Taken> => {
+): Promise<SubmissionOutcome> => {
   switch (admission.outcome) {
     case 'admitted':
     case 'repeated':
@@ -197,7 +199,7 @@ const answered = async <O extends Operation, S extends GenericSchema, G extends 
 }
 
 const rateLimited = <O extends Operation, S extends GenericSchema, G extends Grounds>(
-  { ingress, kind }: Taking<O, S, G>,
+  { ingress, kind }: SubmissionContext<O, S, G>,
   bucket: Bucket | undefined,
 ): Refusal => {
   const { tokens = 0, windowMs = 0 } = ingress.limitOf(kind.operation) ?? {}
@@ -211,7 +213,7 @@ const rateLimited = <O extends Operation, S extends GenericSchema, G extends Gro
 
 /** The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. */
 const respond = async <O extends Operation, S extends GenericSchema, G extends Grounds>(
-  { ingress, kind, incoming }: Taking<O, S, G>,
+  { ingress, kind, incoming }: SubmissionContext<O, S, G>,
   { draft, grounds: own }: Entering<G>,
   admitted: Admitted,
 ): Promise<Response | Refusal> => {

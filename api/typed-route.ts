@@ -14,11 +14,11 @@ type Answers<Status extends number, Answer> = { [Accepted in Status]: Typed<Answ
 export const UNPARSED = { parse: 'none' } as const
 
 /** `UNPARSED`, with the types of what goes in and comes out, for clients. */
-export const taking = <Body extends v.GenericSchema, Status extends number, Answer>() =>
+export const bodyAndAnswer = <Body extends v.GenericSchema, Status extends number, Answer>() =>
   UNPARSED as unknown as { parse: 'none'; body: Typed<v.InferInput<Body>>; response: Answers<Status, Answer> }
 
 /** The same where nothing goes in. */
-export const telling = <Answer>() => UNPARSED as unknown as { parse: 'none'; response: Answers<200, Answer> }
+export const answerAlone = <Answer>() => UNPARSED as unknown as { parse: 'none'; response: Answers<200, Answer> }
 
 /** An answer whose type is said by `taking` or `telling`; a union with `Response` would tell a client nothing. */
 export const asTyped = (answer: Promise<Response>): Promise<never> => answer as Promise<never>

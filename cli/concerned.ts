@@ -1,6 +1,6 @@
 import type { JobOf, SubmissionJob } from '../contract/job.ts'
 import { comparableEmail, ownId, type Realm } from '../contract/identity/own-id.ts'
-import { pendingOf, type Saying } from '../contract/identity/pending.ts'
+import { sayingsOf, type Saying } from '../contract/identity/sayings.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'
 import { contactGroup, contactKey, feedbackReferences } from '../contract/identity/reference.ts'
 import { feedbackId } from '../contract/stored-feedback.ts'
@@ -77,11 +77,11 @@ const namedByFeedback = (realm: Realm, { submissionId, body }: JobOf<'create_fee
 
 /** Of an external id that is identified in one source, its group is named by its id alone: it is asked for in all sources. */
 const identifiedBy = (realm: Realm, job: SubmissionJob): Named => {
-  const { exists, said } = pendingOf(realm, job)
+  const { newIds, aboutKeys } = sayingsOf(realm, job)
   const keysSaid = (kind: Saying['kind']): string[] =>
-    said.filter(({ sayings }) => sayings.some((saying) => saying.kind === kind)).map(({ keyId }) => keyId)
+    aboutKeys.filter(({ sayings }) => sayings.some((saying) => saying.kind === kind)).map(({ keyId }) => keyId)
   return {
-    ids: [...exists.map(({ id }) => id), ...keysSaid('named'), ...keysSaid('claim')],
+    ids: [...newIds.map(({ id }) => id), ...keysSaid('named'), ...keysSaid('claim')],
     groups: keysSaid('bare'),
   }
 }

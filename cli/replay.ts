@@ -1,6 +1,6 @@
 import { type Operation, parseJob, QUEUE_OF } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
-import { pendingOf } from '../contract/identity/pending.ts'
+import { sayingsOf } from '../contract/identity/sayings.ts'
 import { findDeadJob, markReplayed, type ReplayRefusal } from '../db/dead.ts'
 import type { Sql } from '../db/postgres.ts'
 import { makeRoom } from '../queue/find-job.ts'
@@ -29,7 +29,7 @@ export const replay = async (stores: ReplayStores, { workspaceId, id, operation 
   const marked = await markReplayed(sql, workspaceId, id)
   const job = marked.job === null ? undefined : parseJob(marked.job)
   if (!job) return marked.outcome
-  await putOnBooks(redis, prefix, { job, pending: pendingOf({ hashKey, workspaceId }, job) })
+  await putOnBooks(redis, prefix, { job, sayings: sayingsOf({ hashKey, workspaceId }, job) })
   await submissionEnqueuer(redis, queues)(job)
   return 'queued'
 }

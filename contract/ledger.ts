@@ -1,5 +1,5 @@
 /** What the books of a workspace's queue say. */
-export type Books = {
+export type BookTotals = {
   workspaceId: string
   accepted: number
   queued: number
@@ -11,11 +11,11 @@ export type Books = {
 export type SettledTotals = { workspaceId: string } & Record<'applied' | 'superseded' | 'purged' | 'dead', number>
 
 /** What a workspace's submissions came to. `difference` is 0 when nothing is in flight. */
-export type Ledger = Books & SettledTotals & { difference: number }
+export type Ledger = BookTotals & SettledTotals & { difference: number }
 
 type LedgerSources = {
   listWorkspaceIds: () => Promise<string[]>
-  readBooks: (workspaceId: string) => Promise<Books>
+  readBooks: (workspaceId: string) => Promise<BookTotals>
   readTotals: () => Promise<SettledTotals[]>
 }
 

@@ -1,18 +1,15 @@
 import type { Realm } from '../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'
 import type { Sql } from './postgres.ts'
-import { purgeKeys } from './purge.ts'
+import { purgeKeys } from '../contract/identity/purge-keys.ts'
 
 /** `contactIds`: contacts by own id; `externalGroup`: the external id asked for, if a record remembers it and nobody has it. */
 export type FoundContacts = { contactIds: string[]; externalGroup: string | null }
 
 /** Whom, of what is stored, a purge would concern at this moment. */
-export const findContacts = async (
-  sql: Sql,
-  { hashKey, workspaceId }: Realm,
-  wanted: PurgeRequest,
-): Promise<FoundContacts> => {
-  const { group, email } = purgeKeys(hashKey, { workspaceId, body: wanted })
+export const findContacts = async (sql: Sql, realm: Realm, wanted: PurgeRequest): Promise<FoundContacts> => {
+  const { workspaceId } = realm
+  const { group, email } = purgeKeys(realm, wanted)
   const [found] = await sql<[FoundContacts]>`
     select
       array(

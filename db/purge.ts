@@ -1,6 +1,6 @@
 import type { JobOf } from '../contract/job.ts'
-import { comparableEmail, type HashKey, ownId } from '../contract/identity/own-id.ts'
-import { contactGroup } from '../contract/identity/reference.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
+import { purgeKeys } from '../contract/identity/purge-keys.ts'
 import type { PurgeIdentifiers } from '../contract/receipt.ts'
 import type { Sql } from './postgres.ts'
 import type { PurgeRow } from './store.ts'
@@ -11,25 +11,10 @@ import type { PurgeRow } from './store.ts'
  */
 const RECORDS_PER_STEP = 250
 
-type Wanted = Pick<JobOf<'purge_contact'>, 'workspaceId' | 'body'>
-
-/** What a purge asks for, as keys. */
-export const purgeKeys = (
-  hashKey: HashKey,
-  { workspaceId, body }: Wanted,
-): { group: string | null; email: string | null } => {
-  const realm = { hashKey, workspaceId }
-  const email = comparableEmail(body.email ?? '')
-  return {
-    group: body.id == null ? null : contactGroup(realm, body.id),
-    email: email === undefined ? null : ownId(realm, 'contact_email', email),
-  }
-}
-
 export const purgeRow = (hashKey: HashKey, job: JobOf<'purge_contact'>): PurgeRow => ({
   id: job.submissionId,
   number: job.number,
-  ...purgeKeys(hashKey, job),
+  ...purgeKeys({ hashKey, workspaceId: job.workspaceId }, job.body),
   source: job.body.source ?? null,
 })
 

@@ -1,6 +1,6 @@
 import type { Sql } from './postgres.ts'
 
-type Asked = {
+type StoredIdentityQuestion = {
   workspaceId: string
   number: number
   groups: readonly string[]
@@ -16,7 +16,7 @@ type Asked = {
  * What is stored about external ids (groups) and emails. `base` is the hash of a key, whichever own id it has by now;
  * `saidFrom` is null where only a bare identify made the key exist.
  */
-export type Stored = {
+export type StoredIdentity = {
   keys: {
     base: string
     kind: string
@@ -43,9 +43,9 @@ export type Stored = {
  * the other, whatever the planner knows: on a connection that had planned this while nothing was stored, it went through all keys
  * of the workspace.
  */
-export const readStored = async (sql: Sql, asked: Asked): Promise<Stored> => {
+export const readStoredIdentity = async (sql: Sql, asked: StoredIdentityQuestion): Promise<StoredIdentity> => {
   const { workspaceId: ws, number, groups, emails, ownIds, bases, purges } = asked
-  const [row] = await sql<[Stored]>`
+  const [row] = await sql<[StoredIdentity]>`
     with held as (
       select k.*, key_of(${ws}, k.id) as base from identity_key as k
       where k.workspace_id is not distinct from ${ws} and k.group_id = any (${groups}::uuid[])

@@ -16,7 +16,7 @@ export type KnownTerm = {
 /** A tag in use: the hash of its key, and how often people and the tagger gave it in this form. */
 export type KnownTag = { hash: number; title: string; people: number; generated: number }
 
-export type Known = {
+export type Recalled = {
   texts: number
   judged: number
   given: number
@@ -24,14 +24,14 @@ export type Known = {
   tags: KnownTag[]
 }
 
-type Wanted = {
+type RecallRequest = {
   hashes: readonly number[]
   /** Records whose own shares do not count: what they are measured by is what the others have taught. */
   except: readonly string[]
 }
 
 /** What a workspace's memory says about these terms, and the tags in use that have them as their key. */
-export const recall = async (sql: Sql, realm: Realm, { hashes, except }: Wanted): Promise<Known> => {
+export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallRequest): Promise<Recalled> => {
   const stored = storedHashes(realm, hashes)
   const plain = new Map(stored.map((hash, at) => [hash, hashes[at] ?? 0]))
   const ws = realm.workspaceId

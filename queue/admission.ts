@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RedisClient } from './redis.ts'
 import { coalesce, SPACED } from '../process/coalesce.ts'
 import type { Operation } from '../contract/job.ts'
-import type { Pending } from '../contract/identity/pending.ts'
+import type { Sayings } from '../contract/identity/sayings.ts'
 import { admissionKeys } from './admission-keys.ts'
 import { ADMIT, type AskedSubmission } from './admit-script.ts'
 import { type Idempotency, IDEMPOTENCY_SECONDS } from './idempotency.ts'
@@ -36,7 +36,7 @@ export type AdmissionRequest = {
   /** What is to be queued when it enters: the JSON text of its job, without the number. */
   job?: string
   /** Found by others from now on, until the submission is settled. */
-  pending: Pending
+  sayings: Sayings
   /** Keys about which to tell what is queued. */
   lookUp: readonly string[]
 }
@@ -56,9 +56,9 @@ export type Admit = (request: AdmissionRequest) => Promise<Admission>
 /** A first request that died frees its idempotency key after this time. */
 const LOST_AFTER_MS = 60_000
 /** `said`: what became of it, its fields between spaces. Of keys looked up only those about which something is queued. */
-type Told = string | [said: string, ...facts: (number | string | string[])[]]
+type ScriptAnswer = string | [said: string, ...facts: (number | string | string[])[]]
 
-type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Told[]> }
+type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<ScriptAnswer[]> }
 
 /** A job larger than this is queued when its submission has entered: of what is refused no more should reach Redis. */
 const QUEUED_AT_ONCE_CHARACTERS = 64 * 1024
@@ -73,14 +73,18 @@ const QUEUED_AT_ONCE_CHARACTERS = 64 * 1024
  */
 export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queueing): Admit => {
   redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: 6 })
-  const desks = new Map<string, (request: AdmissionRequest) => Promise<Told>>()
+  const desks = new Map<string, (request: AdmissionRequest) => Promise<ScriptAnswer>>()
   const processId = randomUUID()
   let calls = 0
   const namesOf = ({ operation, job }: AdmissionRequest): string | undefined =>
     job !== undefined && !redis.isCluster && job.length <= QUEUED_AT_ONCE_CHARACTERS
       ? queueing.namesOf(operation)
       : undefined
-  const carryOut = (workspaceId: string, requests: readonly AdmissionRequest[], lane: number): Promise<Told[]> => {
+  const carryOut = (
+    workspaceId: string,
+    requests: readonly AdmissionRequest[],
+    lane: number,
+  ): Promise<ScriptAnswer[]> => {
     const name = admissionKeys(prefix, workspaceId)
     const asked = requests.map((request) => askedOf(request, namesOf(request)))
     return (redis as RedisWithAdmit).admit(
@@ -135,8 +139,8 @@ export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queue
 
 const CHARACTERS_LIKE_A_KEY = 1_000
 
-const weightOf = ({ pending, lookUp, job = '' }: AdmissionRequest): number =>
-  pending.exists.length + pending.said.length + lookUp.length + job.length / CHARACTERS_LIKE_A_KEY
+const weightOf = ({ sayings, lookUp, job = '' }: AdmissionRequest): number =>
+  sayings.newIds.length + sayings.aboutKeys.length + lookUp.length + job.length / CHARACTERS_LIKE_A_KEY
 
 /**
  * What one call carries at most, so that Redis is there for others again after a millisecond or two. A second call may be on its way,
@@ -146,7 +150,7 @@ const weightOf = ({ pending, lookUp, job = '' }: AdmissionRequest): number =>
 const TOGETHER = { items: 100, weight: { most: 1_000, of: weightOf }, lanes: 2, ...SPACED }
 
 const askedOf = (
-  { submissionId, pending, limit, idempotency, ...request }: AdmissionRequest,
+  { submissionId, sayings, limit, idempotency, ...request }: AdmissionRequest,
   queue: string | undefined,
 ): AskedSubmission => ({
   id: submissionId,
@@ -158,8 +162,8 @@ const askedOf = (
   body: idempotency?.body,
   lost: request.lost,
   queue,
-  exists: pending.exists,
-  said: pending.said.map(({ keyId, sayings }) => ({ keyId, sayings: JSON.stringify(sayings) })),
+  exists: sayings.newIds,
+  said: sayings.aboutKeys.map((about) => ({ keyId: about.keyId, sayings: JSON.stringify(about.sayings) })),
   lookUp: request.lookUp,
   concerns: idempotency ? (request.concerns ?? []) : [],
 })
@@ -167,7 +171,7 @@ const askedOf = (
 /** `standing`: of a submission that had the idempotency key before. */
 type Verdict = { admission: Admission; standing?: 'settled' | 'outstanding' | 'overdue' | undefined }
 
-const verdictOf = (lookUp: readonly string[], told: Told): Verdict => {
+const verdictOf = (lookUp: readonly string[], told: ScriptAnswer): Verdict => {
   const [said, ...facts] = typeof told === 'string' ? [told] : told
   const [outcome, remaining, reset, number, purges, submissionId, standing] = said.split(' ')
   const bucket = bucketOf(remaining!, reset!)

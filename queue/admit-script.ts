@@ -1,5 +1,5 @@
 import type { Operation } from '../contract/job.ts'
-import type { Pending } from '../contract/identity/pending.ts'
+import type { Sayings } from '../contract/identity/sayings.ts'
 import { PUSH_JOBS } from './jobs-at-once.ts'
 
 /**
@@ -169,7 +169,7 @@ export type AskedSubmission = {
   lost?: string | undefined
   /** How the names of its queue begin, when its job comes along. */
   queue?: string | undefined
-  exists: Pending['exists']
+  exists: Sayings['newIds']
   /** Sayings as they are kept. */
   said: { keyId: string; sayings: string }[]
   lookUp: readonly string[]

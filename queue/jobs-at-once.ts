@@ -145,11 +145,11 @@ export const KEPT_OF_ONE_CALL = 10
 /** What one call hands over at most, roughly, and at least one job: Redis answers nobody else meanwhile. */
 const MOST_BYTES = 1_000_000
 
-type Told = [id: string, name: string, data: string, timestamp: string, fields?: string[]]
+type FetchedJob = [id: string, name: string, data: string, timestamp: string, fields?: string[]]
 
 type WithJobsAtOnce = RedisClient & {
   addJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<number>
-  fetchJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<[Told[], number, 0 | 1] | null>
+  fetchJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<[FetchedJob[], number, 0 | 1] | null>
   finishJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<(0 | 1)[]>
 }
 
@@ -192,7 +192,7 @@ export type JobsAtOnce = {
 }
 
 /** As BullMQ reads a job. */
-const jsonOf = ([id, name, data, timestamp, fields]: Told, now: number): JobJson =>
+const jsonOf = ([id, name, data, timestamp, fields]: FetchedJob, now: number): JobJson =>
   fields
     ? { ...(raw2NextJobData([fields, id, 0, 0])[0] as JobJson), id }
     : { ...AS_ADDED, id, name, data, timestamp: Number(timestamp), processedOn: now }

@@ -1,5 +1,5 @@
 import type { SubmissionJob } from '../contract/job.ts'
-import type { Pending } from '../contract/identity/pending.ts'
+import type { Sayings } from '../contract/identity/sayings.ts'
 import { admissionKeys } from './admission-keys.ts'
 import type { RedisClient } from './redis.ts'
 
@@ -18,11 +18,11 @@ return 0
 export const putOnBooks = async (
   redis: RedisClient,
   prefix: string,
-  { job, pending: { exists, said } }: { job: SubmissionJob; pending: Pending },
+  { job, sayings: { newIds, aboutKeys } }: { job: SubmissionJob; sayings: Sayings },
 ): Promise<void> => {
   const { workspaceId, submissionId, number, operation } = job
   const name = admissionKeys(prefix, workspaceId)
-  const keys = [name.outstanding, name.exists, name.purges, ...said.map(({ keyId }) => name.said(keyId))]
+  const keys = [name.outstanding, name.exists, name.purges, ...aboutKeys.map(({ keyId }) => name.said(keyId))]
   await redis.eval(
     PUT_ON_BOOKS,
     keys.length,
@@ -30,8 +30,8 @@ export const putOnBooks = async (
     number,
     submissionId,
     operation === 'purge_contact' ? 1 : 0,
-    exists.length,
-    ...exists.flatMap(({ id, of }) => [id, `:${of}`]),
-    ...said.map(({ sayings }) => JSON.stringify(sayings)),
+    newIds.length,
+    ...newIds.flatMap(({ id, of }) => [id, `:${of}`]),
+    ...aboutKeys.map(({ sayings }) => JSON.stringify(sayings)),
   )
 }

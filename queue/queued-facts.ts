@@ -1,6 +1,6 @@
 import type { RedisClient } from './redis.ts'
 import { admissionKeys } from './admission-keys.ts'
-import type { Saying } from '../contract/identity/pending.ts'
+import type { Saying } from '../contract/identity/sayings.ts'
 import type { LookUpQueued, QueuedFacts, QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
 
 /** As Redis answers: `number:of`, and the fields and values of what is said. */

@@ -5,7 +5,7 @@ import { FINISHED_JOBS_KEPT } from '../contract/queues.ts'
 import { BODY_LEFT, type ForgetBodies, type JobQueues, leftBegins } from './job-queues.ts'
 import { FINISH_JOBS_TOLD, JOBS_AT_ONCE, KEPT_OF_ONE_CALL } from './jobs-at-once.ts'
 import type { RedisClient } from './redis.ts'
-import { SETTLE_TOLD, type Settled, type Settlement, settleTold } from './settlement.ts'
+import { SETTLE_TOLD, type SettledSubmission, type OpenBooks, settleTold } from './open-books.ts'
 
 // KEYS those of SETTLE_TOLD, then active stalled completed. ARGV prefix now token keptOfOneCall keptCount keptSeconds, how begins
 // what is left of a body, #jobs, id, result, attempts and number of each; then what SETTLE_TOLD is told.
@@ -23,7 +23,13 @@ return finishJobs(KEYS[5], KEYS[6], KEYS[7], {unpack(ARGV, 1, 6)}, ARGV, 9, last
 type WithSettleJobs = { settleJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<(0 | 1)[]> }
 
 /** A submission that Postgres has settled, its job, the token by which the job is held, and what the job comes to. */
-export type SettledInHand = { submission: SubmissionJob; settled: Settled; job: Job; token: string; result: unknown }
+export type SettledInHand = {
+  submission: SubmissionJob
+  settled: SettledSubmission
+  job: Job
+  token: string
+  result: unknown
+}
 
 export type SettleJobs = (inHand: readonly SettledInHand[]) => Promise<void>
 
@@ -31,7 +37,7 @@ type Dependencies = {
   redis: RedisClient
   prefix: string
   queues: JobQueues
-  settlement: Pick<Settlement, 'settle'>
+  settlement: Pick<OpenBooks, 'settle'>
   forgetBodies: ForgetBodies
 }
 

@@ -7,12 +7,12 @@ import { unflattenIf } from '../contract/unflatten.ts'
 import type { ClaimRow, KeyRow } from '../db/store.ts'
 
 /** Who says it: the submission's workspace and acceptance number, and where a contact or account is created. */
-export type Saying = Realm & { number: number; homeSource: string }
+export type IdentifyContext = Realm & { number: number; homeSource: string }
 
 export type Identified = { key: KeyRow; keys: KeyRow[]; claims: ClaimRow[] }
 
 /** A contact record as facts: its own key first, then its account's. */
-export const identifiedContact = (saying: Saying, record: ContactRecord): Identified => {
+export const identifiedContact = (saying: IdentifyContext, record: ContactRecord): Identified => {
   const { number } = saying
   const source = record.source ?? undefined
   const account =
@@ -43,7 +43,7 @@ export const identifiedContact = (saying: Saying, record: ContactRecord): Identi
 }
 
 /** An account record as facts. */
-export const identifiedAccount = (saying: Saying, record: AccountRecord): Identified => {
+export const identifiedAccount = (saying: IdentifyContext, record: AccountRecord): Identified => {
   const { number } = saying
   const properties = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
   const id = accountKey(saying, record.id)
@@ -70,7 +70,7 @@ export const identifiedAccount = (saying: Saying, record: AccountRecord): Identi
 const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 
 const claimsOf = (
-  saying: Saying,
+  saying: IdentifyContext,
   target: string,
   weak: Partial<Record<'contact_email' | 'account_name' | 'account_domain', string | undefined>>,
 ): ClaimRow[] =>

@@ -14,7 +14,7 @@ import { bringForward, closeQueues, enqueueTagging, forgetBodiesIn, openQueues }
 import { processReportsIn, startReporting } from '../queue/process-reports.ts'
 import { connectToWork } from '../queue/redis.ts'
 import { settleJobsIn } from '../queue/settle-jobs.ts'
-import { settlementIn } from '../queue/settlement.ts'
+import { openBooksIn } from '../queue/open-books.ts'
 import { clearBooks } from '../queue/withdraw.ts'
 import { openTracing } from '../process/open-tracing.ts'
 import { jobsInHand } from './close-workers.ts'
@@ -53,7 +53,7 @@ const stopping = new AbortController()
 const enqueue = async (jobs: readonly TaggingJob[]): Promise<void> => {
   await enqueueTagging(queues, jobs)
 }
-const settlement = settlementIn(redis, config.REDIS_PREFIX)
+const settlement = openBooksIn(redis, config.REDIS_PREFIX)
 const forgetBodies = forgetBodiesIn(redis, queues)
 const processors = createProcessors({
   sql,

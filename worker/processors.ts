@@ -13,7 +13,7 @@ import {
 } from '../contract/job.ts'
 import type { Log } from '../process/log.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
-import { feedbackPending, pendingOf } from '../contract/identity/pending.ts'
+import { feedbackSayings, sayingsOf } from '../contract/identity/sayings.ts'
 import type { QueueName } from '../contract/queues.ts'
 import { setAside } from '../db/dead.ts'
 import { describeFault, isPermanentFault } from '../process/fault.ts'
@@ -21,7 +21,7 @@ import type { ForgetBodies } from '../queue/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type PurgeCounts, purgeRow } from '../db/purge.ts'
 import type { SettleJobs } from '../queue/settle-jobs.ts'
-import type { Settled, Settlement } from '../queue/settlement.ts'
+import type { SettledSubmission, OpenBooks } from '../queue/open-books.ts'
 import { type PurgeRows, type Rows, type NotApplied, store } from '../db/store.ts'
 import type { Span, Tracing } from '../process/tracing.ts'
 import { withinTime } from '../process/within-time.ts'
@@ -38,7 +38,7 @@ export type Processor = (job: DeliveredJob, lockToken?: string) => Promise<unkno
 export type WorkerDependencies = {
   sql: Sql
   hashKey: HashKey
-  settlement: Settlement
+  settlement: OpenBooks
   readBarrier: ReadBarrier
   bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
@@ -111,13 +111,13 @@ type Item = {
   isImpatient?: boolean
   rows: Rows | PurgeRows
   submission: SubmissionJob
-  settled: Settled
+  settled: SettledSubmission
   job: DeliveredJob
   token: string
   span?: Span | undefined
 }
-type Stored = 'applied' | NotApplied['state'] | 'decided'
-type StoreInTurn = (item: Item) => Promise<Stored | 'given-back'>
+type StoreOutcome = 'applied' | NotApplied['state'] | 'decided'
+type StoreInTurn = (item: Item) => Promise<StoreOutcome | 'given-back'>
 
 const itemOf = (
   { hashKey }: WorkerDependencies,
@@ -138,14 +138,14 @@ const itemOf = (
   isImpatient: isSuspect(job.stalledCounter),
 })
 
-const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | PurgeRows): Settled => {
+const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | PurgeRows): SettledSubmission => {
   const { workspaceId, submissionId, number } = submission
   const feedback = rows && 'feedback' in rows ? rows.feedback : undefined
   // The row of a feedback has its references already, and hashing them anew is not free.
-  const pending = feedback
-    ? feedbackPending({ contact: feedback.contact_ref, project: feedback.project_ref }, feedback.source)
-    : pendingOf({ hashKey, workspaceId }, submission)
-  return { workspaceId, submissionId, number, pending }
+  const sayings = feedback
+    ? feedbackSayings({ contact: feedback.contact_ref, project: feedback.project_ref }, feedback.source)
+    : sayingsOf({ hashKey, workspaceId }, submission)
+  return { workspaceId, submissionId, number, sayings }
 }
 
 /** Stores submissions of all queues together and decides purges among them, in batches; each is answered on its own. */
@@ -156,7 +156,7 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
   return inTurn({
     readBarrier,
     bringForward,
-    store: async (batch: readonly Item[]): Promise<Stored[]> => {
+    store: async (batch: readonly Item[]): Promise<StoreOutcome[]> => {
       if (tracing) for (const { span } of batch) span?.set({ 'messaging.batch.message_count': batch.length })
       const rows = batch.map((item) => item.rows)
       const notApplied = await whenAvailable(() => withinTime(store(sql, rows), answerWithinMs), stop)

@@ -2,7 +2,8 @@ import { freeIdempotencyKeys } from '../queue/idempotency.ts'
 import type { JobOf, TaggingJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
 import { purgeDead } from '../db/purge-dead.ts'
-import { findPurge, type PurgeCounts, purgeKeys, removePurged, settlePurge } from '../db/purge.ts'
+import { purgeKeys } from '../contract/identity/purge-keys.ts'
+import { findPurge, type PurgeCounts, removePurged, settlePurge } from '../db/purge.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type RedisClient, serversOf } from '../queue/redis.ts'
 import { tagShortened } from '../db/tag-shortened.ts'
@@ -35,7 +36,7 @@ export const finishPurge = async (
     await forgetSlowCommands(redis)
     await tagShortened(sql, job, enqueueTagging)
   }
-  const { group: id, email } = purgeKeys(hashKey, job)
+  const { group: id, email } = purgeKeys({ hashKey, workspaceId }, job.body)
   return settlePurge(sql, { workspaceId, submissionId, attempts, identifiers: { id, email } })
 }
 

@@ -1,6 +1,6 @@
 import type { Realm } from '../contract/identity/own-id.ts'
 import type { Sql } from '../db/postgres.ts'
-import { type Known, recall } from '../db/tag-memory.ts'
+import { type Recalled, recall } from '../db/tag-memory.ts'
 import type { Share } from '../db/tagging.ts'
 import { hashTerm } from './tags/hash.ts'
 import type { Delta, Memory } from './tags/memory.ts'
@@ -41,7 +41,7 @@ const keysOf = (read: readonly ReadText[]): Map<number, string> =>
     ]),
   )
 
-const putTags = (memory: Memory, keys: ReadonlyMap<number, string>, tags: Known['tags']): void => {
+const putTags = (memory: Memory, keys: ReadonlyMap<number, string>, tags: Recalled['tags']): void => {
   for (const { hash, title, people, generated } of tags) {
     const key = keys.get(hash)
     if (key === undefined) continue

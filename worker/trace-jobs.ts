@@ -36,10 +36,10 @@ export const inSpan = async (span: Span | undefined, work: () => Promise<unknown
   }
 }
 
-type Stored = { rows: Rows | PurgeRows; span?: Span | undefined }
+type TracedRows = { rows: Rows | PurgeRows; span?: Span | undefined }
 
 /** Tagging that knows by which submissions it was left to be done. */
-export const tracedTagging = (jobs: readonly TaggingJob[], stored: readonly Stored[]): TaggingJob[] =>
+export const tracedTagging = (jobs: readonly TaggingJob[], stored: readonly TracedRows[]): TaggingJob[] =>
   jobs.map((job) => {
     const records = new Set([...job.feedbackIds, ...job.conversationIds])
     return {

@@ -2,14 +2,14 @@ import type { RedisClient } from '../queue/redis.ts'
 import * as v from 'valibot'
 import { QUEUE_OF, settledJob, submissionJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
-import { pendingOf } from '../contract/identity/pending.ts'
+import { sayingsOf } from '../contract/identity/sayings.ts'
 import { setAside } from '../db/dead.ts'
 import { expireReceipts } from '../db/expire-receipts.ts'
 import { forgetBodiesIn, type JobQueues } from '../queue/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { giveUpLostReplays } from './lost-replays.ts'
 import type { DeliveredJob } from '../queue/delivered-job.ts'
-import { settlementIn } from '../queue/settlement.ts'
+import { openBooksIn } from '../queue/open-books.ts'
 import { GIVEN_UP_AFTER_MS, withdrawLost } from './sweep.ts'
 
 type Upkeep = {
@@ -52,8 +52,8 @@ const setAsideFailed = async ({ sql, redis, prefix, queues, hashKey }: Upkeep): 
     const { workspaceId, submissionId, number } = parsed.output
     await setAside(sql, hashKey, { job: parsed.output, attempts: job.attemptsMade, reason: 'GivenUp stalled' })
     await forgetBodiesIn(redis, queues)([parsed.output])
-    const pending = pendingOf({ hashKey, workspaceId }, parsed.output)
-    await settlementIn(redis, prefix).settle([{ workspaceId, submissionId, number, pending }])
+    const sayings = sayingsOf({ hashKey, workspaceId }, parsed.output)
+    await openBooksIn(redis, prefix).settle([{ workspaceId, submissionId, number, sayings }])
     // Nothing removes failed jobs, and only the newest are looked at.
     await job.remove()
     count++

@@ -136,7 +136,7 @@ const UNFORESEEN_REQUEST_ID = '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90'
 export const refusalComponents = async (): Promise<JsonObject> => {
   const refused = Object.entries(TURNED_AWAY).map(async ([name, { examples, ...about }]) => [
     name,
-    await component(about, Object.fromEntries(Object.entries(examples).map(answered))),
+    await component(about, Object.fromEntries(Object.entries(examples).map(asResponse))),
   ])
   const unforeseen = await component(
     { description: 'Something failed that nobody foresaw. Quote the request id when you report it.' },
@@ -145,7 +145,7 @@ export const refusalComponents = async (): Promise<JsonObject> => {
   return Object.fromEntries([...(await Promise.all(refused)), ['Unforeseen', unforeseen]]) as JsonObject
 }
 
-const answered = ([name, refusal]: [string, Refusal]): [string, Response] => [name, refusalResponse(refusal)]
+const asResponse = ([name, refusal]: [string, Refusal]): [string, Response] => [name, refusalResponse(refusal)]
 
 const component = async (
   { description, also = [] }: Omit<Turned, 'examples'>,

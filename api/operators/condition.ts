@@ -3,7 +3,7 @@ import { answerSeconds } from '../../db/answer-time.ts'
 import { type Ledger, readLedgers } from '../../contract/ledger.ts'
 import { readSettledTotals } from '../../db/ledger.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
-import { booksIn } from '../../queue/read-books.ts'
+import { bookTotalsIn } from '../../queue/book-totals.ts'
 import type { JobQueue } from '../../queue/job-queues.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { type ProcessReport, processReportsIn } from '../../queue/process-reports.ts'
@@ -54,7 +54,7 @@ export const conditionOf =
         'ledgers',
         readLedgers({
           listWorkspaceIds: () => listWorkspaceIds(sql),
-          readBooks: booksIn(redis, prefix),
+          readBooks: bookTotalsIn(redis, prefix),
           readTotals: () => readSettledTotals(sql),
         }),
       ),

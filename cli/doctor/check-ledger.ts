@@ -1,7 +1,7 @@
 import { readLedgers } from '../../contract/ledger.ts'
 import { readSettledTotals } from '../../db/ledger.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
-import { booksIn } from '../../queue/read-books.ts'
+import { bookTotalsIn } from '../../queue/book-totals.ts'
 import type { RedisClient } from '../../queue/redis.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
@@ -16,7 +16,7 @@ const STUCK_SECONDS = 600
 export const checkLedger = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Finding[]> => {
   const ledgers = await readLedgers({
     listWorkspaceIds: () => listWorkspaceIds(sql),
-    readBooks: booksIn(redis, prefix),
+    readBooks: bookTotalsIn(redis, prefix),
     readTotals: () => readSettledTotals(sql),
   })
   const queued = ledgers.reduce((sum, ledger) => sum + ledger.queued, 0)

@@ -1,4 +1,4 @@
-import type { Saying } from './pending.ts'
+import type { Saying } from './sayings.ts'
 
 /**
  * What queued submissions say about a key: since which number an own id exists and what it is of (see `Pending`), and sayings

@@ -3,7 +3,7 @@ import { v7 as newId } from 'uuid'
 import * as v from 'valibot'
 import { admissionsIn } from '../../queue/admission.ts'
 import { JOB_VERSION, type Operation, submissionJob } from '../../contract/job.ts'
-import { pendingOf } from '../../contract/identity/pending.ts'
+import { sayingsOf } from '../../contract/identity/sayings.ts'
 import { queueingIn } from '../../queue/job-queues.ts'
 import type { Installation } from './installation.ts'
 
@@ -28,9 +28,9 @@ export const fillQueue = async (
     )
     await Promise.all(
       drafts.map(async (draft) => {
-        const pending = pendingOf({ hashKey, workspaceId }, draft)
+        const sayings = sayingsOf({ hashKey, workspaceId }, draft)
         const job = JSON.stringify({ ...draft, number: undefined })
-        const admission = await admit({ ...draft, pending, lookUp: [], job })
+        const admission = await admit({ ...draft, sayings, lookUp: [], job })
         if (admission.outcome !== 'admitted') throw new Error(`Not admitted: ${admission.outcome}`)
       }),
     )

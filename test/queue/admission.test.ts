@@ -4,10 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { type Admission, type AdmissionRequest, type Admit, admissionsIn } from '../../queue/admission.ts'
 import { admissionKeys } from '../../queue/admission-keys.ts'
-import type { Pending } from '../../contract/identity/pending.ts'
+import type { Sayings } from '../../contract/identity/sayings.ts'
 import { freeIdempotencyKeys } from '../../queue/idempotency.ts'
 import { queuedFactsIn } from '../../queue/queued-facts.ts'
-import { settlementIn } from '../../queue/settlement.ts'
+import { openBooksIn } from '../../queue/open-books.ts'
 import { noQueues } from '../support/no-queues.ts'
 import { testServers } from '../support/servers.ts'
 
@@ -33,7 +33,7 @@ describe('submissions that are admitted together', () => {
   const asked = (given: Partial<AdmissionRequest> & { workspaceId: string }): AdmissionRequest => ({
     operation: 'create_feedback',
     submissionId: randomUUID(),
-    pending: { exists: [], said: [] },
+    sayings: { newIds: [], aboutKeys: [] },
     lookUp: [],
     ...given,
   })
@@ -139,9 +139,9 @@ describe('submissions that are admitted together', () => {
     const idempotency = { key: 'key', body: 'body' }
     const request = () => asked({ workspaceId, idempotency })
     const [settled, withdrawn, lost, last] = [request(), request(), request(), request()]
-    const { pending } = settled
+    const { sayings } = settled
     const number = numberOf(await admit(settled))
-    await settlementIn(redis, prefix).settle([{ workspaceId, submissionId: settled.submissionId, number, pending }])
+    await openBooksIn(redis, prefix).settle([{ workspaceId, submissionId: settled.submissionId, number, sayings }])
     const repeated = await admit(request())
     assert.ok(repeated.outcome === 'repeated' && repeated.submissionId === settled.submissionId)
 
@@ -164,18 +164,18 @@ describe('submissions that are admitted together', () => {
   it('see what those before them say, and no more', async () => {
     const workspaceId = randomUUID()
     const [email, project] = [randomUUID(), randomUUID()]
-    const said = [{ keyId: email, sayings: [{ kind: 'given' as const, unless: null }] }]
+    const aboutKeys = [{ keyId: email, sayings: [{ kind: 'given' as const, unless: null }] }]
     const lookUp = [randomUUID(), email, project]
     const admitted = await together([
       asked({ workspaceId, lookUp }),
-      asked({ workspaceId, lookUp, pending: { exists: [], said } }),
-      asked({ workspaceId, lookUp, pending: { exists: [{ id: project, of: 'project' }], said } }),
-      asked({ workspaceId, lookUp, pending: { exists: [{ id: project, of: 'project' }], said: [] } }),
+      asked({ workspaceId, lookUp, sayings: { newIds: [], aboutKeys } }),
+      asked({ workspaceId, lookUp, sayings: { newIds: [{ id: project, of: 'project' }], aboutKeys } }),
+      asked({ workspaceId, lookUp, sayings: { newIds: [{ id: project, of: 'project' }], aboutKeys: [] } }),
       asked({ workspaceId, lookUp: [project] }),
     ])
     const told = admitted.map((one) => ('queued' in one ? [...one.queued] : []))
     const numbers = admitted.map(numberOf)
-    const saying = (index: number) => ({ number: numbers[index], sayings: said[0]!.sayings })
+    const saying = (index: number) => ({ number: numbers[index], sayings: aboutKeys[0]!.sayings })
     const ofEmail = (...indexes: number[]) => [email, { existsFrom: null, of: null, said: indexes.map(saying) }]
     const ofProject = [project, { existsFrom: numbers[2], of: 'project', said: [] }]
     assert.deepEqual(told, [[], [], [ofEmail(1)], [ofEmail(1, 2), ofProject], [ofProject]])
@@ -184,19 +184,19 @@ describe('submissions that are admitted together', () => {
   it('make an external id exist until the last of them is settled, and a project from the first of them on', async () => {
     const workspaceId = randomUUID()
     const [id, group, project] = [randomUUID(), randomUUID(), randomUUID()]
-    const pending: Pending = {
-      exists: [
+    const sayings: Sayings = {
+      newIds: [
         { id, of: group },
         { id: project, of: 'project' },
       ],
-      said: [],
+      aboutKeys: [],
     }
-    const first = asked({ workspaceId, pending })
-    const [earlier, later] = await together([first, asked({ workspaceId, pending })])
+    const first = asked({ workspaceId, sayings })
+    const [earlier, later] = await together([first, asked({ workspaceId, sayings })])
     const exist = async () => queuedFactsIn(redis, prefix)(workspaceId, [id, project])
     assert.equal((await exist()).get(project)?.existsFrom, numberOf(earlier))
     const { submissionId } = first
-    await settlementIn(redis, prefix).settle([{ workspaceId, submissionId, number: numberOf(earlier), pending }])
+    await openBooksIn(redis, prefix).settle([{ workspaceId, submissionId, number: numberOf(earlier), sayings }])
     assert.deepEqual((await exist()).get(id), { existsFrom: numberOf(later), of: group, said: [] })
   })
 

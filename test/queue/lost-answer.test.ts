@@ -48,7 +48,7 @@ describe('an admission whose answer is lost with the connection', () => {
       limit: { tokens, windowMs: 60_000 },
       idempotency: key === undefined ? undefined : { key, body: 'x' },
       job: JSON.stringify({ body: 'x'.repeat(size) }),
-      pending: { exists: [], said: [] },
+      sayings: { newIds: [], aboutKeys: [] },
       lookUp: [],
     })
 

@@ -8,12 +8,12 @@ import { admissionsIn } from '../../queue/admission.ts'
 import { admissionKeys } from '../../queue/admission-keys.ts'
 import { BatchingWorker } from '../../queue/batching-worker.ts'
 import { settledJob, type SubmissionJob, submissionJob } from '../../contract/job.ts'
-import type { Pending } from '../../contract/identity/pending.ts'
+import type { Sayings } from '../../contract/identity/sayings.ts'
 import { FINISHED_JOBS_KEPT, queuePrefix } from '../../contract/queues.ts'
 import { closeQueues, forgetBodiesIn, type JobQueues, openQueues, queueingIn } from '../../queue/job-queues.ts'
 import { jobsAtOnceIn, KEPT_OF_ONE_CALL } from '../../queue/jobs-at-once.ts'
 import { type SettledInHand, type SettleJobs, settleJobsIn } from '../../queue/settle-jobs.ts'
-import { settlementIn } from '../../queue/settlement.ts'
+import { openBooksIn } from '../../queue/open-books.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
@@ -29,7 +29,7 @@ describe('settled submissions and their jobs', () => {
   before(() => {
     redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
     queues = openQueues(redis, prefix, () => {})
-    const settlement = settlementIn(redis, prefix)
+    const settlement = openBooksIn(redis, prefix)
     settleJobs = settleJobsIn({ redis, prefix, queues, settlement, forgetBodies: forgetBodiesIn(redis, queues) })
   })
   beforeEach(async () => {
@@ -48,9 +48,9 @@ describe('settled submissions and their jobs', () => {
     if (keys.length > 0) await redis.unlink(keys)
   }
   const [email, record] = [randomUUID(), randomUUID()]
-  const pending: Pending = {
-    exists: [{ id: record, of: 'record' }],
-    said: [{ keyId: email, sayings: [{ kind: 'given', unless: null }] }],
+  const sayings: Sayings = {
+    newIds: [{ id: record, of: 'record' }],
+    aboutKeys: [{ keyId: email, sayings: [{ kind: 'given', unless: null }] }],
   }
   const accept = (count: number): Promise<SubmissionJob[]> => {
     const admit = admissionsIn(redis, prefix, queueingIn(redis, queues))
@@ -60,7 +60,7 @@ describe('settled submissions and their jobs', () => {
         const submissionId = randomUUID()
         const body = { description: SECRET, isExternalContactId: false, isExternalAccountId: false }
         const { number: _, ...job } = { version: 1, operation, workspaceId, submissionId, number: 0, body }
-        const asked = { workspaceId, operation, submissionId, pending, lookUp: [], job: JSON.stringify(job) } as const
+        const asked = { workspaceId, operation, submissionId, sayings, lookUp: [], job: JSON.stringify(job) } as const
         const admission = await admit(asked)
         assert.ok(admission.outcome === 'admitted')
         return v.parse(submissionJob, { ...job, number: admission.number })
@@ -77,7 +77,7 @@ describe('settled submissions and their jobs', () => {
   const inHand = async (submission: SubmissionJob): Promise<SettledInHand> => {
     const { submissionId, number } = submission
     const job = (await queues.feedback.getJob(submissionId))!
-    const settled = { workspaceId, submissionId, number, pending }
+    const settled = { workspaceId, submissionId, number, sayings }
     return { submission, settled, job, token: 'me', result: 'applied' }
   }
   /** How much is outstanding, exists, and is said. */

@@ -2,13 +2,13 @@ import { type Ledger, readLedgers as readLedgersFrom } from '../../contract/ledg
 import { readSettledTotals } from '../../db/ledger.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
-import { booksIn } from '../../queue/read-books.ts'
+import { bookTotalsIn } from '../../queue/book-totals.ts'
 import type { RedisClient } from '../../queue/redis.ts'
 
 /** The ledgers of all workspaces, from both stores. */
 export const readLedgers = (sql: Sql, redis: RedisClient, prefix: string): Promise<Ledger[]> =>
   readLedgersFrom({
     listWorkspaceIds: () => listWorkspaceIds(sql),
-    readBooks: booksIn(redis, prefix),
+    readBooks: bookTotalsIn(redis, prefix),
     readTotals: () => readSettledTotals(sql),
   })

@@ -11,7 +11,7 @@ import { FINISHED_JOBS_KEPT, queuePrefix } from '../../contract/queues.ts'
 import { closeQueues, forgetBodiesIn, type JobQueues, openQueues, queueingIn } from '../../queue/job-queues.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { settleJobsIn } from '../../queue/settle-jobs.ts'
-import { settlementIn } from '../../queue/settlement.ts'
+import { openBooksIn } from '../../queue/open-books.ts'
 import { createProcessors } from '../../worker/processors.ts'
 import { hashKey } from '../support/deliveries.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
@@ -37,7 +37,7 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     sql = connectPostgres(testServers().databaseUrl, options)
     redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
     queues = openQueues(redis, prefix, () => {})
-    const settlement = settlementIn(redis, prefix)
+    const settlement = openBooksIn(redis, prefix)
     const forgetBodies = forgetBodiesIn(redis, queues)
     const unexpected = (): never => assert.fail('Nothing here asks for it.')
     const processors = createProcessors({
@@ -81,7 +81,7 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     const asked = { workspaceId, operation: 'create_feedback', submissionId } as const
     const job = JSON.stringify({ version: JOB_VERSION, ...asked, body })
     const admit = admissionsIn(redis, prefix, queueingIn(redis, queues))
-    await admit({ ...asked, pending: { exists: [], said: [] }, lookUp: [], job })
+    await admit({ ...asked, sayings: { newIds: [], aboutKeys: [] }, lookUp: [], job })
     return submissionId
   }
   const isStored = async (id: string): Promise<boolean> =>

@@ -44,9 +44,9 @@ describe('upkeep', () => {
       workspaceId,
       operation: 'create_feedback',
       submissionId,
-      pending: {
-        exists: [{ id: `exists-${submissionId}`, of: 'record' }],
-        said: [{ keyId: 'key', sayings: [{ kind: 'named', id: 'x', source: 's' }] }],
+      sayings: {
+        newIds: [{ id: `exists-${submissionId}`, of: 'record' }],
+        aboutKeys: [{ keyId: 'key', sayings: [{ kind: 'named', id: 'x', source: 's' }] }],
       },
       lookUp: [],
     })

@@ -2,6 +2,7 @@ import type { ContactRecord } from '../contact-record.ts'
 import { lastOfEach, namedContacts } from '../conversation-record.ts'
 import type { JobOf, SubmissionJob } from '../job.ts'
 import { comparableEmail, ownId, type Realm } from './own-id.ts'
+import { purgeKeys } from './purge-keys.ts'
 import { type AnswerReferences, answerReferences, contactGroup, contactKey } from './reference.ts'
 import { DEFAULT_SOURCE, feedbackId, feedbackSource } from '../stored-feedback.ts'
 
@@ -9,11 +10,11 @@ import { DEFAULT_SOURCE, feedbackId, feedbackSource } from '../stored-feedback.t
  * What a submission that is still queued says about identity, as far as the ingress needs it to answer: kept in Redis from its
  * admission until it is stored, so that whoever asks in between finds it. Accounts are in no answer, so they are left out.
  */
-export type Pending = {
+export type Sayings = {
   /** What exists from this submission on, by own id: a project, a contact by name only, or one with an external id (its group). */
-  exists: { id: string; of: 'project' | 'record' | (string & {}) }[]
+  newIds: { id: string; of: 'project' | 'record' | (string & {}) }[]
   /** What is said about a key, each key once. */
-  said: { keyId: string; sayings: Saying[] }[]
+  aboutKeys: { keyId: string; sayings: Saying[] }[]
 }
 
 /**
@@ -33,60 +34,59 @@ export type Saying =
 export type NamedIds = { ids: string[]; own: boolean; source: string }
 
 /** The same at admission and when the submission is settled; the acceptance number plays no part. */
-export const pendingOf = (realm: Realm, job: SubmissionJob): Pending => {
+export const sayingsOf = (realm: Realm, job: SubmissionJob): Sayings => {
   switch (job.operation) {
     case 'create_feedback': {
-      return feedbackPending(referencesOf(realm, job), feedbackSource(job.body))
+      return feedbackSayings(referencesOf(realm, job), feedbackSource(job.body))
     }
     case 'identify_contact':
-      return contactsPending(realm, [job.body], DEFAULT_SOURCE)
+      return contactsSayings(realm, [job.body], DEFAULT_SOURCE)
     case 'submit_conversation': {
-      const { exists, said } = contactsPending(realm, namedContacts(job.body), job.body.source)
+      const { newIds, aboutKeys } = contactsSayings(realm, namedContacts(job.body), job.body.source)
       const present = new Set(job.body.contacts.map(({ id }) => id))
       const senders = new Set(lastOfEach(job.body.messages, ({ id }) => id).flatMap(({ contactId }) => contactId ?? []))
       const absent = [...senders].filter((id) => !present.has(id))
-      return { exists, said: [...said, ...absent.map((id) => remembered(contactGroup(realm, id)))] }
+      return { newIds, aboutKeys: [...aboutKeys, ...absent.map((id) => remembered(contactGroup(realm, id)))] }
     }
     case 'purge_contact': {
-      const email = comparableEmail(job.body.email ?? '')
+      const { submissionId, body } = job
       const saying = {
         kind: 'purge' as const,
-        submissionId: job.submissionId,
-        group: job.body.id == null ? null : contactGroup(realm, job.body.id),
-        email: email === undefined ? null : ownId(realm, 'contact_email', email),
-        source: job.body.source ?? null,
+        submissionId,
+        ...purgeKeys(realm, body),
+        source: body.source ?? null,
       }
       const keys = [saying.group, saying.email].filter((key) => key !== null)
-      return { exists: [], said: keys.map((keyId) => ({ keyId, sayings: [saying] })) }
+      return { newIds: [], aboutKeys: keys.map((keyId) => ({ keyId, sayings: [saying] })) }
     }
     case 'identify_account':
-      return { exists: [], said: [] }
+      return { newIds: [], aboutKeys: [] }
   }
 }
 
-const remembered = (keyId: string, unless: NamedIds | null = null): Pending['said'][number] => ({
+const remembered = (keyId: string, unless: NamedIds | null = null): Sayings['aboutKeys'][number] => ({
   keyId,
   sayings: [{ kind: 'remembered', unless }],
 })
 
 /** Of a feedback whose references are known already. */
-export const feedbackPending = ({ contact, project }: AnswerReferences, source: string): Pending => {
-  const said: Pending['said'] = []
+export const feedbackSayings = ({ contact, project }: AnswerReferences, source: string): Sayings => {
+  const aboutKeys: Sayings['aboutKeys'] = []
   const unless = contact?.ids ? { ids: contact.ids, own: contact.own === true, source } : null
   const isRecord = contact?.weakKind === 'contact_record'
   if (contact?.weak !== undefined && (!isRecord || unless !== null)) {
-    said.push({ keyId: contact.weak, sayings: [{ kind: 'given', unless }] })
+    aboutKeys.push({ keyId: contact.weak, sayings: [{ kind: 'given', unless }] })
   }
   // Of several external ids the last is remembered, unless there is something else to know the contact by.
-  if (contact?.own === false && contact.weak === undefined) said.push(remembered(contact.ids!.at(-1)!, unless))
-  const exists: Pending['exists'] = []
-  if (isRecord && unless === null) exists.push({ id: contact.weak!, of: 'record' })
-  if (project?.weak !== undefined) exists.push({ id: project.weak, of: 'project' })
-  return { exists, said }
+  if (contact?.own === false && contact.weak === undefined) aboutKeys.push(remembered(contact.ids!.at(-1)!, unless))
+  const newIds: Sayings['newIds'] = []
+  if (isRecord && unless === null) newIds.push({ id: contact.weak!, of: 'record' })
+  if (project?.weak !== undefined) newIds.push({ id: project.weak, of: 'project' })
+  return { newIds, aboutKeys }
 }
 
-const contactsPending = (realm: Realm, contacts: readonly ContactRecord[], homeSource: string): Pending => {
-  const exists = new Map<string, Pending['exists'][number]>()
+const contactsSayings = (realm: Realm, contacts: readonly ContactRecord[], homeSource: string): Sayings => {
+  const exists = new Map<string, Sayings['newIds'][number]>()
   const said = new Map<string, Saying[]>()
   const say = (keyId: string, saying: Saying): void => {
     said.set(keyId, [...(said.get(keyId) ?? []), saying])
@@ -103,7 +103,7 @@ const contactsPending = (realm: Realm, contacts: readonly ContactRecord[], homeS
     say(group, { kind: bare ? 'bare' : 'named', id, source, ...(given !== undefined && { email: keyId }) })
     if (keyId !== null) say(keyId, { kind: 'claim', id, group, bare })
   }
-  return { exists: [...exists.values()], said: [...said].map(([keyId, sayings]) => ({ keyId, sayings })) }
+  return { newIds: [...exists.values()], aboutKeys: [...said].map(([keyId, sayings]) => ({ keyId, sayings })) }
 }
 
 const referencesOf = (realm: Realm, job: JobOf<'create_feedback'>): AnswerReferences => {
@@ -113,12 +113,16 @@ const referencesOf = (realm: Realm, job: JobOf<'create_feedback'>): AnswerRefere
 
 /** Identity keys of all contacts that a submission concerns, also by own id: those by which a purge finds it. */
 export const concernedKeys = (realm: Realm, job: SubmissionJob): string[] => {
-  if (job.operation !== 'create_feedback') return keysConcerned(pendingOf(realm, job))
+  if (job.operation !== 'create_feedback') return keysConcerned(sayingsOf(realm, job))
   const references = referencesOf(realm, job)
-  return keysConcerned(feedbackPending(references, feedbackSource(job.body)), references)
+  return keysConcerned(feedbackSayings(references, feedbackSource(job.body)), references)
 }
 
 /** The same of a submission of which this is known already; `references` are those of a feedback. */
-export const keysConcerned = ({ exists, said }: Pending, references?: AnswerReferences): string[] => [
-  ...new Set([...exists.map(({ id }) => id), ...said.map(({ keyId }) => keyId), ...(references?.contact?.ids ?? [])]),
+export const keysConcerned = ({ newIds, aboutKeys }: Sayings, references?: AnswerReferences): string[] => [
+  ...new Set([
+    ...newIds.map(({ id }) => id),
+    ...aboutKeys.map(({ keyId }) => keyId),
+    ...(references?.contact?.ids ?? []),
+  ]),
 ]

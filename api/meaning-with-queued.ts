@@ -1,10 +1,10 @@
 import { ContactRegister, type KeyOfId, type WantedPurge } from '../contract/identity/contact-register.ts'
-import type { NamedIds, Saying } from '../contract/identity/pending.ts'
+import type { NamedIds, Saying } from '../contract/identity/sayings.ts'
 import type { Reference } from '../contract/identity/reference.ts'
 import type { Meaning, Question } from '../contract/identity/meaning.ts'
 import type { Sql } from '../db/postgres.ts'
 import type { LookUpQueued, QueuedFacts, QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
-import { readStored, type Stored } from '../db/stored-identity.ts'
+import { readStoredIdentity, type StoredIdentity } from '../db/stored-identity.ts'
 
 /** More keys than this are not gone through for one answer: it is then given without them. */
 const MOST_KEYS = 1_000
@@ -26,8 +26,8 @@ export type Identity = {
 export const meaningWithQueued = async (identity: Identity, question: Question): Promise<Meaning> => {
   const { workspaceId, number, source, references } = question
   const { contact, project } = references
-  const around = await gather(identity, { workspaceId, number, references: [contact, project] })
-  const register = tell(around, number)
+  const around = await readNeighbourhood(identity, { workspaceId, number, references: [contact, project] })
+  const register = registerOf(around, number)
   const ownContact = (id: string): string | null => ownContactIn(around, register, { id, number })
   const ownProject = (id: string): string | null =>
     around.stored.own.find((own) => own.id === id)?.project ?? queuedAs('project', around, { id, number })
@@ -47,12 +47,12 @@ export const meaningWithQueued = async (identity: Identity, question: Question):
 
 type OwnId = { id: string; number: number }
 
-const ownContactIn = (around: Around, register: ContactRegister, { id, number }: OwnId): string | null => {
+const ownContactIn = (around: Neighbourhood, register: ContactRegister, { id, number }: OwnId): string | null => {
   if (around.known.has(id)) return register.own(id)
   return around.stored.own.find((own) => own.id === id)?.contact ?? queuedAs('record', around, { id, number })
 }
 
-const queuedAs = (of: 'record' | 'project', { queued }: Around, { id, number }: OwnId): string | null => {
+const queuedAs = (of: 'record' | 'project', { queued }: Neighbourhood, { id, number }: OwnId): string | null => {
   const facts = queued.get(id)
   return facts?.of === of && facts.existsFrom! < number ? id : null
 }
@@ -65,19 +65,22 @@ export const matchesWithQueued = async (
 ): Promise<boolean> => {
   const group: Reference | null = wanted.group === null ? null : { ids: [wanted.group], own: false }
   const email: Reference | null = wanted.email === null ? null : { weak: wanted.email, weakKind: 'contact_email' }
-  const around = await gather(identity, { workspaceId, number: LATEST, references: [group, email] })
-  return tell(around, LATEST).matches(wanted)
+  const around = await readNeighbourhood(identity, { workspaceId, number: LATEST, references: [group, email] })
+  return registerOf(around, LATEST).matches(wanted)
 }
 
 /** Everything stored and queued about the keys that a question can depend on; `known`: own ids that are among them. */
-type Around = { queued: QueuedFactsByKey; stored: Stored; known: ReadonlySet<string> }
-type Asked = { workspaceId: string; number: number; references: readonly (Reference | null)[] }
+type Neighbourhood = { queued: QueuedFactsByKey; stored: StoredIdentity; known: ReadonlySet<string> }
+type NeighbourhoodQuestion = { workspaceId: string; number: number; references: readonly (Reference | null)[] }
 
 /**
  * From the keys that are asked about to those of the same contacts, until there are no more: emails that a contact has claimed,
  * contacts that have claimed an email.
  */
-const gather = async (identity: Identity, { workspaceId, number, references }: Asked): Promise<Around> => {
+const readNeighbourhood = async (
+  identity: Identity,
+  { workspaceId, number, references }: NeighbourhoodQuestion,
+): Promise<Neighbourhood> => {
   const ownIds = new Set(references.flatMap((reference) => (reference?.own === true ? (reference.ids ?? []) : [])))
   const groups = new Set(references.flatMap((reference) => (reference?.own === false ? (reference.ids ?? []) : [])))
   const emails = new Set(references.flatMap((r) => (r?.weakKind === 'contact_email' ? [r.weak!] : [])))
@@ -100,7 +103,7 @@ const gather = async (identity: Identity, { workspaceId, number, references }: A
       belongs(key, { group: isExternal ? facts.of : null, email: facts.said.length > 0 ? key : null })
     }
     const asked = { workspaceId, number, groups: [...groups], emails: [...emails], ownIds: [...ownIds] }
-    const stored = await readStored(identity.sql, { ...asked, ...namedIn(queued) })
+    const stored = await readStoredIdentity(identity.sql, { ...asked, ...namedIn(queued) })
     for (const own of stored.own) belongs(own.id, own)
     for (const { email, groupId } of stored.claims) belongs('', { group: groupId, email })
     for (const saying of sayingsIn(queued)) {
@@ -134,7 +137,7 @@ const namedIn = (queued: QueuedFactsByKey): { bases: string[]; purges: string[] 
 type Fact = { number: number; tell: (register: ContactRegister) => void }
 
 /** Tells a register all that was accepted before `number`, in that order. */
-const tell = (around: Around, number: number): ContactRegister => {
+const registerOf = (around: Neighbourhood, number: number): ContactRegister => {
   const { stored } = around
   const register = new ContactRegister(new Map(Object.entries(stored.ended)))
   // What was queued before a purge that is decided by now has been stored since.
@@ -146,7 +149,7 @@ const tell = (around: Around, number: number): ContactRegister => {
   return register
 }
 
-const storedFacts = ({ keys, emails, claims, remembered }: Stored): Fact[] => [
+const storedFacts = ({ keys, emails, claims, remembered }: StoredIdentity): Fact[] => [
   ...keys.flatMap(({ base, kind, groupId: group, source, saidFrom, homeBase, email: said }): Fact[] => {
     if (saidFrom === null) return []
     const email = said === null ? undefined : { number: said[0], email: said[1] }
@@ -168,7 +171,7 @@ const storedFacts = ({ keys, emails, claims, remembered }: Stored): Fact[] => [
   ...remembered.map((group): Fact => ({ number: 0, tell: (register) => register.remembered(group) })),
 ]
 
-const queuedFacts = (around: Around): Fact[] => [
+const queuedFacts = (around: Neighbourhood): Fact[] => [
   // A contact by name only is told of as if an email had been given: it exists, and what is said about it later does not end that.
   ...[...around.queued].flatMap(([key, { existsFrom, of }]): Fact[] =>
     of === 'record' && existsFrom !== null ? [{ number: existsFrom, tell: (register) => register.given(key) }] : [],
@@ -176,14 +179,14 @@ const queuedFacts = (around: Around): Fact[] => [
   ...onceEachPurge(
     [...around.queued].flatMap(([key, { said }]) =>
       said.flatMap(({ number, sayings }) =>
-        sayings.map((saying, index): Told => ({ key, number, saying, isLast: index === sayings.length - 1 })),
+        sayings.map((saying, index): KeySaying => ({ key, number, saying, isLast: index === sayings.length - 1 })),
       ),
     ),
   ).map((told): Fact => ({ number: told.number, tell: (register) => tellSaying(register, around, told) })),
 ]
 
 /** A purge by external id and email is said about both, and purges once: told again, it would find who has the email after it. */
-const onceEachPurge = (sayings: readonly Told[]): Told[] => {
+const onceEachPurge = (sayings: readonly KeySaying[]): KeySaying[] => {
   const purges = new Set<string>()
   return sayings.filter(({ saying }) => {
     if (saying.kind !== 'purge') return true
@@ -193,9 +196,13 @@ const onceEachPurge = (sayings: readonly Told[]): Told[] => {
   })
 }
 
-type Told = { key: string; number: number; saying: Saying; isLast: boolean }
+type KeySaying = { key: string; number: number; saying: Saying; isLast: boolean }
 
-const tellSaying = (register: ContactRegister, around: Around, { key, number, saying, isLast }: Told): void => {
+const tellSaying = (
+  register: ContactRegister,
+  around: Neighbourhood,
+  { key, number, saying, isLast }: KeySaying,
+): void => {
   const isSomebody = (named: NamedIds | null): boolean =>
     (named?.ids ?? []).some(
       (id) =>

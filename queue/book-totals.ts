@@ -1,11 +1,11 @@
-import type { Books } from '../contract/ledger.ts'
+import type { BookTotals } from '../contract/ledger.ts'
 import { admissionKeys } from './admission-keys.ts'
 import type { RedisClient } from './redis.ts'
 
 /** What the books of a workspace say: how much was accepted, how much of it is not settled, and since when. */
-export const booksIn =
+export const bookTotalsIn =
   (redis: RedisClient, prefix: string) =>
-  async (workspaceId: string): Promise<Books> => {
+  async (workspaceId: string): Promise<BookTotals> => {
     const name = admissionKeys(prefix, workspaceId)
     // Both in one step, or a purge that is decided in between would be in neither.
     const counts = await redis.multi().zcard(name.outstanding).zcard(name.removing).exec()

@@ -3,7 +3,7 @@ import type { AnswerReferences, Reference } from '../contract/identity/reference
 import { isPermanentFault } from '../process/fault.ts'
 import type { Meaning, Question, ResolveReferences } from '../contract/identity/meaning.ts'
 import type { Sql } from '../db/postgres.ts'
-import { type Identity, meaningWithQueued } from './queued-identity.ts'
+import { type Identity, meaningWithQueued } from './meaning-with-queued.ts'
 import { withinTime } from '../process/within-time.ts'
 
 /** The keys whose queued facts can change what a feedback's references mean. */

@@ -8,15 +8,15 @@ import * as v from 'valibot'
 import { admissionsIn } from '../../queue/admission.ts'
 import { aliasesIn } from '../../queue/aliases.ts'
 import { JOB_VERSION, type JobOf, type SubmissionJob, submissionJob } from '../../contract/job.ts'
-import { pendingOf } from '../../contract/identity/pending.ts'
+import { sayingsOf } from '../../contract/identity/sayings.ts'
 import { feedbackReferences } from '../../contract/identity/reference.ts'
 import { feedbackId, feedbackSource } from '../../contract/stored-feedback.ts'
 import { type MatchesPurge, purgeMatcher } from '../../api/purge-matcher.ts'
-import { keysToLookUp, referenceResolver } from '../../api/identity.ts'
+import { keysToLookUp, referenceResolver } from '../../api/reference-resolver.ts'
 import type { ResolveReferences } from '../../contract/identity/meaning.ts'
 import { purgeRow, removePurged, settlePurge } from '../../db/purge.ts'
 import { queuedFactsIn } from '../../queue/queued-facts.ts'
-import { type Settled, type Settlement, settlementIn } from '../../queue/settlement.ts'
+import { type SettledSubmission, type OpenBooks, openBooksIn } from '../../queue/open-books.ts'
 import { store } from '../../db/store.ts'
 import { type Clerk, openClerk, takeIn } from '../model/clerk.ts'
 import { current } from '../model/profile.ts'
@@ -175,7 +175,7 @@ type Accepted = { accepted: SubmissionJob; customerId: string | null }
 const openIngress = ({ sql }: TestSchema, redis: Redis) => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
   const admit = admissionsIn(redis, prefix, noQueues)
-  const settlement: Settlement = settlementIn(redis, prefix)
+  const settlement: OpenBooks = openBooksIn(redis, prefix)
   const identity = { sql, lookUpQueued: queuedFactsIn(redis, prefix), ...aliasesIn(redis, prefix) }
   const resolve: ResolveReferences = referenceResolver(identity, TIMEOUT_MS)
   const matchesPurge: MatchesPurge = purgeMatcher(identity, { hashKey, timeoutMs: TIMEOUT_MS })
@@ -186,7 +186,7 @@ const openIngress = ({ sql }: TestSchema, redis: Redis) => {
     const references = draft.operation === 'create_feedback' ? referencesOf(draft) : undefined
     const admission = await admit({
       ...draft,
-      pending: pendingOf(realm, draft),
+      sayings: sayingsOf(realm, draft),
       lookUp: references ? keysToLookUp(references) : [],
     })
     assert.equal(admission.outcome, 'admitted')
@@ -208,8 +208,8 @@ const openIngress = ({ sql }: TestSchema, redis: Redis) => {
   const storeSome = async (count: number): Promise<void> => {
     for (const job of queued.splice(0, count)) {
       const { workspaceId, submissionId, number } = job
-      const pending = pendingOf({ hashKey, workspaceId }, job)
-      const settled: Settled = { workspaceId, submissionId, number, pending }
+      const sayings = sayingsOf({ hashKey, workspaceId }, job)
+      const settled: SettledSubmission = { workspaceId, submissionId, number, sayings }
       if (job.operation === 'purge_contact') {
         await store(sql, [{ workspaceId, purge: purgeRow(hashKey, job) }])
         await settlement.decided([settled])

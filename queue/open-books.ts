@@ -1,6 +1,6 @@
 import type { RedisClient } from './redis.ts'
 import { type AdmissionKeys, admissionKeys } from './admission-keys.ts'
-import type { Pending } from '../contract/identity/pending.ts'
+import type { Sayings } from '../contract/identity/sayings.ts'
 
 /**
  * For scripts: takes settled submissions off the books, with `keys` outstanding exists purges removing. `args` has from place `from`
@@ -42,16 +42,16 @@ type RedisWithSettle = RedisClient & {
   purgeDecided(numberOfKeys: number, ...rest: (string | number)[]): Promise<0>
 }
 
-export type Settled = { workspaceId: string; submissionId: string; number: number; pending: Pending }
-export type Settlement = {
+export type SettledSubmission = { workspaceId: string; submissionId: string; number: number; sayings: Sayings }
+export type OpenBooks = {
   /** Takes submissions that Postgres has settled off the queue's books. */
-  settle: (settled: readonly Settled[]) => Promise<void>
+  settle: (settled: readonly SettledSubmission[]) => Promise<void>
   /** Lets those go on that were accepted after these purges: whom they concern is decided. */
-  decided: (purges: readonly Settled[]) => Promise<void>
+  decided: (purges: readonly SettledSubmission[]) => Promise<void>
 }
 
 /** Both can be repeated without harm. */
-export const settlementIn = (redis: RedisClient, prefix: string): Settlement => {
+export const openBooksIn = (redis: RedisClient, prefix: string): OpenBooks => {
   redis.defineCommand('settle', { lua: SETTLE })
   redis.defineCommand('purgeDecided', { lua: DECIDED })
   const withSettle = redis as RedisWithSettle
@@ -66,9 +66,9 @@ export const settlementIn = (redis: RedisClient, prefix: string): Settlement => 
     },
     decided: async (purges) => {
       await Promise.all(
-        purges.map(({ workspaceId, submissionId, number, pending }) => {
+        purges.map(({ workspaceId, submissionId, number, sayings }) => {
           const name = admissionKeys(prefix, workspaceId)
-          const said = pending.said.map(({ keyId }) => name.said(keyId))
+          const said = sayings.aboutKeys.map(({ keyId }) => name.said(keyId))
           const keys = [name.outstanding, name.purges, name.removing, ...said]
           return withSettle.purgeDecided(keys.length, ...keys, number, submissionId)
         }),
@@ -80,12 +80,12 @@ export const settlementIn = (redis: RedisClient, prefix: string): Settlement => 
 /** What SETTLE_TOLD is told about submissions of one workspace. */
 export const settleTold = (
   name: AdmissionKeys,
-  submissions: readonly Settled[],
+  submissions: readonly SettledSubmission[],
 ): { keys: string[]; told: (string | number)[] } => {
-  const exists = submissions.flatMap(({ number, pending }) =>
-    pending.exists.flatMap(({ id, of }) => [`${number}:${of}`, id]),
+  const exists = submissions.flatMap(({ number, sayings }) =>
+    sayings.newIds.flatMap(({ id, of }) => [`${number}:${of}`, id]),
   )
-  const said = submissions.flatMap(({ number, pending }) => pending.said.flatMap(({ keyId }) => [keyId, number]))
+  const said = submissions.flatMap(({ number, sayings }) => sayings.aboutKeys.flatMap(({ keyId }) => [keyId, number]))
   return {
     keys: [name.outstanding, name.exists, name.purges, name.removing],
     told: [
@@ -100,5 +100,5 @@ export const settleTold = (
   }
 }
 
-const isPurge = ({ pending }: Settled): boolean =>
-  pending.said.some(({ sayings }) => sayings.some(({ kind }) => kind === 'purge'))
+const isPurge = ({ sayings }: SettledSubmission): boolean =>
+  sayings.aboutKeys.some((about) => about.sayings.some(({ kind }) => kind === 'purge'))
