@@ -32,7 +32,7 @@ const runningPids: (() => number | undefined)[] = []
 const stopAsked = new AbortController()
 
 printHelp(`usage: npm start
-Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. Part 2 of the README has more.`)
+Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. README.md has more.`)
 const onSignal = onStopSignal()
 process.on('SIGINT', onSignal)
 process.on('SIGTERM', onSignal)

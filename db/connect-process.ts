@@ -23,9 +23,9 @@ export type ConnectedProcess<Config> = { config: Config; log: Log; hashKey: Hash
 
 const USAGES = {
   api: `usage: npm run api
-Serves the HTTP interface until SIGTERM. The environment that it reads is in part 7 of the README.`,
+Serves the HTTP interface until SIGTERM. The environment that it reads is in docs/environment.md.`,
   worker: `usage: npm run worker
-Stores what is queued until SIGTERM. The environment that it reads is in part 7 of the README.`,
+Stores what is queued until SIGTERM. The environment that it reads is in docs/environment.md.`,
 } as const
 
 const NO_SCHEMA_BEHIND_POOLER =

@@ -15,7 +15,7 @@ const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
 
 printHelp(`usage: npm run bench -- [SECTION]…
 Compares this service with plain variants of itself, with servers of its own. Sections: ${Object.keys(SECTIONS).join(', ')}.
-Its environment is in part 6 of the README.`)
+Its environment is in docs/benchmark.md.`)
 const say = (line: string): void => console.error(line)
 const startedAt = new Date()
 const running = new AsyncDisposableStack()
