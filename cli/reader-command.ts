@@ -5,7 +5,7 @@ import { CommandError, runCommand } from './run-command.ts'
 const USAGE = `usage: npm run reader -- create NAME
        npm run reader -- drop NAME
 
-create  makes a role of the database that can read the tables of README part 4, and nothing else; prints its password once
+create  makes a role of the database that can read the tables of docs/queries.md, and nothing else; prints its password once
 drop    takes it away
 NAME is in lower case. The user of DATABASE_URL has to be allowed to make roles.`
 

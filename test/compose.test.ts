@@ -109,7 +109,7 @@ describe('the Compose file', () => {
     const known = readSourceFiles(root)
       .filter(({ path }) => /^(?:api|worker|db)\//.test(path))
       .map((file) => file.text)
-      .concat(existsSync(join(root, 'README.md')) ? read('README.md') : '')
+      .concat(read('docs/environment.md'))
       .join('\n')
     const ours = Object.values(services).filter(({ build }) => build !== undefined)
     const variables = new Set(ours.flatMap(({ environment }) => Object.keys(environment)))

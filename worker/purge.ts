@@ -40,7 +40,7 @@ export const finishPurge = async (
   return settlePurge(sql, { workspaceId, submissionId, attempts, identifiers: { id, email } })
 }
 
-/** The slow log quotes commands, and so what they carried. Where it must not be touched, its owner has to (README). */
+/** The slow log quotes commands, and so what they carried. Where it must not be touched, its owner has to (docs/operate.md). */
 const forgetSlowCommands = async (redis: RedisClient): Promise<void> => {
   await Promise.all((await serversOf(redis)).map((server) => server.slowlog('RESET').catch(() => {})))
 }

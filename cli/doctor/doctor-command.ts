@@ -89,7 +89,7 @@ const reader = (environment: Environment, findings: Finding[]) => {
 
 const ofBadSettings = (error: unknown): Finding => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
-  return wrong(text, 'Start the service with npm start, or set it as the README says in part 7.')
+  return wrong(text, 'Start the service with npm start, or set it as docs/environment.md says.')
 }
 
 const checkPorts = async (environment: Environment, dataDir: string): Promise<Finding[]> => {

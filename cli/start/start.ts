@@ -236,7 +236,7 @@ const aborted = (signal: AbortSignal): Promise<void> => {
 }
 
 printHelp(`usage: npm start
-Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. Part 2 of the README has more.`)
+Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. README.md has more.`)
 process.on('SIGINT', onSignal)
 process.on('SIGTERM', onSignal)
 process.exit(await main())

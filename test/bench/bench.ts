@@ -53,7 +53,7 @@ const startServers = async (): Promise<Servers> => {
 
 printHelp(`usage: npm run bench -- [SECTION]…
 Compares this service with plain variants of itself, with servers of its own. Sections: ${Object.keys(SECTIONS).join(', ')}.
-Its environment is in part 6 of the README.`)
+Its environment is in docs/benchmark.md.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
 }

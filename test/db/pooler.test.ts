@@ -51,7 +51,7 @@ describe('for a pooler in transaction mode', () => {
   })
 })
 
-// Not on every machine; part 8 of the README says so.
+// Not on every machine; docs/operate.md says so.
 if (hasPgbouncer()) {
   describe('behind PgBouncer in transaction mode', () => {
     let service: Service

@@ -182,10 +182,10 @@ describe('metrics', () => {
     }
   })
 
-  it('every metric is on the dashboard and in the README, and the README names no other', async () => {
+  it('every metric is on the dashboard and in docs/operate.md, which names no other', async () => {
     const exists = await rendered()
     assert.deepEqual([...exists.difference(namesIn(read('api/operators/grafana-dashboard.json')))], [])
-    const documented = namesIn(read('README.md'))
+    const documented = namesIn(read('docs/operate.md'))
     assert.deepEqual([...exists.symmetricDifference(documented)], [])
   })
 

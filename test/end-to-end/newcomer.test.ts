@@ -65,9 +65,9 @@ describe('a newcomer', () => {
     }
   })
 
-  it('submits with the script of the README, and sees it in the overview', async () => {
+  it('submits with the script of docs/integrate.md, and sees it in the overview', async () => {
     const path = join(clone, 'submit.mjs')
-    writeFileSync(path, readmeScripts(readFileSync(join(clone, 'README.md'), 'utf8'), 'js')[0]!)
+    writeFileSync(path, readmeScripts(readFileSync(join(clone, 'docs/integrate.md'), 'utf8'), 'js')[0]!)
     await terminal.run(`FEEDBACK_URL='${url()}' ACCESS_TOKEN='${started.printed('Access token')}' ${runtime} '${path}'`)
     await until('the overview shows that it was accepted and stored', async () => {
       const { points } = await overview()

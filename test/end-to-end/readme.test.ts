@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
@@ -13,6 +13,7 @@ import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { readWorkerConfig } from '../../worker/config.ts'
 import { readSourceFiles } from '../check/source-files.ts'
+import { type Document, readManual } from '../support/documents.ts'
 import {
   assertDocumented,
   blockLanguages,
@@ -37,11 +38,34 @@ import {
 import { until } from '../support/until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const commands = readmeCommands(readme)
+/** One shell runs the commands of all in this order, since later ones use what earlier ones have set and submitted. */
+const IN_TURN = [
+  'README.md',
+  'docs/integrate.md',
+  'docs/queries.md',
+  'docs/import.md',
+  'docs/tags.md',
+  'docs/operate.md',
+]
+const turnOf = ({ path }: Document): number => (IN_TURN.includes(path) ? IN_TURN.indexOf(path) : IN_TURN.length)
+const manual = readManual(root).toSorted((one, other) => turnOf(one) - turnOf(other))
+const commands = manual.flatMap(({ path, text }) => readmeCommands(text).map((command) => ({ path, ...command })))
+const scriptsIn = (language: 'js' | 'ts' | 'sql'): { path: string; script: string }[] =>
+  manual.flatMap(({ path, text }) => readmeScripts(text, language).map((script) => ({ path, script })))
+
+/** Files that a reader has and a clone has not. */
+const OWN_FILES: Readonly<Record<string, string>> = {
+  'texts.jsonl': '{"id": "a", "text": "The wheel squeaks"}\n',
+  'history.jsonl': '{"text": "The wheel squeaks", "tags": ["squeak"]}\n'.repeat(8),
+}
 
 /** What commands without a documented answer have to print. */
 const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
+  [
+    `DATABASE_URL=$(sed -n 's/.*"databaseUrl": "\\(.*\\)".*/\\1/p' .data/service.json) node_modules/.bin/bun`,
+    /description.*tags.*rating.*contact.*account[\s\S]*Exporting a report takes ages.*Ada Byron.*Acme/,
+  ],
+  ['npm run --silent tags', /^\{"id":"a","tags":\["squeak"\]\}$/m],
   ['npm run demo', /Stored, tagged: (\d+)\/\1\n[\s\S]*One feedback in full/],
   ['npm run workspace -- create acme', /^[0-9a-f-]{36} {2}.* {2}default$[\s\S]*^[0-9a-f-]{36} {2}.* {2}acme$/m],
   ['npm run import -- test/demo/reviews.jsonl', /^(\d+) accepted; 0 refused\.$/m],
@@ -58,7 +82,7 @@ const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
   ],
 ]
 
-describe('the README', () => {
+describe('the README and the documents', () => {
   let clone: string
   let started: Started
   let terminal: Terminal
@@ -73,6 +97,7 @@ describe('the README', () => {
     sql = connectTo(started)
     terminal = openTerminal({ cwd: clone, env: bareEnvironment })
     if (!isHere('npm')) await terminal.run(NPM_BY_BUN)
+    for (const [name, text] of Object.entries(OWN_FILES)) writeFileSync(join(clone, name), text)
   })
   after(async () => {
     await terminal?.close()
@@ -87,8 +112,8 @@ describe('the README', () => {
     assert.match(started.output(), /^curl -i http/m)
   })
 
-  for (const { command, answer } of commands) {
-    it(`has a command that works: ${firstLineOf(command)}`, async () => {
+  for (const { path, command, answer } of commands) {
+    it(`have a command that works, in ${path}: ${firstLineOf(command)}`, async () => {
       const statements = statementsIn(command)
       // Statements are read by psql where it is; what they give is looked at in any case.
       const output = statements.length > 0 && !isHere('psql') ? '' : await terminal.run(command)
@@ -102,8 +127,8 @@ describe('the README', () => {
     })
   }
 
-  for (const script of readmeScripts(readme, 'ts')) {
-    it('has a script whose types are right, and that works', async () => {
+  for (const { path, script } of scriptsIn('ts')) {
+    it(`have a script whose types are right, and that works, in ${path}`, async () => {
       writeFileSync(join(clone, 'test', 'script.ts'), script.replaceAll("'./", "'../"))
       await terminal.run('node_modules/.bin/bun node_modules/typescript/bin/tsc --noEmit')
       const output = await terminal.run(
@@ -113,8 +138,8 @@ describe('the README', () => {
     })
   }
 
-  for (const script of readmeScripts(readme, 'js')) {
-    it('has a script that works, and sends again when it has to', async () => {
+  for (const { path: document, script } of scriptsIn('js')) {
+    it(`have a script that works, and sends again when it has to, in ${document}`, async () => {
       const path = join(clone, 'submit.mjs')
       writeFileSync(path, script)
       const environmentOf = (url: string): string => `FEEDBACK_URL=${url} ACCESS_TOKEN="$ACCESS_TOKEN"`
@@ -132,20 +157,42 @@ describe('the README', () => {
     })
   }
 
-  it('has looked at what every command gives', () => {
+  // Those of docs/queries.md are run by reader.test.ts, as the role that only reads.
+  for (const { path, script } of scriptsIn('sql').filter((found) => found.path !== 'docs/queries.md')) {
+    it(`have a query that finds something, in ${path}`, async () => {
+      assert.notEqual((await sql.unsafe(script)).length, 0)
+    })
+  }
+
+  it('have scripts and commands in the documents where they are looked for', () => {
+    assert.deepEqual(new Set(commands.map(({ path }) => path)), new Set(IN_TURN))
+    for (const language of ['js', 'ts'] as const) assert.equal(scriptsIn(language).length, 1)
+  })
+
+  it('have been looked at in what every command gives', () => {
     const unchecked = commands.filter(
       ({ command, answer }) =>
         !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
     )
     for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=)/)
-    const known = ['sh', 'http', 'console', 'js', 'ts']
+    // What is shown as at a terminal runs for long, ends the service, or needs other programs: tests of their own run it.
+    const known = ['sh', 'http', 'console', 'js', 'ts', 'sql']
     assert.deepEqual(
-      blockLanguages(readme).filter((language) => !known.includes(language)),
+      manual.flatMap(({ text }) => blockLanguages(text)).filter((language) => !known.includes(language)),
       [],
     )
   })
 
-  it('has purged whom it says', async () => {
+  it('have led to stored, tagged feedback', async () => {
+    const tags = await until('the first feedback has tags', async () => {
+      const [row] = await sql<{ tags: string[] | null }[]>`
+        select tags from feedback where source = 'tickets' and source_id = 'T-1'`
+      return row?.tags ?? undefined
+    })
+    assert.notEqual(tags.length, 0)
+  })
+
+  it('have purged whom they say', async () => {
     const rows = await sql<{ external_id: string }[]>`
       select external_id from contact_external_id where source = 'crm' order by external_id`
     assert.deepEqual(
@@ -160,14 +207,15 @@ describe('the README', () => {
     assert.equal(await first.interrupt(), 0, first.output())
     started = await startClone(clone, settings)
     sql = connectTo(started)
-    const [row] = await sql<{ description: string }[]>`select description from feedback where source = 'tickets'`
+    const [row] = await sql<{ description: string }[]>`
+      select description from feedback where source = 'tickets' and source_id = 'T-1'`
     assert.equal(row?.description, 'Exporting a report takes ages')
     for (const token of ['Access token', 'Admin token']) assert.equal(started.printed(token), first.printed(token))
     assert.equal(await started.interrupt(), 0, started.output())
   })
 })
 
-describe('the tables of the README', () => {
+describe('the tables of the documents', () => {
   it('have every setting with its default, and no other', () => {
     const documented = Object.fromEntries(settingRows().map(([name, value]) => [name, value]))
     const settings = Object.entries(SETTINGS).map(([name, { schema }]) => [name, defaultOf(schema)])
@@ -188,18 +236,11 @@ describe('the tables of the README', () => {
       name,
       mark === '?' ? 'required' : rest,
     ])
-    const documented = tableRows(partOf('## 8.'), 'Variable').map(([name, value]) => [name, value])
+    const documented = tableRows(partOf('docs/environment.md', '## Compose'), 'Variable').map(([name, value]) => [
+      name,
+      value,
+    ])
     assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(used))
-  })
-
-  it('name files that exist', () => {
-    const paths = [...readme.matchAll(/`((?:api|db|worker|test)\/[\w./-]*)`|\]\(([\w./-]+)\)/g)].map(
-      ([, quoted, linked]) => quoted ?? linked ?? '',
-    )
-    assert.deepEqual(
-      paths.filter((path) => !existsSync(join(root, path))),
-      [],
-    )
   })
 
   it('name no command that no test runs', () => {
@@ -207,7 +248,9 @@ describe('the tables of the README', () => {
       scripts: Record<string, string>
     }
     const named = new Set(
-      [...readme.matchAll(/\bnpm (?:run )?(?:--silent )?([a-z][a-z:]*)/g)].map(([, name = '']) => name),
+      manual.flatMap(({ text }) =>
+        [...text.matchAll(/\bnpm (?:run )?(?:--silent )?([a-z][a-z:]*)/g)].map(([, name = '']) => name),
+      ),
     )
     const tests = readSourceFiles(root).filter(
       ({ path }) => path.endsWith('.test.ts') && !path.endsWith('/help.test.ts'),
@@ -219,15 +262,16 @@ describe('the tables of the README', () => {
         isShown || tests.some(({ text }) => text.includes(`'${program}'`) || text.includes(`/${basename(program)}'`))
       )
     }
-    // These run the tests and the checks themselves.
-    const others = [...named].filter((name) => !['test', 'test:long', 'check', 'fix'].includes(name))
+    // These run the tests and the checks themselves, and those of docs/tags.md measure for minutes or write files of the repository.
+    const exempt = ['test', 'test:long', 'check', 'fix', 'bench:tags', 'fit:tags', 'tags:examples']
+    const others = [...named].filter((name) => !exempt.includes(name))
     assert.deepEqual(
       others.filter((name) => name in scripts && !isRun(name)),
       [],
     )
   })
 
-  const settingRows = (): string[][] => tableRows(partOf('## 7.'), 'Variable')
+  const settingRows = (): string[][] => tableRows(partOf('docs/environment.md', '## The service'), 'Variable')
 })
 
 /** In this order, before it accepts: the connection is cut, there is no room, there are too many requests. */
@@ -263,11 +307,12 @@ const firstLineOf = (command: string): string => {
   return command.slice(0, command.indexOf('\n') >>> 0).replace(/ \\$/, '')
 }
 
-const partOf = (heading: string): string => {
-  const begin = readme.indexOf(`\n${heading}`)
-  const end = readme.indexOf('\n## ', begin + 1)
+const partOf = (path: string, heading: string): string => {
+  const { text = '' } = manual.find((document) => document.path === path) ?? {}
+  const begin = text.indexOf(`\n${heading}`)
+  const end = text.indexOf('\n## ', begin + 1)
   assert.notEqual(begin, -1, heading)
-  return readme.slice(begin, end === -1 ? undefined : end)
+  return text.slice(begin, end === -1 ? undefined : end)
 }
 
 const defaultOf = (schema: v.GenericSchema): string => {

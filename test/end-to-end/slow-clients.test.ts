@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** After about 12 s, says the README; the rest is for a busy machine. */
+/** After about 12 s, says docs/operate.md; the rest is for a busy machine. */
 const CUT_OFF_WITHIN_MS = 20_000
 const REFUSED_WITHIN_MS = 40_000
 const PIECE_EVERY_MS = 1_000
@@ -36,7 +36,7 @@ describe('a client that is slow', () => {
     return { received: () => received, isClosed: () => isClosed, stop }
   }
 
-  // Deno has no such bound, says the README: there a proxy has to have one.
+  // Deno has no such bound, says docs/operate.md: there a proxy has to have one.
   if (!ON_DENO) {
     it('with the head of a request is cut off', async () => {
       const clients = [

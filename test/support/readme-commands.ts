@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 
-/** A block of the README that can be pasted into a shell, and the answer that is written below it. */
+/** A block of a document that can be pasted into a shell, and the answer that is written below it. */
 export type ReadmeCommand = { readonly command: string; readonly answer: HttpAnswer | undefined }
 export type HttpAnswer = {
   readonly status: string
@@ -35,7 +35,7 @@ export const readmeCommands = (markdown: string): ReadmeCommand[] => {
 }
 
 /** Every script in a language. */
-export const readmeScripts = (markdown: string, wanted: 'js' | 'ts'): string[] =>
+export const readmeScripts = (markdown: string, wanted: 'js' | 'ts' | 'sql'): string[] =>
   fencedBlocks(markdown).flatMap(({ language, text }) => (language === wanted ? [text] : []))
 
 const fencedBlocks = (markdown: string): { language: string; text: string }[] =>

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { readSourceFiles } from './check/source-files.ts'
+import { readDocuments } from './support/documents.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const documents = readDocuments(root)
+
+const withoutBlocks = (markdown: string): string => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '')
+
+/** The names under which the headings of a document can be linked to, as GitHub and others make them. */
+const anchorsOf = (markdown: string): Set<string> => {
+  const anchors = new Set<string>()
+  for (const [, heading = ''] of withoutBlocks(markdown).matchAll(/^#{1,6} +(.+)$/gm)) {
+    const plain = heading.replaceAll(/\]\([^)]*\)/g, '').toLowerCase()
+    const name = plain.replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+    let anchor = name
+    for (let more = 1; anchors.has(anchor); more += 1) anchor = `${name}-${more}`
+    anchors.add(anchor)
+  }
+  return anchors
+}
+
+const linksIn = (markdown: string): string[] =>
+  [...withoutBlocks(markdown).matchAll(/\]\(([^()\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+
+/** Why a link of a document leads nowhere. */
+const fault = (from: string, link: string): string | undefined => {
+  const [file = '', anchor] = link.split('#')
+  const path = file === '' ? from : posix.join(posix.dirname(from), file)
+  if (file.startsWith('/') || path.startsWith('..')) return 'leaves the repository'
+  if (!existsSync(join(root, path))) return 'there is no such file'
+  if (anchor === undefined) return undefined
+  const target = documents.find((document) => document.path === path)
+  if (target === undefined) return 'has an anchor into what is no document'
+  return anchorsOf(target.text).has(anchor) ? undefined : 'there is no such heading'
+}
+
+/** A file or folder of ours by its path from the top. Names without one of these folders are not looked at. */
+const OUR_PATH = /^(?:api|cli|contract|db|docs|process|queue|test|worker)\/[\w./-]*(?:\.[a-z]+|\/)$/
+
+describe('the documents', () => {
+  it('are all there', () => {
+    for (const path of ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'docs/operate.md']) {
+      assert.ok(
+        documents.some((document) => document.path === path),
+        path,
+      )
+    }
+  })
+
+  it('name anchors as they are named where people read them', () => {
+    const anchors = anchorsOf('# A `b` & c\n## Who may: reach it?\n## A b  c\n```sh\n# no\n```\n## Über')
+    assert.deepEqual([...anchors], ['a-b--c', 'who-may-reach-it', 'a-b--c-1', 'über'])
+  })
+
+  for (const { path, text } of documents) {
+    it(`have links in ${path} that lead somewhere`, () => {
+      const faults = linksIn(text).flatMap((link) => {
+        const why = fault(path, link)
+        return why === undefined ? [] : [`${link}: ${why}`]
+      })
+      assert.deepEqual(faults, [])
+    })
+  }
+
+  // What changed may be a file that is there no more.
+  for (const { path, text } of documents.filter((document) => document.path !== 'CHANGELOG.md')) {
+    it(`name files in ${path} that exist`, () => {
+      const named = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, quoted = '']) => quoted)
+      assert.deepEqual(
+        named.filter((name) => OUR_PATH.test(name) && !existsSync(join(root, name))),
+        [],
+      )
+    })
+  }
+
+  it('exist where the code names them', () => {
+    const named = readSourceFiles(root).flatMap(({ path, text }) =>
+      [...text.matchAll(/\bdocs\/[\w-]+\.md\b/g)].map(([name]) => ({ path, name })),
+    )
+    assert.ok(named.length > 0)
+    assert.deepEqual(
+      named.filter(({ name }) => !existsSync(join(root, name))),
+      [],
+    )
+  })
+
+  it('have no part with a number any more, so nothing names one', () => {
+    const files = [...readSourceFiles(root), ...documents]
+    assert.deepEqual(
+      files.filter(({ text }) => /\bpart \d+ of the README|README,? part \d/i.test(text)).map(({ path }) => path),
+      [],
+    )
+  })
+})
