@@ -2,7 +2,7 @@ import { coalesce, SPACED } from '../process/coalesce.ts'
 import type { AnswerReferences, Reference } from '../contract/identity/reference.ts'
 import { isPermanentFault } from '../process/fault.ts'
 import type { Meaning, Question, ResolveReferences } from '../contract/identity/meaning.ts'
-import type { Sql } from '../db/postgres.ts'
+import { type EmailQuestion, emailsAt, type StoredMeaning, storedMeanings } from '../db/stored-meanings.ts'
 import { type Identity, meaningWithQueued } from './meaning-with-queued.ts'
 import { withinTime } from '../process/within-time.ts'
 
@@ -26,7 +26,7 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
     TOGETHER,
   )
   const askEmail = coalesce(
-    (questions: readonly Emailed[]) => withinTime(emailsAt(identity.sql, questions), timeoutMs),
+    (questions: readonly EmailQuestion[]) => withinTime(emailsAt(identity.sql, questions), timeoutMs),
     TOGETHER,
   )
   /** A bad question fails alone: those that were asked with it are asked again. */
@@ -92,48 +92,3 @@ const hasQueuedFacts = ({ references, queued, purgesQueued }: Question): boolean
     )
     return isAsked || facts.existsFrom !== null
   })
-
-/** `fresh`: an own id that is asked about is one with which a purge made a key start afresh. */
-type StoredMeaning = Meaning & { fresh: boolean }
-
-const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise<StoredMeaning[]> => {
-  const asked = questions.map(({ workspaceId, number, source, references }) => ({
-    workspace: workspaceId,
-    number,
-    source,
-    ...references,
-  }))
-  return sql<StoredMeaning[]>`
-    select (resolve(q.workspace, 'contact', reference_at(q.workspace, nullif(q.contact, 'null'), q.number), q.number, q.source)).id as contact,
-      (resolve(q.workspace, 'project', nullif(q.project, 'null'), q.number, q.source)).id as project,
-      exists (
-        select from jsonb_array_elements_text(case when (q.contact -> 'own')::boolean then q.contact -> 'ids' end) as own (id)
-        where key_of(q.workspace, own.id::uuid) <> own.id::uuid
-      ) as fresh
-    from rows from (
-      jsonb_to_recordset(${sql.json(asked)}) as (workspace uuid, number bigint, source text, contact jsonb, project jsonb)
-    ) with ordinality as q (workspace, number, source, contact, project, place)
-    order by q.place`
-}
-
-type Emailed = Pick<Question, 'workspaceId' | 'number'> & { email: string }
-
-/**
- * Whom emails mean as of these numbers. Most are looked for in vain, which costs two look-ups in an index each: 9 us of Postgres for
- * a submission, where 41 went into resolving every email as if something were known about it.
- */
-const emailsAt = async (sql: Sql, asked: readonly Emailed[]): Promise<string[]> => {
-  const literal = (values: readonly (string | number)[]): string => `{${values.join()}}`
-  const found = await sql<{ place: number; contact: string }[]>`
-    select q.place::int, resolve_weak(q.workspace, id_at(q.workspace, q.email, q.number), q.number) as contact
-    from unnest(
-      ${literal(asked.map(({ workspaceId }) => workspaceId))}::uuid[],
-      ${literal(asked.map(({ email }) => email))}::uuid[],
-      ${literal(asked.map(({ number }) => number))}::bigint[]
-    ) with ordinality as q (workspace, email, number, place)
-    where exists (select from identity_claim as c where c.workspace_id = q.workspace and c.key_id = q.email offset 0)
-      or exists (select from fence as f where f.workspace_id = q.workspace and f.key_id = q.email offset 0)`
-  const contacts = asked.map(({ email }) => email)
-  for (const { place, contact } of found) contacts[place - 1] = contact
-  return contacts
-}

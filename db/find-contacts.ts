@@ -28,3 +28,25 @@ export const isAnyDead = async (sql: Sql, workspaceId: string, keys: readonly st
     limit 1`
   return found.length > 0
 }
+
+/** The keys that contacts have and the emails that mean them, as hashes, and the groups of their external ids. */
+export const keysOfContacts = async (
+  sql: Sql,
+  workspaceId: string,
+  contactIds: readonly string[],
+): Promise<{ keys: string[]; groups: string[] }> => {
+  // The id of a bare key is its group, which contacts of other sources have as well.
+  const found = await sql<{ key: string | null; group: string | null }[]>`
+    with held as (
+      select id, kind, group_id, subject_id from identity_key
+      where workspace_id is not distinct from ${workspaceId} and subject_id = any (${contactIds}::uuid[])
+    )
+    select case when kind <> 'contact_bare' then key_of(${workspaceId}, id) end as key, group_id as "group" from held
+    union
+    select key_of(${workspaceId}, c.key_id), null from held as k, lateral (
+      select key_id from identity_claim
+      where workspace_id is not distinct from ${workspaceId} and target_id = k.id offset 0
+    ) as c
+    where resolve_weak(${workspaceId}, c.key_id, 9223372036854775807) = k.subject_id`
+  return { keys: found.flatMap(({ key }) => key ?? []), groups: found.flatMap(({ group }) => group ?? []) }
+}

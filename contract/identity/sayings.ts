@@ -110,19 +110,3 @@ const referencesOf = (realm: Realm, job: JobOf<'create_feedback'>): AnswerRefere
   const recordId = feedbackId({ ...realm, submissionId: job.submissionId }, job.body)
   return answerReferences({ ...realm, number: 0, recordId }, job.body)
 }
-
-/** Identity keys of all contacts that a submission concerns, also by own id: those by which a purge finds it. */
-export const concernedKeys = (realm: Realm, job: SubmissionJob): string[] => {
-  if (job.operation !== 'create_feedback') return keysConcerned(sayingsOf(realm, job))
-  const references = referencesOf(realm, job)
-  return keysConcerned(feedbackSayings(references, feedbackSource(job.body)), references)
-}
-
-/** The same of a submission of which this is known already; `references` are those of a feedback. */
-export const keysConcerned = ({ newIds, aboutKeys }: Sayings, references?: AnswerReferences): string[] => [
-  ...new Set([
-    ...newIds.map(({ id }) => id),
-    ...aboutKeys.map(({ keyId }) => keyId),
-    ...(references?.contact?.ids ?? []),
-  ]),
-]
