@@ -89,8 +89,8 @@ const RECALLED_CHARACTERS = 200
 const recalled = new WeakMap<HashKey, Map<string, string>>()
 
 /**
- * Feedback names the same accounts again and again, so their ids are made once: 2 us each on Bun, 9 on Deno. Nothing about people is
- * kept like this, a purge would have to find it.
+ * Feedback names the same accounts again and again, so their ids are kept. Making both ids of an account anew took 6 µs of
+ * processor time a feedback on Bun and 55 on Deno. Ids of people are not kept like this: a purge would have to find them.
  */
 const recalledId = (realm: Realm, kind: 'account_name' | 'account_domain', value: string): string => {
   if (value.length > RECALLED_CHARACTERS) return ownId(realm, kind, value)
