@@ -14,13 +14,13 @@ export const keysToLookUp = ({ contact, project }: AnswerReferences): string[] =
 ]
 
 /**
- * Whom a feedback means: what is stored and what is queued, as of its number. What was queued is read before what is stored,
- * and taken off the queue's books after it is stored, so nothing is missed. When Postgres cannot be asked: the id that a
- * find-or-create contact or project will have or resolve to, and null for a reference that cannot be checked.
- * Look-ups of requests that ask at once share one query.
+ * Whom a feedback means as of its number, by what is stored and what is queued. A queued fact leaves the books only after it is
+ * stored, and admission reads the books before this reads Postgres, so no fact is missed. While Postgres cannot be asked, the
+ * answer is the id that a find-or-create contact or project will have or resolve to, and null for a reference that cannot be checked.
+ * Requests that ask at once share one query.
  */
 export const referenceResolver = (identity: Identity, timeoutMs: number): ResolveReferences => {
-  // Each call in time, too: of one that hangs with its connection those who come later should not hear.
+  // Each call has a time-out of its own too. Otherwise a call on a hanging connection would hold up the requests that come later.
   const askStored = coalesce(
     (questions: readonly Question[]) => withinTime(storedMeanings(identity.sql, questions), timeoutMs),
     TOGETHER,
@@ -29,7 +29,7 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
     (questions: readonly EmailQuestion[]) => withinTime(emailsAt(identity.sql, questions), timeoutMs),
     TOGETHER,
   )
-  /** A bad question fails alone: those that were asked with it are asked again. */
+  /** A bad question fails alone: after a permanent fault each question of the call is asked by itself. */
   const storedMeaning = async (question: Question): Promise<StoredMeaning> => {
     try {
       return await askStored(question)
@@ -46,8 +46,8 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
       return { contact, project: question.references.project?.weak ?? null }
     }
     const { fresh, ...stored } = await storedMeaning(question)
-    // What is queued about an own id with which a purge made a key start afresh is found by the key alone; and one that is
-    // not stored may be such an id.
+    // With some own ids a purge made a key start afresh. The books know them by their key alone, and an own id that is not
+    // stored may be one of them.
     const { contact } = question.references
     const mayBeFresh = contact?.own === true && (fresh || stored.contact === null || contact.weak !== undefined)
     return mayBeFresh ? meaningWithQueued(identity, question) : stored
@@ -81,7 +81,7 @@ const certain = ({ contact, project }: AnswerReferences): Meaning => {
   return { contact: unasked(contact), project: unasked(project) }
 }
 
-/** An email that is merely given, and an external id that is merely remembered, mean what they mean without that. */
+/** A queued `given` of the asked email and a queued `remembered` change nothing about whom the key means. */
 const hasQueuedFacts = ({ references, queued, purgesQueued }: Question): boolean =>
   purgesQueued ||
   keysToLookUp(references).some((id) => {

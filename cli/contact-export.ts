@@ -16,9 +16,9 @@ type PersonNames = { keys: ReadonlySet<string>; groups: ReadonlySet<string>; ask
 type Person = { realm: Realm; found: FoundContacts; names: PersonNames }
 
 /**
- * All that is held about the contacts whom a purge of the same words would concern: one JSON document, in pieces, of which
- * no more than a few records are in memory. Undefined when there is nothing. Queues are read before what is stored, so
- * what moves meanwhile is in both rather than in neither.
+ * Everything that is held about the contacts that a purge of the same words would concern, as one JSON document in pieces. Only a
+ * few records are in memory at a time. Undefined when nothing is held. Queues are read before tables, so a submission that is stored
+ * meanwhile is told twice rather than never.
  */
 export const exportContacts = async (
   stores: Stores,
@@ -84,13 +84,13 @@ const deadSubmissions = async function* ({ sql }: Stores, { realm, names }: Pers
   }
 }
 
-/** Whether names are of a person: an external id whose source is left open is, in whichever source the person has it. */
+/** Whether names are of a person. An external id whose source is left open names the person in any source. */
 const isNamed = ({ exact, anySource, oneSource }: Names, person: PersonNames): boolean =>
   exact.some((key) => person.keys.has(key)) ||
   anySource.some((group) => person.groups.has(group) || person.asked.has(group)) ||
   oneSource.some((group) => person.asked.has(group))
 
-/** Everything by which the contacts that were found are known, and what was asked for, which may be in a queue alone. */
+/** Everything by which the contacts that were found are known, and what was asked for: a queue may hold that alone. */
 const personNames = async (
   { sql }: Stores,
   { realm, wanted, found }: { realm: Realm; wanted: PurgeRequest; found: FoundContacts },

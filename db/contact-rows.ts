@@ -2,10 +2,10 @@ import { comparableEmail, ownId, type Realm } from '../contract/identity/own-id.
 import type { FoundContacts } from './find-contacts.ts'
 import type { Sql } from './postgres.ts'
 
-/** A row can be as large as a conversation, and this many are held at a time. */
+/** So many rows are in memory at a time. One can be as large as a conversation. */
 const ROWS_AT_ONCE = 20
 
-/** All dead submissions of a workspace: the job as JSON text, and what else is known about it as a JSON object. */
+/** All dead submissions of a workspace. `job` is its JSON text, `about` a JSON object with what else is known about it. */
 export const deadOf = async function* (sql: Sql, workspaceId: string): AsyncGenerator<{ job: string; about: string }> {
   const dead = sql<{ job: string; about: string }[]>`
     select job, jsonb_build_object('id', id, 'died_at', died_at, 'reason', reason)::text as about from dead_submission
@@ -13,7 +13,7 @@ export const deadOf = async function* (sql: Sql, workspaceId: string): AsyncGene
   for await (const rows of dead.cursor(ROWS_AT_ONCE)) yield* rows
 }
 
-/** Whole rows, named after their tables' contents; of conversations what tells them, since they are others' as well. */
+/** The rows of each table as JSON texts. Conversations belong to others as well, so only what identifies them is told. */
 export const storedRows = (
   sql: Sql,
   realm: Realm,
@@ -21,7 +21,7 @@ export const storedRows = (
 ): Readonly<Record<string, AsyncGenerator<string>>> => {
   const ws = realm.workspaceId
   const ids = found.contactIds
-  // Each by an index of its own: asked for as one or the other, all of a workspace is read.
+  // Two queries, each by an index of its own: one query with `or` reads the whole workspace.
   const ofContacts = (table: string, column = 'contact_id') => sql`(
     select * from ${sql(table)} where workspace_id is not distinct from ${ws} and ${sql(column)} = any (${ids}::uuid[])
   )`
@@ -70,7 +70,7 @@ export const storedRows = (
   }
 }
 
-/** A claim has the email's hash. The email itself is told where it is held: a later one of the same key takes its place. */
+/** The claims of contacts. A claim has the hash of its email, and the email itself where a contact or key still has it. */
 export const claimedEmails = async function* (sql: Sql, realm: Realm, found: FoundContacts): AsyncGenerator<string> {
   const { workspaceId: ws } = realm
   const held = await sql<{ email: string }[]>`

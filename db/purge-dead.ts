@@ -11,12 +11,12 @@ import type { HashKey, Realm } from '../contract/identity/own-id.ts'
 import { type JobOf, parseJob, type SubmissionJob } from '../contract/job.ts'
 import type { Sql } from './postgres.ts'
 
-/** A decided purge: hashes of everything that its contacts could be meant by, and their own ids. */
+/** A decided purge. `keys` are hashes of everything by which its contacts could be meant, `contactIds` their own ids. */
 type Decided = { job: JobOf<'purge_contact'>; keys: readonly string[]; contactIds: readonly string[] }
 
 /**
- * Removes from the dead submissions that were accepted before a purge what concerns its contacts: whole submissions, or of a
- * conversation with others the contact's part. Repeating it changes nothing.
+ * Removes what concerns the contacts of a purge from the dead submissions that were accepted before it: a whole submission, or the
+ * contact's part of a conversation with others. Repeating it changes nothing.
  */
 export const purgeDead = async (sql: Sql, hashKey: HashKey, decided: Decided): Promise<void> => {
   const { workspaceId, submissionId: purgeId, number } = decided.job
@@ -41,7 +41,7 @@ export const purgeDead = async (sql: Sql, hashKey: HashKey, decided: Decided): P
   }
 }
 
-/** Of the external ids (groups) that the purge ended in some source: those that somebody has in another. */
+/** The external ids (groups) that the purge ended in one source and that somebody has in another. */
 const groupsOfOthers = async (sql: Sql, workspaceId: string, keys: readonly string[]): Promise<ReadonlySet<string>> => {
   const rows = await sql<{ group: string }[]>`
     select distinct group_id as "group" from identity_key
@@ -59,15 +59,15 @@ type Gone = {
 }
 
 /**
- * Whether names are of a contact whom the purge ended. An external id without a source of its own is, unless somebody else has it
- * in another source.
+ * Whether names are of a contact that the purge ended. An external id whose source is left open is of such a contact unless
+ * somebody else has it in another source.
  */
 const isGone = ({ exact, anySource, oneSource }: Names, { keys, asked, others }: Gone): boolean =>
   exact.some((key) => keys.has(key)) ||
   anySource.some((group) => asked.has(group) || (keys.has(group) && !others.has(group))) ||
   oneSource.some((group) => asked.has(group))
 
-/** What is left of a submission; undefined when nothing is. */
+/** What is left of a submission. Undefined when nothing is left. */
 const withoutContacts = (realm: Realm, job: SubmissionJob, gone: Gone): SubmissionJob | undefined => {
   switch (job.operation) {
     case 'create_feedback':

@@ -6,15 +6,15 @@ type StoredIdentityQuestion = {
   groups: readonly string[]
   emails: readonly string[]
   ownIds: readonly string[]
-  /** Hashes of keys, to tell which purges have ended them. */
+  /** Hashes of keys about which to tell the purges that ended them. */
   bases: readonly string[]
-  /** Submissions of purges that were queued, to tell which are decided by now. */
+  /** Purges that were queued, by submission id, of which to tell those that are decided by now. */
   purges: readonly string[]
 }
 
 /**
- * What is stored about external ids (groups) and emails. `base` is the hash of a key, whichever own id it has by now;
- * `saidFrom` is null where only a bare identify made the key exist.
+ * What is stored about external ids (groups) and emails. `base` is the hash of a key, which stays while purges change its own id.
+ * `saidFrom` is null for a key that exists by a bare identify alone.
  */
 export type StoredIdentity = {
   keys: {
@@ -30,11 +30,11 @@ export type StoredIdentity = {
   claims: { email: string; number: number; base: string; groupId: string; bare: boolean; decides: boolean }[]
   /** By key, the number of the last purge that ended it. */
   ended: Record<string, number>
-  /** Groups that a record remembers and nobody has. */
+  /** Groups that a record remembers and that nobody has. */
   remembered: string[]
-  /** Of the own ids asked for: which group or email they belong to, and whom else, or which project, they mean at `number`. */
+  /** For each own id: the group or email that it belongs to, or the contact or project that it means at `number`. */
   own: { id: string; group: string | null; email: string | null; contact: string | null; project: string | null }[]
-  /** Numbers of those of the purges that are decided: of what was accepted before them nothing is queued any more. */
+  /** The numbers of the purges that are decided. Everything accepted before such a purge is stored. */
   decided: number[]
 }
 

@@ -1,10 +1,10 @@
 import type { Meaning, Question } from '../contract/identity/meaning.ts'
 import type { Sql } from './postgres.ts'
 
-/** `fresh`: an own id that is asked about is one with which a purge made a key start afresh. */
+/** `fresh`: the question names an own id with which a purge made a key start afresh. */
 export type StoredMeaning = Meaning & { fresh: boolean }
 
-/** Whom references mean by what is stored, each as of its own number; in the order of the questions. */
+/** Whom references mean by what is stored, each as of its own number, in the order of the questions. */
 export const storedMeanings = async (sql: Sql, questions: readonly Question[]): Promise<StoredMeaning[]> => {
   const asked = questions.map(({ workspaceId, number, source, references }) => ({
     workspace: workspaceId,
