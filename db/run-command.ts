@@ -3,6 +3,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { ReplyError } from 'ioredis'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from './contract/settings.ts'
 import { describeFault, isUnavailable } from './fault.ts'
+import { MigrationRefused } from './migrate.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
 import { connectForCommand, type RedisClient } from './redis.ts'
 import { serviceEnvironment } from './service-file.ts'
@@ -82,7 +83,7 @@ export const runCommand = async ({
     if (error instanceof CommandError) say(error.message)
     else if (error instanceof BadSettings) say(error.message)
     else if (error instanceof TypeError && 'code' in error) say(`${error.message}\n\n${usage}`)
-    else if (error instanceof Error && error.message.startsWith('The database is at migration')) say(error.message)
+    else if (error instanceof MigrationRefused) say(error.message)
     else if (error instanceof ReplyError) say(`Redis refused with ${describeFault(error)}.`)
     else if (isUnavailable(error)) {
       say(`Postgres cannot be reached (${describeFault(error)}). Is DATABASE_URL right, and does it run?`)

@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { startPostgres } from './embedded/postgres-server.ts'
+import { writeEdition } from './functions.ts'
 import { migrate, readMigrations } from './migrate.ts'
 import { connectPostgres } from './postgres.ts'
 import { schemaText } from './schema-text.ts'
 
 const USAGE = `usage: npm run schema
-Writes db/schema.sql: what all migrations come to, taken from an empty PostgreSQL of its own.`
+Writes db/schema.sql, the tables that all migrations come to, taken from an empty PostgreSQL of its own, and counts up
+db/functions/edition.json if functions have changed.`
 
 const STATEMENT_TIMEOUT_MS = 60_000
 
@@ -26,6 +28,7 @@ async function write(): Promise<void> {
   const options = { connections: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'schema' }
   const sql = connectPostgres(server.url, options)
   ends.defer(() => sql.end({ timeout: 5 }))
+  await writeEdition()
   await migrate(sql, await readMigrations())
   writeFileSync(new URL('./schema.sql', import.meta.url), await schemaText(sql))
 }
