@@ -19,7 +19,7 @@ export type WantedPurge = { group: string | null; email: string | null; source: 
 
 /**
  * The contacts that a question can concern, kept as one careful clerk would: facts are told in the order of their acceptance
- * numbers, and each question is about what was told so far. The rules are those of db/migrations/0003_identity.sql.
+ * numbers, and each question is about what was told so far. The rules are those of db/functions/resolve.sql.
  */
 export class ContactRegister {
   readonly #keys = new Map<string, ExternalKey>()
