@@ -109,7 +109,10 @@ describe('the doctor', () => {
     const [last] = await service.sql<{ number: number; name: string }[]>`
       delete from schema_migration where number = (select max(number) from schema_migration) returning number, name`
     try {
-      assert.match((await run()).stdout, /^wrong +The database is at migration 20.*\n +→ Migrate it with release 0\.1 first/m)
+      assert.match(
+        (await run()).stdout,
+        /^wrong +The database is at migration 20.*\n +→ Migrate it with release 0\.1 first/m,
+      )
       await service.sql`insert into schema_migration (number, name) values (9999, '9999_later.sql')`
       assert.match((await run()).stdout, /^wrong +The database is at migration 9999.*\n +→ Start a newer version/m)
     } finally {

@@ -102,8 +102,8 @@ describe('an upgrade', () => {
   })
 
   it('has only added to the migrations', async () => {
-    for (const { name } of await readMigrations()) {
-      for (const file of name.split(', ')) {
+    for (const migration of await readMigrations()) {
+      for (const file of migration.name.split(', ')) {
         const released = join(directory, 'db/migrations', file)
         if (!existsSync(released)) continue
         const text = readFileSync(new URL(`../../db/migrations/${file}`, import.meta.url), 'utf8')

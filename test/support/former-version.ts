@@ -18,7 +18,8 @@ const findChange = (path: string, ...what: string[]): { at: number; before: stri
   return at && before ? { at: Number(at), before } : undefined
 }
 
-const isAtHand = (commit: string): boolean => spawnSync('git', ['cat-file', '-e', `${commit}^{tree}`], { cwd: root }).status === 0
+const isAtHand = (commit: string): boolean =>
+  spawnSync('git', ['cat-file', '-e', `${commit}^{tree}`], { cwd: root }).status === 0
 
 /**
  * The version before the newest edition of the functions, or before the newest migration if that came later; undefined where
