@@ -2,6 +2,7 @@ import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../process/settings.ts'
 import { describeFault, isUnavailable } from '../process/fault.ts'
+import { MigrationRefused } from '../db/migrate.ts'
 import { connectPostgres, type Sql } from '../db/postgres.ts'
 import { connectForCommand, type RedisClient, isRefusedByRedis } from '../queue/redis.ts'
 import { serviceEnvironment } from '../process/service-file.ts'
@@ -81,7 +82,7 @@ export const runCommand = async ({
     if (error instanceof CommandError) say(error.message)
     else if (error instanceof BadSettings) say(error.message)
     else if (error instanceof TypeError && 'code' in error) say(`${error.message}\n\n${usage}`)
-    else if (error instanceof Error && error.message.startsWith('The database is at migration')) say(error.message)
+    else if (error instanceof MigrationRefused) say(error.message)
     else if (isRefusedByRedis(error)) say(`Redis refused with ${describeFault(error)}.`)
     else if (isUnavailable(error)) {
       say(`Postgres cannot be reached (${describeFault(error)}). Is DATABASE_URL right, and does it run?`)
