@@ -28,7 +28,7 @@ export const isDateTime = (value: string): boolean => {
   return date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999
 }
 
-/** Postgres takes offsets below 16 hours only, RFC 3339 allows 23:59. A time with a larger offset is returned in UTC, any other unchanged. */
+/** Postgres takes offsets below 16 hours, RFC 3339 up to 23:59. A time with a larger offset is returned in UTC, any other as it is. */
 export const storableDateTime = (value: string): string => {
   const [, offsetHours] = /[+-](\d{2}):\d{2}$/.exec(value) ?? []
   if (offsetHours === undefined || Number(offsetHours) < 16) return value

@@ -9,8 +9,6 @@ type Needed = Settings<'HASH_KEY' | 'LOG_LEVEL'>
 
 type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Log }
 
-export type ConnectedProcess<Config, Sql, Redis> = Stores<Sql, Redis> & { config: Config }
-
 type ProcessKind<Config, Sql, Redis> = {
   name: 'api' | 'worker'
   readConfig: () => Config
@@ -39,7 +37,7 @@ export const endWith = (reason: string): never => {
  */
 export const connectProcess = async <Config extends Needed, Sql, Redis>(
   kind: ProcessKind<Config, Sql, Redis>,
-): Promise<ConnectedProcess<Config, Sql, Redis>> => {
+): Promise<Stores<Sql, Redis> & { config: Config }> => {
   printHelp(USAGES[kind.name])
   const config = readOrEnd(kind.readConfig)
   const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })

@@ -9,8 +9,14 @@ export type RedisAddress =
   | { kind: 'cluster'; nodes: readonly Host[]; access: RedisAccess }
   | { kind: 'sentinel'; sentinels: readonly Host[]; master: string; access: RedisAccess }
 
-const SEVERAL =
-  /^(?<protocol>rediss?)\+(?<kind>cluster|sentinel):\/\/(?:(?<user>[^:@/?]*)(?::(?<password>[^@/?]*))?@)?(?<hosts>[^@/?]+)(?:\/(?<master>[A-Za-z0-9._-]*))?(?:\?sentinelPassword=(?<sentinelPassword>[^&]+))?$/
+const SEVERAL = new RegExp(
+  [
+    String.raw`^(?<protocol>rediss?)\+(?<kind>cluster|sentinel)://`,
+    String.raw`(?:(?<user>[^:@/?]*)(?::(?<password>[^@/?]*))?@)?`,
+    String.raw`(?<hosts>[^@/?]+)(?:/(?<master>[A-Za-z0-9._-]*))?`,
+    String.raw`(?:\?sentinelPassword=(?<sentinelPassword>[^&]+))?$`,
+  ].join(''),
+)
 const HOST = /^(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(?<port>\d{1,5}))?$/
 const DEFAULT_PORT = { cluster: 6_379, sentinel: 26_379 } as const
 const HIGHEST_PORT = 65_535
