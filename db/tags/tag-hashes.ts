@@ -1,5 +1,5 @@
 import { createCipheriv, createHmac } from 'node:crypto'
-import type { Realm } from '../contract/identity/own-id.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
 
 const BLOCK_BYTES = 16
 const LOW = 0x1_0000_0000

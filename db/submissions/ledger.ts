@@ -1,5 +1,5 @@
-import type { SettledTotals } from '../contract/ledger.ts'
-import type { Sql } from './postgres.ts'
+import type { SettledTotals } from '../../contract/ledger.ts'
+import type { Sql } from '../postgres.ts'
 
 /** The totals of all workspaces that have settled submissions. */
 export const readSettledTotals = (sql: Sql): Promise<SettledTotals[]> =>

@@ -1,7 +1,7 @@
-import type { Operation, SubmissionJob } from '../contract/job.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { concernedKeys } from '../contract/identity/sayings.ts'
-import type { Sql } from './postgres.ts'
+import type { Operation, SubmissionJob } from '../../contract/job.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { concernedKeys } from '../../contract/identity/sayings.ts'
+import type { Sql } from '../postgres.ts'
 
 export type DeadSubmission = { job: SubmissionJob; attempts: number; reason: string }
 

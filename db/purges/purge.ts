@@ -1,9 +1,9 @@
-import type { JobOf } from '../contract/job.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { purgeKeys } from '../contract/identity/purge-keys.ts'
-import type { PurgeIdentifiers } from '../contract/receipt.ts'
-import type { Sql } from './postgres.ts'
-import type { PurgeRow } from './store.ts'
+import type { JobOf } from '../../contract/job.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { purgeKeys } from '../../contract/identity/purge-keys.ts'
+import type { PurgeIdentifiers } from '../../contract/receipt.ts'
+import type { Sql } from '../postgres.ts'
+import type { PurgeRow } from '../store.ts'
 
 /**
  * The most records that one step removes. A step holds the workspace's lock: for 70 to 130 ms with reviews of 50 words on a busy

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Sql } from './postgres.ts'
+import type { Sql } from '../postgres.ts'
 import { removePurged } from './purge.ts'
 
 const uuid = v.pipe(v.string(), v.uuid())

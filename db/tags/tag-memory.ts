@@ -1,5 +1,5 @@
-import type { Realm } from '../contract/identity/own-id.ts'
-import type { Sql } from './postgres.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
 /** How many texts of a workspace had a term, and how they had it: the `TermCounts` of the tagger. */

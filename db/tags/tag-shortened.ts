@@ -1,5 +1,5 @@
-import { JOB_VERSION, type TaggingJob } from '../contract/job.ts'
-import type { Sql } from './postgres.ts'
+import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import type { Sql } from '../postgres.ts'
 
 const CONVERSATIONS_PER_JOB = 500
 

@@ -1,5 +1,5 @@
-import type { PurgeIdentifiers, Receipt, SubmissionState } from '../contract/receipt.ts'
-import type { Sql } from './postgres.ts'
+import type { PurgeIdentifiers, Receipt, SubmissionState } from '../../contract/receipt.ts'
+import type { Sql } from '../postgres.ts'
 
 type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers'> & {
   acceptedAt: Date
