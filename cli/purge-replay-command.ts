@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
-import { type Fence, parseFence, raiseFences } from '../db/fences.ts'
+import { type Fence, parseFence, raiseFences } from '../db/purges/fences.ts'
 import { closeQueues, enqueueTagging, openQueues } from '../queue/job-queues.ts'
 import { CommandError, runCommand } from './run-command.ts'
-import { tagShortened } from '../db/tag-shortened.ts'
+import { tagShortened } from '../db/tags/tag-shortened.ts'
 import { listWorkspaces } from '../db/workspaces.ts'
 
 const USAGE = `usage: npm run purge:replay -- fences.ndjson

@@ -1,7 +1,7 @@
 import { type Operation, parseJob, QUEUE_OF } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
 import { sayingsOf } from '../contract/identity/sayings.ts'
-import { findDeadJob, markReplayed, type ReplayRefusal } from '../db/dead.ts'
+import { findDeadJob, markReplayed, type ReplayRefusal } from '../db/submissions/dead.ts'
 import type { Sql } from '../db/postgres.ts'
 import { makeRoom } from '../queue/find-job.ts'
 import { type JobQueues, submissionEnqueuer } from '../queue/job-queues.ts'

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { closeQueues, openQueues } from '../queue/job-queues.ts'
 import { startProgressBar } from './progress-bar.ts'
-import { countRetag } from '../db/retag.ts'
+import { countRetag } from '../db/tags/retag.ts'
 import { CommandError, runCommand } from './run-command.ts'
 import { listWorkspaces } from '../db/workspaces.ts'
 import { retag } from './retag.ts'

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { JOB_VERSION, type TaggingJob } from '../contract/job.ts'
 import { enqueueTagging, type JobQueues, taggingOutcome } from '../queue/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
-import { type Retag, type RetagPage, retagPages } from '../db/retag.ts'
+import { type Retag, type RetagPage, retagPages } from '../db/tags/retag.ts'
 
 const RECORDS_PER_JOB = 500
 /** Of a retagging at once, so that the tags of what comes in meanwhile do not wait long. */

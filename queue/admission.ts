@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { RedisClient } from './redis.ts'
-import { coalesce, SPACED } from '../process/coalesce.ts'
+import { coalesce } from '../process/coalesce.ts'
 import type { Operation } from '../contract/job.ts'
 import type { Sayings } from '../contract/identity/sayings.ts'
 import { admissionKeys } from './admission-keys.ts'
@@ -147,7 +147,7 @@ const weightOf = ({ sayings, lookUp, job = '' }: AdmissionRequest): number =>
  * so that the API reads requests while Redis admits others: 64 connections sent all they had in one call and then all waited for its
  * answer (4,580 requests a second, now 5,270, on a slow machine).
  */
-const TOGETHER = { items: 100, weight: { most: 1_000, of: weightOf }, lanes: 2, ...SPACED }
+const TOGETHER = { items: 100, weight: { most: 1_000, of: weightOf }, lanes: 2 }
 
 const askedOf = (
   { submissionId, sayings, limit, idempotency, ...request }: AdmissionRequest,

@@ -1,7 +1,7 @@
 import { parseJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
 import { sayingsOf } from '../contract/identity/sayings.ts'
-import { giveUpReplay, listBegunReplays } from '../db/dead.ts'
+import { giveUpReplay, listBegunReplays } from '../db/submissions/dead.ts'
 import type { Sql } from '../db/postgres.ts'
 import { hasJob } from '../queue/find-job.ts'
 import type { JobQueues } from '../queue/job-queues.ts'

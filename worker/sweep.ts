@@ -1,5 +1,5 @@
 import type { Sql } from '../db/postgres.ts'
-import { findState } from '../db/receipts.ts'
+import { findState } from '../db/submissions/receipts.ts'
 import { listWorkspaceIds } from '../db/workspaces.ts'
 import { hasJob } from '../queue/find-job.ts'
 import type { JobQueues } from '../queue/job-queues.ts'

@@ -1,5 +1,5 @@
 import { readLedgers } from '../../contract/ledger.ts'
-import { readSettledTotals } from '../../db/ledger.ts'
+import { readSettledTotals } from '../../db/submissions/ledger.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
 import { bookTotalsIn } from '../../queue/book-totals.ts'
 import type { RedisClient } from '../../queue/redis.ts'

@@ -1,5 +1,5 @@
 import { type Ledger, readLedgers as readLedgersFrom } from '../../contract/ledger.ts'
-import { readSettledTotals } from '../../db/ledger.ts'
+import { readSettledTotals } from '../../db/submissions/ledger.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
 import { bookTotalsIn } from '../../queue/book-totals.ts'

@@ -1,17 +1,17 @@
-import type { TaggingJob } from '../contract/job.ts'
-import type { Realm } from '../contract/identity/own-id.ts'
-import type { Sql } from './postgres.ts'
+import type { TaggingJob } from '../../contract/job.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
-/** Stored records, as many as one statement reads or writes. */
+/** The stored records that one statement reads. */
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
   workspaceId: string
   taggerVersion: number
-  /** Also what this tagger has read already; people's tags are left alone then. */
+  /** Read records again that this version of the tagger has read. The tags that people gave are then left alone. */
   again: boolean
 }
 
-/** A stored text; `textVersion` so that nothing is kept of a text that was replaced meanwhile; `tags` when people gave them. */
+/** A stored text. Its `textVersion` tells later whether the text was replaced meanwhile; `tags` are those that people gave. */
 export type StoredText = {
   record: 'feedback' | 'conversation'
   id: string
@@ -22,8 +22,8 @@ export type StoredText = {
 }
 
 /**
- * The texts of those records that the tagger has not read yet: of a conversation its incoming messages. An empty list of tags
- * teaches nothing: clients send it without anybody having looked at the text.
+ * The texts of the records that the tagger has not read yet. The text of a conversation is that of its incoming messages. An empty
+ * list of tags teaches nothing: clients send it although nobody has looked at the text.
  */
 export const readTexts = async (
   sql: Sql,
@@ -36,7 +36,7 @@ export const readTexts = async (
   return rows.map((row) => ({ ...row, number: Number(row.number) }))
 }
 
-/** What one text has taught: how it has each of its terms, and the tags that it carries. */
+/** What one text taught the memory: how each of its terms appears in it, and the tags that it carries. */
 export type Share = {
   /** Whether people tagged it, and with how many tags. */
   judged: boolean
@@ -47,12 +47,12 @@ export type Share = {
 
 export type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
 
-/** Terms of a workspace's latest texts that are kept, counted in each text; the same again of texts that people tagged. */
+/** How many terms of a workspace's latest texts are kept, each text counted by itself; as many again of texts that people tagged. */
 export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
- * Keeps generated tags with the tagger's version, counts them into the workspace's categories, and learns the shares; of a
- * record that was replaced meanwhile nothing is kept. Doing it again changes nothing. Returns how many records it kept.
+ * Keeps generated tags with the tagger's version, counts them into the workspace's categories, and learns the shares. Nothing is
+ * kept for a record that was replaced meanwhile. Repeating it changes nothing. Returns how many records got tags.
  */
 export const storeTags = async (
   sql: Sql,
@@ -67,19 +67,9 @@ export const storeTags = async (
     tags,
     judged: share.judged,
     given: share.given,
-    hashes: arrayText(
-      storedHashes(
-        realm,
-        share.terms.map(({ hash }) => hash),
-      ),
-    ),
+    hashes: hashesText(realm, share.terms),
     traits: arrayText(share.terms.map(traitsOf)),
-    tag_hashes: arrayText(
-      storedHashes(
-        realm,
-        share.tags.map(({ hash }) => hash),
-      ),
-    ),
+    tag_hashes: hashesText(realm, share.tags),
     titles: share.tags.map(({ title }) => title),
   }))
   const [stored] = await sql<[{ kept: number }]>`
@@ -87,7 +77,12 @@ export const storeTags = async (
   return stored.kept
 }
 
-/** Numbers as Postgres writes an array: as JSON they would be parsed to numerics, written, and parsed again. */
+const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string => {
+  const hashes = hashed.map(({ hash }) => hash)
+  return arrayText(storedHashes(realm, hashes))
+}
+
+/** Numbers as Postgres writes an array. As JSON they would be parsed to numerics, written as text, and parsed again. */
 const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`
 
 const traitsOf = ({ determined, free, valued, given }: Share['terms'][number]): number =>

@@ -1,11 +1,11 @@
-import type { Operation, SubmissionJob } from '../contract/job.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { keysOf, namesIn } from '../contract/identity/names.ts'
-import type { Sql } from './postgres.ts'
+import type { Operation, SubmissionJob } from '../../contract/job.ts'
+import { keysOf, namesIn } from '../../contract/identity/names.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../postgres.ts'
 
 export type DeadSubmission = { job: SubmissionJob; attempts: number; reason: string }
 
-/** Sets a submission aside that cannot be stored: its receipt says why, its job stays to be replayed. Harmless to repeat. */
+/** Sets aside a submission that cannot be stored: its receipt gives the reason, and its job is kept for a replay. Harmless to repeat. */
 export const setAside = async (
   sql: Sql,
   hashKey: HashKey,
@@ -17,7 +17,7 @@ export const setAside = async (
   await sql`select set_aside(${workspaceId}, ${sql.json(dead)}, ${JSON.stringify(job)})`
 }
 
-/** Which dead submissions are meant; what is absent limits nothing. `reason` as it is listed, `since` by when they died. */
+/** Selects dead submissions by all members that are given. `reason` is one as it is listed, `since` is the earliest time of death. */
 export type DeadFilter = {
   id?: string | undefined
   workspace?: string | undefined
@@ -26,7 +26,7 @@ export type DeadFilter = {
   since?: Date | undefined
 }
 
-/** A dead submission without what was submitted. `replayedAt`: it is queued again since then. */
+/** A dead submission without its job. Since `replayedAt` it is queued again. */
 export type DeadEntry = {
   id: string
   workspaceId: string
@@ -45,19 +45,19 @@ export const countDead = (sql: Sql, filter: DeadFilter): Promise<{ reason: strin
     select d.reason, count(*)::int as submissions from ${matching(sql, filter)}
     group by d.reason order by submissions desc, d.reason`.execute()
 
-/** In the order of their acceptance, at most `limit` of them. */
+/** Dead submissions in the order of their acceptance, at most `limit` of them. */
 export const listDead = (sql: Sql, filter: DeadFilter, limit: number | null): Promise<DeadEntry[]> =>
   sql<DeadEntry[]>`
     select ${entry(sql)} from ${matching(sql, filter)}
     order by s.acceptance_number, d.id limit ${limit}`.execute()
 
-/** `job` as it was queued, as JSON text. */
+/** One dead submission; `job` is the JSON text that was queued. */
 export const findDead = async (sql: Sql, id: string): Promise<(DeadEntry & { job: string }) | undefined> => {
   const [dead] = await sql<(DeadEntry & { job: string })[]>`select ${entry(sql)}, d.job from ${matching(sql, { id })}`
   return dead
 }
 
-/** Deletes for good what was submitted; receipts stay. Those that are queued again are left alone. Returns how many went. */
+/** Deletes dead submissions for good and returns how many. Their receipts stay, and so do submissions that are queued again. */
 export const dropDead = async (sql: Sql, filter: DeadFilter): Promise<number> =>
   (
     await sql`
@@ -90,7 +90,7 @@ export const findDeadJob = async (sql: Sql, workspaceId: string, id: string): Pr
 /** Why a dead submission cannot be replayed. */
 export type ReplayRefusal = 'unknown' | 'being-purged' | 'undecided-purge'
 
-/** Makes a dead submission a queued one again, whose job is still to be queued; or tells why that cannot be. */
+/** Marks a dead submission as queued again and returns its job, which the caller has to queue; or tells why it cannot be replayed. */
 export const markReplayed = async (
   sql: Sql,
   workspaceId: string,
@@ -101,7 +101,7 @@ export const markReplayed = async (
   return marked
 }
 
-/** The oldest replays that were begun longer ago than `afterMs` and are not settled, at most `limit`. */
+/** The oldest replays that began more than `afterMs` ago and are not settled, at most `limit`. */
 export const listBegunReplays = (
   sql: Sql,
   { afterMs, limit }: { afterMs: number; limit: number },
@@ -110,7 +110,7 @@ export const listBegunReplays = (
     select workspace_id as "workspaceId", id, job from dead_submission
     where replayed_at <= now() - ${milliseconds(sql, afterMs)} order by replayed_at limit ${limit}`.execute()
 
-/** Makes a submission dead again whose replay was begun longer ago than `afterMs`. False when it was settled meanwhile. */
+/** Makes a submission dead again if its replay began more than `afterMs` ago. False when it has been settled meanwhile. */
 export const giveUpReplay = async (
   sql: Sql,
   { workspaceId, id, afterMs }: { workspaceId: string; id: string; afterMs: number },

@@ -1,7 +1,7 @@
-import type { SettledTotals } from '../contract/ledger.ts'
-import type { Sql } from './postgres.ts'
+import type { SettledTotals } from '../../contract/ledger.ts'
+import type { Sql } from '../postgres.ts'
 
-/** What the settled submissions of each workspace came to; a workspace without any is missing. */
+/** The totals of all workspaces that have settled submissions. */
 export const readSettledTotals = (sql: Sql): Promise<SettledTotals[]> =>
   sql<SettledTotals[]>`
     select workspace_id as "workspaceId",

@@ -1,13 +1,13 @@
-import type { JobOf } from '../contract/job.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { purgeKeys } from '../contract/identity/purge-keys.ts'
-import type { PurgeIdentifiers } from '../contract/receipt.ts'
-import type { Sql } from './postgres.ts'
-import type { PurgeRow } from './store.ts'
+import type { JobOf } from '../../contract/job.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { purgeKeys } from '../../contract/identity/purge-keys.ts'
+import type { PurgeIdentifiers } from '../../contract/receipt.ts'
+import type { Sql } from '../postgres.ts'
+import type { PurgeRow } from '../store.ts'
 
 /**
- * Records that one step removes at most. It holds the workspace's lock: for 70 to 130 ms with reviews of 50 words on a busy
- * machine of two cores, most of it for taking out what they have taught the tagger.
+ * The most records that one step removes. A step holds the workspace's lock: for 70 to 130 ms with reviews of 50 words on a busy
+ * machine of two cores. Most of that time goes into removing what the reviews taught the tagger.
  */
 const RECORDS_PER_STEP = 250
 
@@ -21,8 +21,8 @@ export const purgeRow = (hashKey: HashKey, job: JobOf<'purge_contact'>): PurgeRo
 type Purge = { workspaceId: string; submissionId: string }
 
 /**
- * Removes the records of whom a purge that has been decided (`store`) concerns, in bounded steps that can be repeated after a
- * crash. `onProgress` hears the records removed so far.
+ * Removes the records of the contacts that a decided purge (`store`) concerns, in bounded steps that can be repeated after a
+ * crash. `onProgress` is called with the number of records that are removed so far.
  */
 export const removePurged = async (
   sql: Sql,
@@ -37,7 +37,7 @@ export const removePurged = async (
   }
 }
 
-/** A purge that has been decided and is not settled: hashes of all that its contacts could be meant by, and their own ids. */
+/** A purge that is decided and not settled: `keys` are the hashes of all keys of its contacts, `contactIds` are their own ids. */
 export const findPurge = async (
   sql: Sql,
   { workspaceId, submissionId }: Purge,
@@ -47,10 +47,10 @@ export const findPurge = async (
   return purge
 }
 
-/** What a purge removed, per table. */
+/** How many rows a purge removed, per table. */
 export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'conversations' | 'deadSubmissions', number>
 
-/** Writes the receipt of a purge: what it removed, and keyed hashes of the identifiers that it asked for. */
+/** Writes the receipt of a purge with the rows that it removed and keyed hashes of the identifiers that it asked for. */
 export const settlePurge = async (
   sql: Sql,
   { workspaceId, submissionId, attempts, identifiers }: Purge & { attempts: number; identifiers: PurgeIdentifiers },

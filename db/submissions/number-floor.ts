@@ -1,20 +1,20 @@
-import type { Sql } from './postgres.ts'
-import { withinTime } from '../process/within-time.ts'
+import type { Sql } from '../postgres.ts'
+import { withinTime } from '../../process/within-time.ts'
 
-/** While Postgres does not answer, submissions go on being accepted; it is asked again after this time. */
+/** While Postgres does not answer, the API goes on accepting submissions, and asks Postgres again after this time. */
 const ASK_AGAIN_AFTER_MS = 5_000
 const ASK_TIMEOUT_MS = 500
 
 export type NumberFloor = {
-  /** The highest acceptance number of a workspace that is settled, as far as is known: none at or below it may be given. */
+  /** The highest acceptance number that is settled in a workspace, or 0 while Postgres does not answer. No number up to it may be given. */
   of: (workspaceId: string) => Promise<number>
-  /** To be called when Redis comes back, or another server in its place: it may have lost its data, or be another one with another clock. */
+  /** To be called when Redis, or another server in its place, comes back: it may have lost its data, or have another clock. */
   forget: () => void
 }
 
 /**
- * Asked once for each workspace: from then on Redis knows a higher number. Without it, a Redis that lost its data and whose clock
- * is behind would give numbers again.
+ * Postgres is asked once for each workspace: from then on Redis knows a higher number. Without the floor, a Redis that lost its
+ * data and whose clock is behind would give numbers a second time.
  */
 export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
   let asked = new Map<string, { floor: Promise<number>; until: number }>()

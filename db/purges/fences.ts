@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Sql } from './postgres.ts'
+import type { Sql } from '../postgres.ts'
 import { removePurged } from './purge.ts'
 
 const uuid = v.pipe(v.string(), v.uuid())
@@ -15,7 +15,7 @@ const fence = v.object({
   fromNumber: v.nullable(number),
 })
 
-/** What a purge left of one key: nothing in it tells whose it was to anybody without the hash key. */
+/** What a purge left of one key. Without the hash key, nothing in it tells whose key it was. */
 export type Fence = v.InferOutput<typeof fence>
 
 const ROWS_AT_ONCE = 1_000
@@ -32,8 +32,8 @@ export const readFences = async function* (sql: Sql): AsyncGenerator<Fence> {
 type Raised = { workspaceId: string; submissionId: string }
 
 /**
- * Puts fences up that are missing here, as after a backup was restored that is older than their purges, and removes again what
- * they ended. Returns how many contacts went. Nothing may be submitted or processed meanwhile.
+ * Adds the given fences that this database lacks, as after the restore of a backup that is older than their purges, and purges
+ * their contacts again. Returns how many contacts it removed. Nothing may be submitted or processed meanwhile.
  */
 export const raiseFences = async (sql: Sql, fences: readonly Fence[]): Promise<number> => {
   const raised = await sql<Raised[]>`
@@ -49,4 +49,5 @@ export const raiseFences = async (sql: Sql, fences: readonly Fence[]): Promise<n
   return contacts
 }
 
+/** @throws when the line is not the JSON text of a fence. */
 export const parseFence = (line: string): Fence => v.parse(fence, JSON.parse(line))

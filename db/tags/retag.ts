@@ -1,16 +1,16 @@
-import type { Sql } from './postgres.ts'
+import type { Sql } from '../postgres.ts'
 
-/** Which records are tagged again; of these only those whose tags a tagger gave. Times are of acceptance. */
+/** Selects the records to be tagged again; records that people tagged are never among them. `since` and `until` are times of acceptance. */
 export type Retag = {
   workspaceId: string | undefined
   source: string | undefined
   since: Date | undefined
   until: Date | undefined
-  /** Leaves out what this tagger or a newer one has read; undefined takes all. */
+  /** Leaves out records that a tagger of this version or a newer one has read; undefined leaves out none. */
   olderThanVersion: number | undefined
 }
 
-/** Before all ids. */
+/** No id is smaller. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 const TABLES = ['feedback', 'conversation'] as const
@@ -39,7 +39,7 @@ export const countRetag = async (sql: Sql, wanted: Retag): Promise<Record<RetagT
 
 export type RetagPage = { table: RetagTable; workspaceId: string; ids: string[] }
 
-/** The records in pages of one workspace and table each, so many at most. */
+/** The ids of the selected records in pages. A page is of one workspace and table, and has at most `most` ids. */
 export const retagPages = async function* (sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {
   for (const table of TABLES) {
     let after = { workspaceId: FIRST_ID, id: FIRST_ID }

@@ -1,8 +1,8 @@
-import type { Sql } from './postgres.ts'
+import type { Sql } from '../postgres.ts'
 
 const ROWS_PER_STEP = 5_000
 
-/** Deletes receipts of what was finished more than `days` ago, until fewer than a step are left. The ledger keeps their totals. */
+/** Deletes in steps the receipts of submissions that finished more than `days` ago, and returns how many. The ledger keeps their totals. */
 export const expireReceipts = async (sql: Sql, days: number): Promise<number> => {
   let deleted = 0
   for (;;) {

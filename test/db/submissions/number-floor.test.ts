@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { numberFloor } from '../../db/number-floor.ts'
-import { type Service, startService } from '../support/service.ts'
+import { numberFloor } from '../../../db/submissions/number-floor.ts'
+import { type Service, startService } from '../../support/service.ts'
 
 /** A number of the far future, as if Redis's clock had gone back since. */
 const FAR = 4_000_000_000_000_000

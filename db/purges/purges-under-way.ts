@@ -1,8 +1,8 @@
-import type { Sql } from './postgres.ts'
+import type { Sql } from '../postgres.ts'
 
 export type PurgesUnderWay = { underWay: number; fences: number }
 
-/** Purges that are decided and whose records are being removed, and the fences that all purges have left. */
+/** Counts the purges whose records are being removed, and the fences that all purges have left. */
 export const countPurges = async (sql: Sql): Promise<PurgesUnderWay> => {
   const [row] = await sql<PurgesUnderWay[]>`
     select (select count(*) from purge)::float8 as "underWay", (select count(*) from fence)::float8 as fences`

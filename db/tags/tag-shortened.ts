@@ -1,11 +1,11 @@
-import { JOB_VERSION, type TaggingJob } from '../contract/job.ts'
-import type { Sql } from './postgres.ts'
+import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import type { Sql } from '../postgres.ts'
 
 const CONVERSATIONS_PER_JOB = 500
 
 /**
- * Has those conversations tagged anew that lost messages, and with them their tags, to purges of this number or later ones.
- * Returns how many. They want tags until they have them, so it can be repeated.
+ * Queues a tagging of the conversations that lost messages, and with these their tags, to the purge of this number or to a later
+ * one. Returns how many they are. It can be repeated: a conversation counts until it has tags again.
  */
 export const tagShortened = async (
   sql: Sql,

@@ -1,5 +1,5 @@
-import type { PurgeIdentifiers, Receipt, SubmissionState } from '../contract/receipt.ts'
-import type { Sql } from './postgres.ts'
+import type { PurgeIdentifiers, Receipt, SubmissionState } from '../../contract/receipt.ts'
+import type { Sql } from '../postgres.ts'
 
 type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers'> & {
   acceptedAt: Date
@@ -8,7 +8,7 @@ type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers'>
   identifiers: PurgeIdentifiers | null
 }
 
-/** The receipt of a submission of this workspace that is settled or was set aside. */
+/** The receipt of a submission of this workspace; undefined until the submission is settled or set aside. */
 export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Promise<Receipt | undefined> => {
   const [row] = await sql<Row[]>`
     select id, operation, state, attempts, accepted_at as "acceptedAt", finished_at as "finishedAt", error, counts,
@@ -34,7 +34,7 @@ export const findState = async (sql: Sql, workspaceId: string, id: string): Prom
 
 export type SettledId = { id: string; state: SubmissionState }
 
-/** Those of the given submissions that are settled. Ids are unique in the installation, so one query serves all who wait. */
+/** Returns those of the given submissions that are settled. Ids are unique in the installation, so one query serves all who wait. */
 export const findSettled = (
   sql: Sql,
   submissions: readonly { workspaceId: string; id: string }[],
