@@ -25,8 +25,6 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     removing: `${base}:removing`,
     exists: `${base}:exists`,
     ledger: `${base}:ledger`,
-    /** What a process was answered in a lane when something entered last. */
-    call: (lane: string) => `${base}:call:${lane}`,
     said: (keyId: string) => `${before.said}${keyId}`,
     withdrawn: (submissionId: string) => `${before.withdrawn}${submissionId}`,
     /** The key that an own id will belong to once a queued purge has ended its former one. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { RedisClient } from './redis.ts'
 import { coalesce, SPACED } from '../process/coalesce.ts'
 import type { Operation } from '../contract/job.ts'
@@ -72,19 +71,13 @@ const QUEUED_AT_ONCE_CHARACTERS = 64 * 1024
  * looked up when the key comes again; and jobs are queued with the same call, where they may be: on no cluster, whose slots are apart.
  */
 export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queueing): Admit => {
-  redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: 6 })
+  redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: 5 })
   const desks = new Map<string, (request: AdmissionRequest) => Promise<ScriptAnswer>>()
-  const processId = randomUUID()
-  let calls = 0
   const namesOf = ({ operation, job }: AdmissionRequest): string | undefined =>
     job !== undefined && !redis.isCluster && job.length <= QUEUED_AT_ONCE_CHARACTERS
       ? queueing.namesOf(operation)
       : undefined
-  const carryOut = (
-    workspaceId: string,
-    requests: readonly AdmissionRequest[],
-    lane: number,
-  ): Promise<ScriptAnswer[]> => {
+  const carryOut = (workspaceId: string, requests: readonly AdmissionRequest[]): Promise<ScriptAnswer[]> => {
     const name = admissionKeys(prefix, workspaceId)
     const asked = requests.map((request) => askedOf(request, namesOf(request)))
     return (redis as RedisWithAdmit).admit(
@@ -93,7 +86,6 @@ export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queue
       name.exists,
       name.ledger,
       name.purges,
-      name.call(`${processId}:${lane}`),
       name.before.bucket,
       name.before.said,
       name.before.idempotency,
@@ -103,7 +95,6 @@ export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queue
       LOST_AFTER_MS,
       IDEMPOTENCY_SECONDS,
       JSON.stringify(asked),
-      ++calls,
       JOB_OPTIONS_TEXT,
       ...requests.map(({ job }, index) => (asked[index]!.queue === undefined ? '' : job!.slice(1))),
     )
@@ -112,7 +103,7 @@ export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queue
     const { workspaceId } = request
     let desk = desks.get(workspaceId)
     if (!desk) {
-      desk = coalesce((requests, lane) => carryOut(workspaceId, requests, lane), TOGETHER)
+      desk = coalesce((requests) => carryOut(workspaceId, requests), TOGETHER)
       desks.set(workspaceId, desk)
     }
     return verdictOf(request.lookUp, await desk(request))

@@ -6,9 +6,7 @@ import { PUSH_JOBS } from './jobs-at-once.ts'
  * One round trip and one atomic step on Redis's own clock for submissions of one workspace that come together, in the order in
  * which they came, each as if it were alone: has it been here before, may it enter, which number does it get, and what is queued
  * about the keys it asks for. The bucket is the list of the moments at which its missing tokens were spent, oldest last, in
- * microseconds. Clients send a command once more when its answer was lost with the connection, so of each process and lane the answer to
- * the last call by which something entered is kept, and given again; a call before that one had been given up when it was made, so
- * nobody waits for it any more, and it is not carried out again.
+ * microseconds.
  *
  * An idempotency record is body:submission:number:state, kept from its admission on; whoever comes with the same key later learns
  * whether that submission is settled, or outstanding, and then whether for so long that it must have got lost when it has no job.
@@ -16,11 +14,10 @@ import { PUSH_JOBS } from './jobs-at-once.ts'
  *
  * A submission whose job comes along is queued at once. Such jobs may lie in other slots, so there are none on a cluster.
  *
- * KEYS number outstanding exists ledger purges call. ARGV how the names of further keys begin, which the script completes, since they
+ * KEYS number outstanding exists ledger purges. ARGV how the names of further keys begin, which the script completes, since they
  * were half of what it was sent (all are in one slot): of buckets, of what is said, of idempotency records, of records by whom they
  * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, the submissions as JSON (`AskedSubmission`), which are
- * two dozen values each; the number of the call, higher than of those before it in its lane, the options of jobs, and of each
- * submission its job without the number, and without the brace that opens it.
+ * two dozen values each; the options of jobs, and of each submission its job without the number, and without the brace that opens it.
  *
  * Of several that are queued the first has made a record or a project exist. An external id is there for as long as any of them is
  * queued: the last of them keeps it, since a bare identify that is stored before it may have gone to another key.
@@ -30,12 +27,6 @@ import { PUSH_JOBS } from './jobs-at-once.ts'
  */
 export const ADMIT = `
 ${PUSH_JOBS}
-local before = redis.call('GET', KEYS[6])
-if before then
-  local lastCall, answers = string.match(before, '^(%d+):(.*)$')
-  if lastCall == ARGV[10] then return cmsgpack.unpack(answers) end
-  if tonumber(lastCall) > tonumber(ARGV[10]) then return redis.error_reply('OVERTAKEN by the next call') end
-end
 local ofBucket, ofSaid, ofRecord, ofConcerned, ofWithdrawn = unpack(ARGV, 1, 5)
 local floor, lostAfter, recordSeconds = tonumber(ARGV[6]), ARGV[7] * 1000, ARGV[8]
 local call, format = redis.call, string.format
@@ -133,8 +124,8 @@ for i, one in ipairs(asked) do
         call(set, KEYS[3], existing.id, number .. ':' .. of)
       end
       if one.queue then
-        local data = '{"number":' .. number .. ',' .. ARGV[11 + i]
-        call('HSET', one.queue .. one.id, 'name', one.operation, 'data', data, 'opts', ARGV[11], 'timestamp', math.floor(now / 1000))
+        local data = '{"number":' .. number .. ',' .. ARGV[10 + i]
+        call('HSET', one.queue .. one.id, 'name', one.operation, 'data', data, 'opts', ARGV[10], 'timestamp', math.floor(now / 1000))
         local ids = added[one.queue] or {}
         ids[#ids + 1] = one.id
         added[one.queue] = ids
@@ -151,7 +142,6 @@ for i, one in ipairs(asked) do
   end
 end
 for queue, ids in pairs(added) do pushJobs(queue .. 'wait', queue .. 'meta', queue .. 'marker', ids) end
-if last then call('SET', KEYS[6], ARGV[10] .. ':' .. cmsgpack.pack(answers), 'EX', 3600) end
 return answers
 `
 

@@ -17,17 +17,17 @@ const REDIRECTIONS_OF_ANSWER = 8
 const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_DELAY_MS)
 
 /**
- * For those who answer somebody: a Redis that is away or hangs fails a command within two seconds instead of keeping it.
- * A command that timed out may still be carried out, and one whose answer was lost with the connection is sent once more: so
- * whatever it does has to bear repeating.
+ * For processes that answer requests: a command fails within two seconds when Redis is away or hangs, and at once when its connection
+ * breaks. A command that failed may have been carried out, or may still be, but the client never sends it a second time.
  */
 export const connectToAnswer = (url: string): RedisClient =>
   connect(url, {
     maxRedirections: REDIRECTIONS_OF_ANSWER,
+    retryDelayOnFailover: 0,
     enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    maxRetriesPerRequest: 1,
+    maxRetriesPerRequest: 0,
     retryStrategy: reconnectDelay,
   })
 
@@ -63,6 +63,8 @@ type ConnectOptions = Pick<
 > & {
   /** Attempts of a command at the nodes of a cluster. */
   maxRedirections: number
+  /** With 0, ioredis does not send a command to a cluster again whose connection broke; `maxRetriesPerRequest` is for one server. */
+  retryDelayOnFailover?: number
   retryStrategy: (times: number) => number | null
 }
 
@@ -70,7 +72,7 @@ type ConnectOptions = Pick<
 export const isRefusedByRedis = (error: unknown): boolean => error instanceof ReplyError
 
 /** The one place that knows what a REDIS_URL names. @throws when it has no form of one. */
-const connect = (url: string, { maxRedirections, ...options }: ConnectOptions): RedisClient => {
+const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...options }: ConnectOptions): RedisClient => {
   const address = readRedisUrl(url)
   switch (address?.kind) {
     case 'server':
@@ -91,6 +93,7 @@ const connect = (url: string, { maxRedirections, ...options }: ConnectOptions): 
         lazyConnect,
         enableOfflineQueue,
         maxRedirections,
+        ...(retryDelayOnFailover !== undefined && { retryDelayOnFailover }),
         clusterRetryStrategy: retryStrategy,
         slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
         // Names go to TLS as they are given, or no certificate would fit.
