@@ -1,4 +1,4 @@
-import type { RedisClient } from '../queue/redis.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
 import { concerns, type Concerned, namesOf } from './concerned.ts'
 import { comparableEmail, type HashKey, ownId, type Realm } from '../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'

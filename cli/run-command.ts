@@ -3,7 +3,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../process/settings.ts'
 import { describeFault, isUnavailable } from '../process/fault.ts'
 import { connectPostgres, type Sql } from '../db/postgres.ts'
-import { connectForCommand, type RedisClient, isRefusedByRedis } from '../queue/redis.ts'
+import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/connect-redis.ts'
 import { serviceEnvironment } from '../process/service-file.ts'
 
 type Options = NonNullable<ParseArgsConfig['options']>
