@@ -5,7 +5,7 @@ import { admissionKeys } from './keys.ts'
 /** Longer than anything stays queued; once the id is stored, its row says the same. */
 const KEPT_SECONDS = 7 * 24 * 60 * 60
 
-export type Aliases = {
+type Aliases = {
   findAlias: (workspaceId: string, ownId: string) => Promise<KeyOfId | null>
   keepAlias: (workspaceId: string, ownId: string, of: KeyOfId) => Promise<void>
 }

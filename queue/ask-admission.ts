@@ -1,6 +1,4 @@
 import type { QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
-import type { Sayings } from '../contract/identity/sayings.ts'
-import type { Operation } from '../contract/job.ts'
 import { coalesce, SPACED } from '../process/coalesce.ts'
 import type { Admission, AdmissionRequest, Bucket } from './admission.ts'
 import type { RedisClient } from './connect-redis.ts'
@@ -14,7 +12,7 @@ import { factsByKey, type RawFacts } from './queued-facts.ts'
 type AskedRequest = AdmissionRequest & { lost?: string }
 
 /** `standing` is that of a submission that had the idempotency key before. */
-export type Verdict = { admission: Admission; standing?: 'settled' | 'outstanding' | 'overdue' }
+type Verdict = { admission: Admission; standing?: 'settled' | 'outstanding' | 'overdue' }
 export type AskAdmission = (request: AskedRequest) => Promise<Verdict>
 
 type Dependencies = {
@@ -82,39 +80,23 @@ const callScript = (
   )
 }
 
-/** A submission as the script is asked about it. */
-type AskedSubmission = {
-  id: string
-  operation: Operation
-  mode: 'open' | 'full' | 'peek'
-  tokens?: number | undefined
-  windowMs?: number | undefined
-  /** The end of the idempotency record's name, and the hash of the body. */
-  record?: string | undefined
-  body?: string | undefined
-  lost?: string | undefined
-  queue?: string | undefined
-  exists: Sayings['newIds']
-  /** Sayings as JSON, as they are kept. */
-  said: { keyId: string; sayings: string }[]
-  lookUp: readonly string[]
-  concerns: readonly string[]
-}
-
+/** A submission as the script is asked about it. What is undefined is left out. */
 const askedOf = (
   { submissionId, sayings, limit, idempotency, ...request }: AskedRequest,
   queue: string | undefined,
-): AskedSubmission => ({
+) => ({
   id: submissionId,
   operation: request.operation,
   mode: request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
   tokens: limit?.tokens,
   windowMs: limit?.windowMs,
+  /** The end of the idempotency record's name, and the hash of the body. */
   record: idempotency && recordName(request.operation, idempotency.key),
   body: idempotency?.body,
   lost: request.lost,
   queue,
   exists: sayings.newIds,
+  /** Sayings as JSON, as they are kept. */
   said: sayings.aboutKeys.map(({ keyId, sayings: said }) => ({ keyId, sayings: JSON.stringify(said) })),
   lookUp: request.lookUp,
   concerns: idempotency ? (request.concerns ?? []) : [],
@@ -147,10 +129,7 @@ const readAnswer = (answer: ScriptAnswer, lookUp: readonly string[]): Verdict =>
   }
 }
 
-const NOTHING_QUEUED: QueuedFactsByKey = new Map()
-
 const readFacts = (facts: readonly (number | string | string[])[], lookUp: readonly string[]): QueuedFactsByKey => {
-  if (facts.length === 0) return NOTHING_QUEUED
   const ids: string[] = []
   const raw: RawFacts = []
   for (let at = 0; at < facts.length; at += 3) {

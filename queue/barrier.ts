@@ -20,7 +20,7 @@ export const barrierIn =
   }
 
 /** `ready`: numbers, ascending. `missing`: submissions that others have and that must be stored first, lowest first. */
-export type Readiness = { ready: number[]; missing: string[] }
+type Readiness = { ready: number[]; missing: string[] }
 
 /**
  * Which of the numbers that a worker has in hand one statement may store now. A purge is decided when everything is stored that was

@@ -5,7 +5,7 @@ import type { RedisClient } from './connect-redis.ts'
 import { type Hands, type JobBatches, jobBatches } from './job-batches.ts'
 import { type FinishedJob, jobsAtOnceIn } from './jobs-at-once.ts'
 
-/** A worker that holds so many bytes fetches nothing more until it finishes a job: one body can be as large as a thousand others. */
+/** A worker that holds so many bytes fetches nothing until it finishes a job: one body can be as large as a thousand others. */
 const MOST_BYTES_IN_HAND = 16_000_000
 
 type Processor = (job: Job, lockToken?: string) => Promise<unknown>

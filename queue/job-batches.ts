@@ -19,7 +19,7 @@ export type JobBatches = {
    * when BullMQ's own way must find the next job.
    */
   next: (hands: () => Hands) => Promise<readonly JobJson[] | { delayedUntil: number } | undefined>
-  /** Finishes a job with all that finish in this turn of the event loop. False when the worker does not hold it any more. */
+  /** Finishes a job, together with all jobs that finish in this turn of the event loop. False when the worker does not hold it any more. */
   finish: (job: FinishedJob) => Promise<boolean>
   /** Hands nothing more out. Returns the jobs that were being fetched. */
   close: () => Promise<readonly JobJson[]>

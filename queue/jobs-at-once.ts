@@ -18,7 +18,7 @@ export const JOB_OPTIONS_TEXT = JSON.stringify(JOB_OPTIONS)
 /** Jobs that one call fetches or finishes at most: Redis answers nobody else meanwhile. */
 export const JOBS_AT_ONCE = 100
 
-/** Finished jobs that stay of those that one call finishes. */
+/** How many of the jobs that one call finishes are kept for operators. */
 export const KEPT_OF_ONE_CALL = 10
 
 /** Bytes that one call hands over at most, roughly, though at least one job: Redis answers nobody else meanwhile. */
@@ -49,7 +49,7 @@ export const addJobsIn = (
   }
 }
 
-export type HeldQueue = {
+type HeldQueue = {
   /** The name of a key of the queue. */
   toKey: (name: string) => string
   /** In the locks of the jobs that are handed over. */

@@ -10,7 +10,7 @@ import type { Operation } from '../contract/job.ts'
  */
 export const admissionKeys = (prefix: string, workspaceId: string) => {
   const base = `{${prefix}:${workspaceId}}`
-  /** How names begin of which there are many, for scripts that complete them. */
+  /** How the names begin that scripts complete. */
   const before = {
     bucket: `${base}:bucket:`,
     said: `${base}:said:`,
@@ -40,7 +40,7 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     withdrawn: (submissionId: string) => `${before.withdrawn}${submissionId}`,
     /** String: the key that an own id will belong to once a queued purge has ended its former one, `KeyOfId` as JSON. Kept for days. */
     alias: (ownId: string) => `${base}:alias:${ownId}`,
-    /** String: the idempotency record `body:submission:number:state`, body a hash, state always `admitted`. Kept for `IDEMPOTENCY_SECONDS`. */
+    /** String: the record `body:submission:number:state`; body a hash, state always `admitted`. Kept for `IDEMPOTENCY_SECONDS`. */
     idempotency: (operation: Operation, key: string) => before.idempotency + recordName(operation, key),
     /** Sorted set: the `recordName` of each idempotency record whose submission concerns an identity key, by number, for purges to free. */
     concerned: (keyId: string) => `${before.concerned}${keyId}`,

@@ -5,7 +5,7 @@ import { SUBMISSION_QUEUES } from './job-queues.ts'
 import { scanKeys } from './redis-servers.ts'
 
 /** A submission with its job as it was queued. */
-export type JobText = { job: SubmissionJob; text: string }
+type JobText = { job: SubmissionJob; text: string }
 
 /** So many jobs are held at a time, each of which can be as large as a conversation. */
 const KEYS_AT_ONCE = 16

@@ -57,7 +57,7 @@ export const settleJobsIn = ({ redis, prefix, queues, settlement, forgetBodies }
   }
 }
 
-/** Settles submissions of one workspace and operation, whose jobs one token holds. The order is that of KEYS and ARGV in settle-jobs.lua. */
+/** Settles submissions of one workspace and operation whose jobs one token holds. The order of arguments is that of settle-jobs.lua. */
 const settleTogether = async (
   { redis, prefix, queues }: Pick<Dependencies, 'redis' | 'prefix' | 'queues'>,
   inHand: readonly SettledInHand[],

@@ -4,8 +4,8 @@ import { admissionKeys, MICROSECONDS_PER_MS, type Numbered, readByNumber } from 
 import { luaScript } from './lua-script.ts'
 import { scanKeys } from './redis-servers.ts'
 
-const WITHDRAW = luaScript('withdraw')
-const FORGET_NEW_IDS = luaScript('forget-new-ids')
+const WITHDRAW = luaScript('withdraw', ['forget-new-ids'])
+const FORGET_NEW_IDS = luaScript('forget-new-ids', ['forget-new-ids'])
 
 type Booked = Numbered & { workspaceId: string }
 
