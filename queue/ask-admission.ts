@@ -72,12 +72,11 @@ const callScript = (
   const { before, number, outstanding, exists, ledger, purges } = admissionKeys(prefix, workspaceId)
   const asked = requests.map((request) => askedOf(request, queueOf(request)))
   const floor = requests.reduce((highest, request) => Math.max(highest, request.floor ?? 0), 0)
-  return (redis as RedisWithAdmit).admit(
-    ...[number, outstanding, exists, ledger, purges],
-    ...[before.bucket, before.said, before.idempotency, before.concerned, before.withdrawn],
-    ...[floor, LOST_AFTER_MS, IDEMPOTENCY_SECONDS, JSON.stringify(asked), JOB_OPTIONS_TEXT],
-    ...requests.map(({ job }, index) => (asked[index]!.queue === undefined ? '' : job!.slice(1))),
-  )
+  const keys = [number, outstanding, exists, ledger, purges]
+  const namesBegin = [before.bucket, before.said, before.idempotency, before.concerned, before.withdrawn]
+  const settings = [floor, LOST_AFTER_MS, IDEMPOTENCY_SECONDS, JSON.stringify(asked), JOB_OPTIONS_TEXT]
+  const jobs = requests.map(({ job }, index) => (asked[index]!.queue === undefined ? '' : job!.slice(1)))
+  return (redis as RedisWithAdmit).admit(...keys, ...namesBegin, ...settings, ...jobs)
 }
 
 /** A submission as the script is asked about it. What is undefined is left out. */

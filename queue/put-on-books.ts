@@ -19,7 +19,10 @@ export const putOnBooks = async (
     PUT_ON_BOOKS,
     keys.length,
     ...keys,
-    ...[number, submissionId, operation === 'purge_contact' ? 1 : 0, newIds.length],
+    number,
+    submissionId,
+    operation === 'purge_contact' ? 1 : 0,
+    newIds.length,
     ...newIds.flatMap(({ id, of }) => [id, existsValue(number, of)]),
     ...aboutKeys.map(({ sayings }) => JSON.stringify(sayings)),
   )

@@ -71,10 +71,11 @@ const settleTogether = async (
   const keys = [...books.keys, ...['active', 'stalled', 'completed'].map((name) => queue.toKey(name))]
   const now = Date.now()
   const { count, age } = FINISHED_JOBS_KEPT
+  const settings = [queue.toKey(''), now, token, KEPT_OF_ONE_CALL, count, age, leftBegins(submission), inHand.length]
   const answers = await (redis as RedisClient & WithSettleJobs).settleJobs(
     keys.length,
     ...keys,
-    ...[queue.toKey(''), now, token, KEPT_OF_ONE_CALL, count, age, leftBegins(submission), inHand.length],
+    ...settings,
     ...inHand.flatMap(({ settled, job, result }) => [
       job.id!,
       JSON.stringify(result),

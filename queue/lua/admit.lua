@@ -14,7 +14,7 @@
 -- KEYS number outstanding exists ledger purges
 -- ARGV 1 to 5: how the names of further keys begin (bucket, said, idempotency, concerned, withdrawn). The script completes these names,
 --      since the whole names were half of what it was sent. All keys of a workspace are in one slot.
---      6 floor, 7 lostAfterMs, 8 idempotencySeconds, 9 the submissions as JSON (`askedOf` in ask-admission.ts, about two dozen values each),
+--      6 floor, 7 lostAfterMs, 8 idempotencySeconds, 9 the submissions as JSON (`askedOf` in ask-admission.ts, two dozen values each),
 --      10 the options of jobs; then for each submission its job without the number and without the opening brace.
 -- Returns for each submission `outcome remaining reset number purges submission standing`, as far as these exist; or a list of that text
 -- and then, for each key looked up about which something is queued, its place, its value of exists, and its fields and values of said.

@@ -112,8 +112,7 @@ describe('on a Redis Cluster of three nodes', () => {
       await submitted
       await redis.call('CLIENT', 'UNPAUSE')
       assert.equal((await submit()).outcome, 'admitted')
-      const accepted = await redis.hget(ledger, 'accepted')
-      assert.equal(accepted, '2')
+      assert.equal(await redis.hget(ledger, 'accepted'), '2')
     } finally {
       ingress.disconnect()
     }

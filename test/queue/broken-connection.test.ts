@@ -70,7 +70,7 @@ describe('admissions that are in flight when their connection breaks', () => {
 
   it('fail, and are not carried out after it when they were not before', async () => {
     await goesOn()
-    const before = await accepted()
+    const counted = await accepted()
     const client = await ingress.client('ID')
     await redis.call('CLIENT', 'PAUSE', String(HELD_MS), 'WRITE')
     const submitted = submitMany()
@@ -79,24 +79,24 @@ describe('admissions that are in flight when their connection breaks', () => {
     await allFail(submitted)
     await redis.call('CLIENT', 'UNPAUSE')
     await goesOn()
-    await assertCounted(before + 1)
+    await assertCounted(counted + 1)
   })
 
   it('fail, and are not carried out a second time when they were before', async () => {
-    const before = await accepted()
+    const counted = await accepted()
     between.loseAnswers()
     await allFail([submit()])
     await goesOn()
-    await assertCounted(before + 2)
+    await assertCounted(counted + 2)
   })
 
   it('were given up before, and are not carried out a second time either', async () => {
-    const before = await accepted()
+    const counted = await accepted()
     between.loseAnswers(3)
     for (let givenUp = 0; givenUp < 2; givenUp++) await assert.rejects(submit(), /timed out/)
     await allFail([submit()])
     await goesOn()
-    await assertCounted(before + 4)
+    await assertCounted(counted + 4)
   })
 })
 
