@@ -5,7 +5,7 @@ import { asOwnId, hashKeyFrom } from '../contract/identity/own-id.ts'
 import { countDead, type DeadEntry, type DeadFilter, dropDead, findDead, listDead } from '../db/submissions/dead.ts'
 import { isMadeWith } from '../db/installation.ts'
 import { closeQueues, openQueues } from '../queue/job-queues.ts'
-import { redisCondition } from '../queue/redis.ts'
+import { redisCondition } from '../queue/redis-condition.ts'
 import { replay, type ReplayOutcome, type ReplayStores } from './replay.ts'
 import { CommandError, runCommand } from './run-command.ts'
 

@@ -6,7 +6,7 @@ import type { Sql } from '../db/postgres.ts'
 import { makeRoom } from '../queue/find-job.ts'
 import { type JobQueues, submissionEnqueuer } from '../queue/job-queues.ts'
 import { putOnBooks } from '../queue/put-on-books.ts'
-import type { RedisClient } from '../queue/redis.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
 
 export type ReplayStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }
 

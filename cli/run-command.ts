@@ -4,7 +4,7 @@ import { BadSettings, readSettings, type SettingName, type Settings, withSecretF
 import { describeFault, isUnavailable } from '../process/fault.ts'
 import { MigrationRefused } from '../db/migrate.ts'
 import { connectPostgres, type Sql } from '../db/postgres.ts'
-import { connectForCommand, type RedisClient, isRefusedByRedis } from '../queue/redis.ts'
+import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/connect-redis.ts'
 import { serviceEnvironment } from '../process/service-file.ts'
 
 type Options = NonNullable<ParseArgsConfig['options']>

@@ -5,9 +5,6 @@ export type QueueName = (typeof QUEUE_NAMES)[number]
 /** The hash tag keeps all keys of one queue in one slot of a Redis Cluster, and spreads the queues over the slots. */
 export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:${queue}}`
 
-/** The hash tag keeps all keys of one workspace's admission in one slot. */
-export const admissionPrefix = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}`
-
 /** How many finished jobs a queue keeps, and for how many seconds. */
 export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
 const ATTEMPTS = 8

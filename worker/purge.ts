@@ -5,7 +5,8 @@ import { purgeDead } from '../db/purge-dead.ts'
 import { purgeKeys } from '../contract/identity/purge-keys.ts'
 import { findPurge, type PurgeCounts, removePurged, settlePurge } from '../db/purges/purge.ts'
 import type { Sql } from '../db/postgres.ts'
-import { type RedisClient, serversOf } from '../queue/redis.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
+import { serversOf } from '../queue/redis-servers.ts'
 import { tagShortened } from '../db/tags/tag-shortened.ts'
 
 export type PurgeDependencies = {

@@ -1,4 +1,4 @@
-import type { RedisClient } from '../queue/redis.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
 import * as v from 'valibot'
 import { QUEUE_OF, settledJob, submissionJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'

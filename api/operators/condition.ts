@@ -1,4 +1,4 @@
-import type { RedisClient } from '../../queue/redis.ts'
+import type { RedisClient } from '../../queue/connect-redis.ts'
 import { answerSeconds } from '../../db/answer-time.ts'
 import { type Ledger, readLedgers } from '../../contract/ledger.ts'
 import { readSettledTotals } from '../../db/submissions/ledger.ts'
@@ -9,7 +9,7 @@ import type { Sql } from '../../db/postgres.ts'
 import { type ProcessReport, processReportsIn } from '../../queue/process-reports.ts'
 import { countPurges, type PurgesUnderWay } from '../../db/purges/purges-under-way.ts'
 import { type QueueDepth, readQueueDepths } from '../../queue/queue-depths.ts'
-import { type RedisCondition, redisCondition } from '../../queue/redis.ts'
+import { type RedisCondition, redisCondition } from '../../queue/redis-condition.ts'
 import { withinTime } from '../../process/within-time.ts'
 
 /** How the installation is at one moment. What could not be read is missing: its server is away. */

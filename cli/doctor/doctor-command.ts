@@ -11,7 +11,7 @@ import { describeFinding, type Finding, wrong } from './finding.ts'
 import { describeFault } from '../../process/fault.ts'
 import { readMigrations } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
-import { connectForCommand } from '../../queue/redis.ts'
+import { connectForCommand } from '../../queue/connect-redis.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../process/service-file.ts'
 import { withinTime } from '../../process/within-time.ts'
 

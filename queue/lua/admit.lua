@@ -1,41 +1,23 @@
-import type { Operation } from '../contract/job.ts'
-import type { Sayings } from '../contract/identity/sayings.ts'
-import { PUSH_JOBS } from './jobs-at-once.ts'
-
-/**
- * One round trip and one atomic step on Redis's own clock for submissions of one workspace that come together, in the order in
- * which they came, each as if it were alone: has it been here before, may it enter, which number does it get, and what is queued
- * about the keys it asks for. The bucket is the list of the moments at which its missing tokens were spent, oldest last, in
- * microseconds. Clients send a command once more when its answer was lost with the connection, so of each process and lane the answer to
- * the last call by which something entered is kept, and given again; a call before that one had been given up when it was made, so
- * nobody waits for it any more, and it is not carried out again.
- *
- * An idempotency record is body:submission:number:state, kept from its admission on; whoever comes with the same key later learns
- * whether that submission is settled, or outstanding, and then whether for so long that it must have got lost when it has no job.
- * Records of submissions that were withdrawn count no more, nor does the one that is named as lost, while it is outstanding.
- *
- * A submission whose job comes along is queued at once. Such jobs may lie in other slots, so there are none on a cluster.
- *
- * KEYS number outstanding exists ledger purges call. ARGV how the names of further keys begin, which the script completes, since they
- * were half of what it was sent (all are in one slot): of buckets, of what is said, of idempotency records, of records by whom they
- * concern, of what was withdrawn; then floor lostAfterMs idempotencySeconds, the submissions as JSON (`AskedSubmission`), which are
- * two dozen values each; the number of the call, higher than of those before it in its lane, the options of jobs, and of each
- * submission its job without the number, and without the brace that opens it.
- *
- * Of several that are queued the first has made a record or a project exist. An external id is there for as long as any of them is
- * queued: the last of them keeps it, since a bare identify that is stored before it may have gone to another key.
- *
- * Returns for each submission `outcome remaining reset number purges submission standing`, as far as there is any; or that and then,
- * for each key looked up about which something is queued, its place, the value of exists, and what is said.
- */
-export const ADMIT = `
-${PUSH_JOBS}
-local before = redis.call('GET', KEYS[6])
-if before then
-  local lastCall, answers = string.match(before, '^(%d+):(.*)$')
-  if lastCall == ARGV[10] then return cmsgpack.unpack(answers) end
-  if tonumber(lastCall) > tonumber(ARGV[10]) then return redis.error_reply('OVERTAKEN by the next call') end
-end
+-- Admits submissions of one workspace that come together, in the order in which they came, each as if it were alone, in one round trip
+-- and one atomic step on Redis's own clock. For each submission it decides whether its idempotency key was here before, whether it may
+-- enter, which number it gets, and what is queued about the keys that it looks up. keys.ts describes the keys and their values.
+--
+-- An idempotency record is kept from its admission on. A later submission with the same idempotency key learns whether the recorded
+-- submission is settled, outstanding, or overdue: outstanding for so long that it is lost unless it has a job. A record does not count
+-- when its submission was withdrawn. It does not count either when its submission is outstanding and `lost` names it.
+--
+-- A job that comes along is queued at once. It may lie in another slot, so on a cluster no job comes along.
+--
+-- A record or a project exists from the first queued submission that makes it exist. An external id belongs to the last queued submission
+-- that makes it exist, since a bare identify that is stored earlier may have gone to another key.
+--
+-- KEYS number outstanding exists ledger purges
+-- ARGV 1 to 5: how the names of further keys begin (bucket, said, idempotency, concerned, withdrawn). The script completes these names,
+--      since the whole names were half of what it was sent. All keys of a workspace are in one slot.
+--      6 floor, 7 lostAfterMs, 8 idempotencySeconds, 9 the submissions as JSON (`askedOf` in ask-admission.ts, two dozen values each),
+--      10 the options of jobs; then for each submission its job without the number and without the opening brace.
+-- Returns for each submission `outcome remaining reset number purges submission standing`, as far as these exist; or a list of that text
+-- and then, for each key looked up about which something is queued, its place, its value of exists, and its fields and values of said.
 local ofBucket, ofSaid, ofRecord, ofConcerned, ofWithdrawn = unpack(ARGV, 1, 5)
 local floor, lostAfter, recordSeconds = tonumber(ARGV[6]), ARGV[7] * 1000, ARGV[8]
 local call, format = redis.call, string.format
@@ -133,8 +115,8 @@ for i, one in ipairs(asked) do
         call(set, KEYS[3], existing.id, number .. ':' .. of)
       end
       if one.queue then
-        local data = '{"number":' .. number .. ',' .. ARGV[11 + i]
-        call('HSET', one.queue .. one.id, 'name', one.operation, 'data', data, 'opts', ARGV[11], 'timestamp', math.floor(now / 1000))
+        local data = '{"number":' .. number .. ',' .. ARGV[10 + i]
+        call('HSET', one.queue .. one.id, 'name', one.operation, 'data', data, 'opts', ARGV[10], 'timestamp', math.floor(now / 1000))
         local ids = added[one.queue] or {}
         ids[#ids + 1] = one.id
         added[one.queue] = ids
@@ -151,27 +133,4 @@ for i, one in ipairs(asked) do
   end
 end
 for queue, ids in pairs(added) do pushJobs(queue .. 'wait', queue .. 'meta', queue .. 'marker', ids) end
-if last then call('SET', KEYS[6], ARGV[10] .. ':' .. cmsgpack.pack(answers), 'EX', 3600) end
 return answers
-`
-
-/** A submission as the script is asked about it. */
-export type AskedSubmission = {
-  id: string
-  operation: Operation
-  mode: 'open' | 'full' | 'peek'
-  /** Of a limit, if there is one. */
-  tokens?: number | undefined
-  windowMs?: number | undefined
-  /** Key of the idempotency record, and hash of the body; a former submission of that key that got lost. */
-  record?: string | undefined
-  body?: string | undefined
-  lost?: string | undefined
-  /** How the names of its queue begin, when its job comes along. */
-  queue?: string | undefined
-  exists: Sayings['newIds']
-  /** Sayings as they are kept. */
-  said: { keyId: string; sayings: string }[]
-  lookUp: readonly string[]
-  concerns: readonly string[]
-}
