@@ -138,7 +138,6 @@ const app = createApp({
   board: createBoard({
     queues: Object.values(queues),
     basePath: BOARD_PATH,
-    trustProxy: config.TRUST_PROXY,
     onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
   }),
   overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
