@@ -23,7 +23,7 @@ const NAMES = [
   'SUBMISSIONS_PER_MINUTE',
 ] as const
 
-/** What the API process is told by its environment. */
+/** The settings that the API process takes from its environment. */
 export type ApiConfig = Settings<(typeof NAMES)[number]>
 
 /** @throws BadSettings */
