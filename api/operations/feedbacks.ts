@@ -3,7 +3,7 @@ import { type AnswerReferences, answerReferences } from '../../contract/identity
 import { feedbackSayings } from '../../contract/identity/sayings.ts'
 import type { JobOf } from '../../contract/job.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/stored-feedback.ts'
-import type { Ingress } from '../ingress.ts'
+import type { Ingress } from '../submit/ingress.ts'
 import type { Admitted, Grounds, SubmissionKind } from './submission-kind.ts'
 
 type FeedbackGrounds = Grounds & { id: string; references: AnswerReferences }

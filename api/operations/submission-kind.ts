@@ -4,7 +4,7 @@ import type { AnswerReferences } from '../../contract/identity/reference.ts'
 import { type Sayings, sayingsOf } from '../../contract/identity/sayings.ts'
 import type { JobOf, Operation, SubmissionJob } from '../../contract/job.ts'
 import type { Admission } from '../../queue/admission.ts'
-import type { Ingress } from '../ingress.ts'
+import type { Ingress } from '../submit/ingress.ts'
 import type { Refusal } from '../refusal.ts'
 
 /**

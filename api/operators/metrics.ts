@@ -5,7 +5,7 @@ import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/process-reports.ts'
 import type { QueueDepth } from '../../queue/queue-depths.ts'
 import type { Condition, ReadCondition } from './condition.ts'
-import type { Ingress } from '../ingress.ts'
+import type { Ingress } from '../submit/ingress.ts'
 
 export type Metrics = {
   count: Ingress['count']

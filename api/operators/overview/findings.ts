@@ -1,5 +1,5 @@
 import { REDIS_FULL_SHARE } from '../../../contract/limits.ts'
-import type { Pressure } from '../../pressure.ts'
+import type { Pressure } from '../../submit/pressure.ts'
 import type { Point } from './point.ts'
 
 /** Something that is not well, and what to do about it. `trouble`: work stops or is refused. `attention`: that may come. */

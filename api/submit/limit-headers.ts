@@ -1,5 +1,5 @@
-import type { Bucket, RateLimit } from '../queue/admission.ts'
-import type { Operation } from '../contract/job.ts'
+import type { Bucket, RateLimit } from '../../queue/admission.ts'
+import type { Operation } from '../../contract/job.ts'
 
 /** A time as a header has it that says how long to wait: rounded up, and a second at least. */
 export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))

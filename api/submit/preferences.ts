@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { Idempotency } from '../queue/idempotency.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import type { Refusal } from './refusal.ts'
+import type { Idempotency } from '../../queue/idempotency.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Refusal } from '../refusal.ts'
 
 const MAX_WAIT_SECONDS = 30
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/

@@ -1,12 +1,12 @@
 import type { GenericSchema, InferOutput } from 'valibot'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { MAX_DEPTH_LEVELS } from '../contract/limits.ts'
-import { checkBody } from '../contract/problem.ts'
-import { storable } from '../contract/storable.ts'
-import type { Idempotency } from '../queue/idempotency.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
+import { checkBody } from '../../contract/problem.ts'
+import { storable } from '../../contract/storable.ts'
+import type { Idempotency } from '../../queue/idempotency.ts'
 import { idempotencyOf } from './preferences.ts'
 import { readBody, type RefusedBody } from './read-body.ts'
-import { isRefusal, type Refusal } from './refusal.ts'
+import { isRefusal, type Refusal } from '../refusal.ts'
 
 export type ReadSubmission<Body> = { body: Body; idempotency: Idempotency | undefined }
 

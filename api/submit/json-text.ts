@@ -1,4 +1,4 @@
-import type { JsonValue } from '../contract/json.ts'
+import type { JsonValue } from '../../contract/json.ts'
 
 export type JsonProblem = {
   /** A sentence that says what was expected and where, and never quotes the text. */

@@ -1,14 +1,14 @@
-import type { HashKey } from '../contract/identity/own-id.ts'
-import type { ResolveReferences } from '../contract/identity/meaning.ts'
-import type { Operation } from '../contract/job.ts'
-import type { Span } from '../process/tracing.ts'
-import type { Admit, RateLimit } from '../queue/admission.ts'
-import type { Authenticate } from './authenticate.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { ResolveReferences } from '../../contract/identity/meaning.ts'
+import type { Operation } from '../../contract/job.ts'
+import type { Span } from '../../process/tracing.ts'
+import type { Admit, RateLimit } from '../../queue/admission.ts'
+import type { Authenticate } from '../authenticate.ts'
 import type { AwaitSettled } from './await-settled.ts'
-import type { OnFault } from './fault-ids.ts'
+import type { OnFault } from '../fault-ids.ts'
 import type { Pressure } from './pressure.ts'
-import type { MatchesPurge } from './purge-matcher.ts'
-import type { Refusal } from './refusal.ts'
+import type { MatchesPurge } from '../purge-matcher.ts'
+import type { Refusal } from '../refusal.ts'
 
 /** What taking in a submission needs. Everything that has a clock, a store or randomness is handed in. */
 export type Ingress = {

@@ -1,4 +1,4 @@
-import { REDIS_FULL_SHARE } from '../contract/limits.ts'
+import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 
 const SAMPLE_EVERY_MS = 250
 

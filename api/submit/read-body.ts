@@ -1,5 +1,5 @@
 import { createGunzip } from 'node:zlib'
-import type { JsonValue } from '../contract/json.ts'
+import type { JsonValue } from '../../contract/json.ts'
 import { parseJsonText } from './json-text.ts'
 
 export type BodyLimits = {

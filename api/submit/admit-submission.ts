@@ -1,13 +1,13 @@
-import { keysOf, namesIn } from '../contract/identity/names.ts'
-import type { Operation, SubmissionJob } from '../contract/job.ts'
-import type { Admission, Bucket } from '../queue/admission.ts'
-import type { Idempotency } from '../queue/idempotency.ts'
-import { faultIds } from './fault-ids.ts'
+import { keysOf, namesIn } from '../../contract/identity/names.ts'
+import type { Operation, SubmissionJob } from '../../contract/job.ts'
+import type { Admission, Bucket } from '../../queue/admission.ts'
+import type { Idempotency } from '../../queue/idempotency.ts'
+import { faultIds } from '../fault-ids.ts'
 import type { Ingress } from './ingress.ts'
 import { wholeSeconds } from './limit-headers.ts'
-import type { Admitted, Grounds } from './operations/submission-kind.ts'
-import { keysToLookUp } from './reference-resolver.ts'
-import type { Refusal } from './refusal.ts'
+import type { Admitted, Grounds } from '../operations/submission-kind.ts'
+import { keysToLookUp } from '../reference-resolver.ts'
+import type { Refusal } from '../refusal.ts'
 
 /** A valid submission that asks for admission. */
 export type Candidate = {
