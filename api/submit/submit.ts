@@ -16,7 +16,7 @@ export const submit = async (ingress: Ingress, kind: AnySubmissionKind, incoming
   const caller = await callerOf(ingress.authenticate, incoming, kind.needs)
   const { outcome, bucket } = isRefusal(caller)
     ? { outcome: caller }
-    : await takeIn({ ingress, kind, incoming, caller })
+    : await outcomeFor({ ingress, kind, incoming, caller })
   ingress.count({ operation, result: isRefusal(outcome) ? outcome.refused : 'accepted' })
   incoming.span?.set(outcomeAttributes(operation, outcome))
   const response = isRefusal(outcome) ? refusalResponse(outcome) : outcome
@@ -31,7 +31,7 @@ type Visit = { ingress: Ingress; kind: AnySubmissionKind; incoming: Incoming; ca
 type Outcome = { outcome: Response | Refusal; bucket?: Bucket | undefined }
 
 /** The steps after permission. Redis takes those from the idempotency key to the queue in one. */
-const takeIn = async (visit: Visit): Promise<Outcome> => {
+const outcomeFor = async (visit: Visit): Promise<Outcome> => {
   const { ingress, kind, incoming } = visit
   const { request } = incoming
   const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
