@@ -1,14 +1,14 @@
 import { v7 as submissionIdNow } from 'uuid'
 import { JOB_VERSION, type Operation, type SubmissionJob } from '../../contract/job.ts'
 import type { Bucket } from '../../queue/admission.ts'
-import { admitSubmission, formerAdmission } from './admit-submission.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
+import type { Admitted, AnySubmissionKind, Grounds } from '../operations/submission-kind.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import { admitSubmission, formerAdmission } from './admit-submission.ts'
 import type { Incoming, Ingress } from './ingress.ts'
 import { describeLimit } from './limit-headers.ts'
-import type { Admitted, AnySubmissionKind, Grounds } from '../operations/submission-kind.ts'
 import { waitSeconds } from './preferences.ts'
 import { readSubmission } from './read-submission.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 
 /** Token → permission → size and content type → validation → idempotency key → rate limit → backlog → queue → answer. */
 export const submit = async (ingress: Ingress, kind: AnySubmissionKind, incoming: Incoming): Promise<Response> => {
