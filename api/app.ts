@@ -1,30 +1,31 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
-import type { GenericSchema } from 'valibot'
 import type { accountRecord, contactRecord } from '../contract/contact-record.ts'
 import type { conversationRecord } from '../contract/conversation-record.ts'
 import type { feedbackRecord } from '../contract/feedback-record.ts'
-import type { Operation } from '../contract/job.ts'
 import type { Log } from '../process/log.ts'
 import type { purgeRequest } from '../contract/purge-request.ts'
 import type { Receipt } from '../contract/receipt.ts'
 import type { Tracing } from '../process/tracing.ts'
-import { identifyAccount } from './accounts.ts'
-import { identifyContact, purgeContact } from './contacts.ts'
-import { submitConversation } from './conversations.ts'
 import { forOrigins } from './cors.ts'
+import type { OnFault } from './fault-ids.ts'
+import type { Incoming, Ingress } from './submit/ingress.ts'
 import { createDocs } from './openapi/docs.ts'
-import { createFeedback, type Feedback } from './feedbacks.ts'
 import { openApiPage } from './openapi/openapi.ts'
-import { readReceipt, type ReceiptSources } from './receipts.ts'
+import { identifyAccount } from './operations/accounts.ts'
+import { identifyContact, purgeContact } from './operations/contacts.ts'
+import { submitConversation } from './operations/conversations.ts'
+import { createFeedback, type Feedback } from './operations/feedbacks.ts'
+import type { AnySubmissionKind } from './operations/submission-kind.ts'
 import { operatorOnly } from './operators/operator-only.ts'
+import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
-import { type Grounds, type Incoming, type Ingress, type SubmissionKind, submit } from './submit.ts'
+import { submit } from './submit/submit.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
-import { asTyped, bodyAndAnswer, answerAlone, UNPARSED } from './typed-route.ts'
+import { answerAlone, asTyped, bodyAndAnswer, UNPARSED } from './typed-route.ts'
 
 export const BASE_PATH = '/api/v1'
 export const OVERVIEW_PATH = '/admin'
@@ -39,15 +40,15 @@ export type AppDependencies = {
   isReady: () => Promise<boolean>
   board: Handler
   overview: Handler
-  /** Whose pages may submit from a browser. */
+  /** Origins whose pages may submit from a browser. */
   corsOrigins: readonly string[]
   metrics: () => Promise<string>
-  /** Absent: nothing is traced. */
+  /** Nothing is traced without it. */
   tracing?: Tracing | undefined
   log: Log
 }
 
-// A token in an address would end up in logs, so the name under which the plugin looks for one there cannot be guessed.
+// A token in an address would end up in logs, so nobody can guess the name under which the plugin looks for one there.
 const NO_QUERY_TOKEN = crypto.randomUUID()
 
 const SECURITY_HEADERS = {
@@ -56,35 +57,57 @@ const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
 }
 
-/** The routes. Opens nothing: every store, clock and page is handed in. */
+/** The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's id. */
+export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
+  const { tracing, corsOrigins, log } = dependencies
+  const routes = createRoutes(dependencies)
+  refuseOtherMethods(routes)
+  const open = forOrigins({ origins: corsOrigins, basePath: BASE_PATH }, (request) => routes.handle(request))
+  const answer = tracing === undefined ? open : traceRequests(tracing, BASE_PATH, open)
+  return {
+    handle: async (request) => {
+      let response: Response
+      try {
+        response = hasHost(request) ? await answer(request) : refusalResponse(NO_HOST)
+      } catch (error) {
+        log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
+        response = unforeseenResponse(requestIdOf(request))
+      }
+      response.headers.set('X-Request-Id', requestIdOf(request))
+      for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+        if (!response.headers.has(name)) response.headers.set(name, value)
+      }
+      return response
+    },
+  }
+}
+
+/** The routes with the types of what they take and answer, for Eden, Elysia's client. */
+export type App = ReturnType<typeof createRoutes>
+
+type Success = { success: true }
+
+/** The routes. They open nothing: every store, clock and page is handed in. */
 const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tracing, log }: AppDependencies) => {
-  const readyAnswer = async (): Promise<Response> => {
-    const ready = await isReady()
-    return Response.json({ ready }, { status: ready ? 200 : 503 })
-  }
-  const metricsAnswer = async (request: Request): Promise<Response> => {
-    const text = await metrics().catch((error: unknown) =>
-      ingress.onFault('metrics_failed', error, { requestId: requestIdOf(request) }),
-    )
-    if (text === undefined) return refusalResponse({ refused: 'unavailable', why: 'stores' })
-    return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
-  }
-  const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
-  const incoming = (request: Request, token: string | undefined, route: string): Incoming => {
+  const incoming = ({ request, bearer: token, route }: RouteContext): Incoming => {
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
     return { request, token, span }
   }
-  // They say what they take of a context. Of one that is handed on Elysia makes all that there may be, cookies too, and every answer
-  // a second time.
+  // A handler names the parts of the context that it takes. If it handed the context on whole, Elysia would make every part of
+  // it, cookies too, and every answer a second time.
   const submission =
-    <O extends Operation, S extends GenericSchema, G extends Grounds>(kind: SubmissionKind<O, S, G>) =>
+    (kind: AnySubmissionKind) =>
     ({ request, bearer: token, route }: RouteContext): Promise<never> =>
-      asTyped(submit(ingress, kind, incoming(request, token, route)))
-  const wrongMethod = (allow: string) => () => refusalResponse({ refused: 'wrong-method', allow })
+      asTyped(submit(ingress, kind, incoming({ request, bearer: token, route })))
+  const forOperators =
+    (page: Handler) =>
+    ({ request }: { request: Request }): Promise<Response> =>
+      operatorOnly(ingress.authenticate, request, page)
+  const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
   return (
-    // A host may be as short as it likes: by default the path is looked for behind the first eleven characters.
+    // By default Elysia looks for the path behind the first eleven characters, and a host may be shorter.
     new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })
       .onError(({ code, error, request }) => {
         if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
@@ -121,67 +144,45 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
       .get(
         `${BASE_PATH}/submissions/:id`,
         ({ request, bearer: token, route, params }) =>
-          asTyped(readReceipt(receipts, incoming(request, token, route), params.id)),
+          asTyped(readReceipt(receipts, incoming({ request, bearer: token, route }), params.id)),
         answerAlone<{ submission: Receipt }>(),
       )
       .get('/healthz', () => Response.json({ alive: true }))
-      .get('/readyz', readyAnswer)
+      .get('/readyz', () => readyAnswer(isReady))
       .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
       .get(DOCS_PATH, ({ request }) => docs(request))
       .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
-      .get('/metrics', ({ request }) => operatorOnly(ingress.authenticate, request, metricsAnswer))
-      .get(OVERVIEW_PATH, ({ request }) => operatorOnly(ingress.authenticate, request, overview))
-      .get(`${OVERVIEW_PATH}/:file`, ({ request }) => operatorOnly(ingress.authenticate, request, overview))
-      .all(BOARD_PATH, ({ request }) => operatorOnly(ingress.authenticate, request, board), UNPARSED)
-      .all(`${BOARD_PATH}/*`, ({ request }) => operatorOnly(ingress.authenticate, request, board), UNPARSED)
-      .all(`${BASE_PATH}/feedbacks`, wrongMethod('POST'), UNPARSED)
-      .all(`${BASE_PATH}/contacts/identify`, wrongMethod('POST'), UNPARSED)
-      .all(`${BASE_PATH}/contacts/purge`, wrongMethod('POST'), UNPARSED)
-      .all(`${BASE_PATH}/accounts/identify`, wrongMethod('POST'), UNPARSED)
-      .all(`${BASE_PATH}/conversations`, wrongMethod('POST'), UNPARSED)
-      .all(`${BASE_PATH}/submissions/:id`, wrongMethod('GET'), UNPARSED)
-      .all('/healthz', wrongMethod('GET'), UNPARSED)
-      .all('/readyz', wrongMethod('GET'), UNPARSED)
-      .all('/metrics', wrongMethod('GET'), UNPARSED)
-      .all(OVERVIEW_PATH, wrongMethod('GET'), UNPARSED)
-      .all(`${OVERVIEW_PATH}/:file`, wrongMethod('GET'), UNPARSED)
-      .all(DOCUMENT_PATH, wrongMethod('GET'), UNPARSED)
-      .all(DOCS_PATH, wrongMethod('GET'), UNPARSED)
-      .all(`${DOCS_PATH}/*`, wrongMethod('GET'), UNPARSED)
+      .get('/metrics', forOperators(metricsPage(metrics, ingress.onFault)))
+      .get(OVERVIEW_PATH, forOperators(overview))
+      .get(`${OVERVIEW_PATH}/:file`, forOperators(overview))
+      .all(BOARD_PATH, forOperators(board), UNPARSED)
+      .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
   )
 }
-
-type Success = { success: true }
-
-/** The routes with the types of what they take and answer, for Eden, Elysia's client. */
-export type App = ReturnType<typeof createRoutes>
 
 type RouteContext = { request: Request; bearer: string | undefined; route: string }
 
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
+const readyAnswer = async (isReady: AppDependencies['isReady']): Promise<Response> => {
+  const ready = await isReady()
+  return Response.json({ ready }, { status: ready ? 200 : 503 })
+}
 
-/** The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's id. */
-export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
-  const routes = createRoutes(dependencies)
-  const { tracing } = dependencies
-  const open = forOrigins({ origins: dependencies.corsOrigins, basePath: BASE_PATH }, (request) =>
-    routes.handle(request),
-  )
-  const answer = tracing === undefined ? open : traceRequests(tracing, BASE_PATH, open)
-  return {
-    handle: async (request) => {
-      let response: Response
-      try {
-        response = hasHost(request) ? await answer(request) : refusalResponse(NO_HOST)
-      } catch (error) {
-        dependencies.log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
-        response = unforeseenResponse(requestIdOf(request))
-      }
-      response.headers.set('X-Request-Id', requestIdOf(request))
-      for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
-        if (!response.headers.has(name)) response.headers.set(name, value)
-      }
-      return response
-    },
+const metricsPage =
+  (metrics: AppDependencies['metrics'], onFault: OnFault): Handler =>
+  async (request) => {
+    try {
+      return new Response(await metrics(), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
+    } catch (error) {
+      onFault('metrics_failed', error, { requestId: requestIdOf(request) })
+      return refusalResponse({ refused: 'unavailable', why: 'stores' })
+    }
+  }
+
+/** Each path takes one method; the board decides about methods itself. Without this, a wrong one would be a 404. */
+const refuseOtherMethods = (routes: App): void => {
+  for (const { method, path } of routes.routes.filter((route) => route.method !== 'ALL')) {
+    routes.all(path, () => refusalResponse({ refused: 'wrong-method', allow: method }), UNPARSED)
   }
 }
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)

@@ -1,13 +1,11 @@
 import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
-import type { Scope, TokenHolder } from '../db/tokens.ts'
-import type { Refusal } from './refusal.ts'
+import type { TokenHolder } from '../db/tokens.ts'
+import type { Incoming } from './submit/ingress.ts'
+import { isRefusal, type Refusal } from './refusal.ts'
 
-/** Whose request it is. */
-export type Caller = { workspaceId: string; scopes: readonly Scope[] }
-
-/** How long a look-up holds: a revoked token is refused after this time at the latest. */
+/** A revoked token is refused after this time at the latest, since a look-up is remembered for so long. */
 const FRESH_MS = 5_000
-/** How long a token that was valid stays usable while Postgres cannot be asked. */
+/** A token that was valid stays usable for this long while Postgres cannot be asked. */
 const USABLE_WITHOUT_POSTGRES_MS = 60 * 60 * 1_000
 const MAX_REMEMBERED_TOKENS = 20_000
 
@@ -17,8 +15,8 @@ type Remembered = { holder: TokenHolder | undefined; at: number; askedAt: number
 export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>
 
 /**
- * Finds the holder of a bearer token through `find`, remembering answers for seconds, unknown tokens included. Requests that
- * ask for the same token at once share one look-up.
+ * Finds the holder of a bearer token through `find` and remembers the answer for seconds, also that a token is unknown.
+ * Requests that come with the same token at once share one look-up.
  */
 export const authenticator = (
   find: (hash: string) => Promise<TokenHolder | undefined>,
@@ -40,7 +38,7 @@ export const authenticator = (
       return holderOrRefusal(holder, now())
     } catch {
       if (known?.holder && now() - known.at < USABLE_WITHOUT_POSTGRES_MS) {
-        // Asked again later: while Postgres hangs, not every request shall wait for it.
+        // Puts the next look-up off: while Postgres hangs, not every request shall wait for it.
         known.askedAt = now()
         return holderOrRefusal(known.holder, now())
       }
@@ -68,9 +66,20 @@ export const authenticator = (
 const holderOrRefusal = (holder: TokenHolder | undefined, now: number): TokenHolder | Refusal =>
   holder && (holder.expiresAt === null || holder.expiresAt.getTime() > now) ? holder : { refused: 'unauthenticated' }
 
-/** The caller, when the token permits submitting (admins may) or purging. */
-export const permitted = (holder: TokenHolder, needs: 'submit' | 'admin'): Caller | Refusal => {
-  const suffices = holder.scopes.includes('admin') || (needs === 'submit' && holder.scopes.includes('submit'))
-  if (!suffices || holder.workspaceId === null) return { refused: 'forbidden', needs }
-  return { workspaceId: holder.workspaceId, scopes: holder.scopes }
+/** Who asks for something in a workspace. */
+export type Caller = { workspaceId: string }
+
+/** The caller, if the token permits submitting (an admin token does, too) or, for `admin`, purging. */
+export const callerOf = async (
+  authenticate: Authenticate,
+  { token, span }: Incoming,
+  needs: 'submit' | 'admin',
+): Promise<Caller | Refusal> => {
+  const holder = await authenticate(token)
+  if (isRefusal(holder)) return holder
+  const { scopes, workspaceId } = holder
+  const suffices = scopes.includes('admin') || (needs === 'submit' && scopes.includes('submit'))
+  if (!suffices || workspaceId === null) return { refused: 'forbidden', needs }
+  span?.set({ 'feedback_insights.workspace.id': workspaceId })
+  return { workspaceId }
 }

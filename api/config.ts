@@ -18,13 +18,12 @@ const NAMES = [
   'MAX_BODY_BYTES',
   'MAX_CONVERSATION_BYTES',
   'CORS_ORIGINS',
-  'TRUST_PROXY',
   'MAX_BACKLOG',
   'CONVERSATIONS_PER_MINUTE',
   'SUBMISSIONS_PER_MINUTE',
 ] as const
 
-/** What the API process is told by its environment. */
+/** The settings that the API process takes from its environment. */
 export type ApiConfig = Settings<(typeof NAMES)[number]>
 
 /** @throws BadSettings */

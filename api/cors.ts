@@ -1,23 +1,23 @@
 import type { Handler } from './serve.ts'
 
 export type CorsOptions = {
-  /** None: no page of another origin may ask anything. */
+  /** Origins whose pages may ask. If the list is empty, no page of another origin may. */
   readonly origins: readonly string[]
-  /** What lies elsewhere is for nobody's pages. */
+  /** What is not below this path is closed to the pages of all other origins. */
   readonly basePath: string
 }
 
-/** Of requests: what the interface knows beyond what any page may send. */
+/** Headers of requests that the interface knows and a page may not send unasked. */
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Content-Encoding, Idempotency-Key, Prefer, X-Request-Id, traceparent'
-/** Of answers: what a script would not see otherwise. */
+/** Headers of answers that a script would not see otherwise. */
 const EXPOSED_HEADERS =
   'Submission-Id, Submission-State, Preference-Applied, RateLimit-Policy, RateLimit, Retry-After, X-Request-Id'
 const PREFLIGHT_SECONDS = 600
 
 /**
- * Lets pages of these origins use what is below the base path (CORS). Credentials of a browser are never asked for: tokens
- * are sent by the page itself.
+ * Lets pages of these origins use what is below the base path (CORS). It never asks for credentials of the browser: a page
+ * sends its token itself.
  */
 export const forOrigins = ({ origins, basePath }: CorsOptions, handle: Handler): Handler => {
   if (origins.length === 0) return handle
@@ -27,7 +27,7 @@ export const forOrigins = ({ origins, basePath }: CorsOptions, handle: Handler):
     const origin = request.headers.get('origin')
     const isAllowed = origin !== null && allowed.has(origin)
     const response = isAllowed && isPreflight(request) ? preflightAnswer() : await handle(request)
-    // Also where no origin is allowed, so that no cache gives this answer to a page of one that is.
+    // Set for every origin, so that no cache gives an answer without permission to a page that has it.
     response.headers.append('Vary', 'Origin')
     if (!isAllowed) return response
     response.headers.set('Access-Control-Allow-Origin', origin)

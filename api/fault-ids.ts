@@ -1,9 +1,9 @@
 import { requestIdOf } from './request-id.ts'
 
-/** By which a line of the log is found again: of the request, and of what it came to, as far as that is known. */
+/** Ids by which a line of the log is found again: of the request and, as far as they are known, of workspace and submission. */
 export type FaultIds = { requestId: string; workspaceId?: string; submissionId?: string }
 
-/** Hears of faults that a client sees as 503 only. */
+/** Hears of each fault that a client sees as nothing but a 503. */
 export type OnFault = (event: string, error: unknown, ids: FaultIds) => void
 
 export const faultIds = (

@@ -27,7 +27,7 @@ import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
 import { withinTime } from '../process/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { authenticator } from './authenticate.ts'
-import { type FindSettled, settledAwaiter } from './await-settled.ts'
+import { type FindSettled, settledAwaiter } from './submit/await-settled.ts'
 import { createBoard } from './operators/board.ts'
 import { conditionOf } from './operators/condition.ts'
 import { readApiConfig } from './config.ts'
@@ -35,11 +35,11 @@ import type { OnFault } from './fault-ids.ts'
 import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
-import { watchPressure } from './pressure.ts'
+import { watchPressure } from './submit/pressure.ts'
 import { requestIdOf } from './request-id.ts'
 import { serve } from './serve.ts'
 
-// A request may need one of each, and has an answer within 3 s also when Redis or Postgres hangs.
+// A request may wait for its token and then for a look-up; it is answered within 3 s also when Redis or Postgres hangs.
 const TOKEN_TIMEOUT_MS = 750
 const LOOK_UP_TIMEOUT_MS = 1_250
 const ANSWER_TIMEOUT_MS = 2_000
@@ -87,14 +87,14 @@ const receiptOf = (workspaceId: string, id: string): Promise<Receipt | undefined
   withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS)
 const admit = admissionsIn(redis, config.REDIS_PREFIX, {
   ...queueing,
-  // One that is about to be replayed has its receipt.
+  // A submission that is about to be replayed is in no queue, but has its receipt.
   isQueued: async (submission) =>
     (await queueing.isQueued(submission)) ||
     (await receiptOf(submission.workspaceId, submission.submissionId)) !== undefined,
 })
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
-// So does a cluster say that another node may have taken a slot over.
+// A cluster emits this when another node may have taken a slot over.
 redis.on('refresh', floor.forget)
 const reporting = startReporting(
   processReportsIn(redis, config.REDIS_PREFIX),
@@ -141,7 +141,6 @@ const app = createApp({
   board: createBoard({
     queues: Object.values(queues),
     basePath: BOARD_PATH,
-    trustProxy: config.TRUST_PROXY,
     onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
   }),
   overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
@@ -181,5 +180,5 @@ const drain = async (): Promise<void> => {
 }
 process.on('SIGTERM', () => void drain())
 process.on('SIGINT', () => void drain())
-// Last: whoever reads it may end this process at once.
+// This line comes last, since whoever reads it may end the process at once.
 log('info', 'listening', { host: config.HOST, port: listening.port })

@@ -1,9 +1,9 @@
 import { asOwnId } from '../contract/identity/own-id.ts'
 import type { Receipt } from '../contract/receipt.ts'
-import { type Authenticate, permitted } from './authenticate.ts'
+import { type Authenticate, callerOf } from './authenticate.ts'
 import { faultIds, type OnFault } from './fault-ids.ts'
+import type { Incoming } from './submit/ingress.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
-import type { Incoming } from './submit.ts'
 
 export type ReceiptSources = {
   authenticate: Authenticate
@@ -22,26 +22,24 @@ export const readReceipt = async (sources: ReceiptSources, incoming: Incoming, i
 
 const findReceipt = async (
   { authenticate, settled, queued, onFault }: ReceiptSources,
-  { request, token, span }: Incoming,
+  incoming: Incoming,
   id: string,
 ): Promise<Receipt | Refusal> => {
-  const holder = await authenticate(token)
-  if (isRefusal(holder)) return holder
-  const caller = permitted(holder, 'submit')
+  const caller = await callerOf(authenticate, incoming, 'submit')
   if (isRefusal(caller)) return caller
   const submissionId = asOwnId(id)
   if (submissionId === undefined) return { refused: 'no-such-submission' }
   const { workspaceId } = caller
-  span?.set({ 'feedback_insights.workspace.id': workspaceId, 'feedback_insights.submission.id': submissionId })
+  incoming.span?.set({ 'feedback_insights.submission.id': submissionId })
   try {
-    // Looked up again at the end: what was settled between the first two looks is in neither of them.
+    // A submission that is settled between the first two looks is in neither of them, but in the third.
     const receipt =
       (await settled(workspaceId, submissionId)) ??
       (await queued(workspaceId, submissionId)) ??
       (await settled(workspaceId, submissionId))
     return receipt ?? { refused: 'no-such-submission' }
   } catch (error) {
-    onFault('receipt_look_up_failed', error, faultIds(request, { workspaceId, submissionId }))
+    onFault('receipt_look_up_failed', error, faultIds(incoming.request, { workspaceId, submissionId }))
     return { refused: 'unavailable', why: 'postgres' }
   }
 }

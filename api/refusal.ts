@@ -1,6 +1,6 @@
 import type { Problem } from '../contract/problem.ts'
 
-/** Every way in which a request is turned away. What a client sees of each is decided in `refusalResponse` alone. */
+/** Every way in which a request is turned away. `refusalResponse` alone decides what a client sees of each. */
 export type Refusal =
   | { refused: 'unauthenticated' }
   | { refused: 'forbidden'; needs: 'submit' | 'admin' | 'operator' }
@@ -87,6 +87,6 @@ const answer = (
   headers: Readonly<Record<string, string>> = {},
 ): Response => Response.json({ error }, { status, headers: { ...headers } })
 
-/** Something nobody foresaw: the request id is all that a client gets to quote. */
+/** The answer to a request that failed in a way that nobody foresaw: the client gets nothing but the request id to quote. */
 export const unforeseenResponse = (requestId: string): Response =>
   answer(500, `Something went wrong on our side. Quote request ${requestId} when you report it.`)

@@ -4,7 +4,7 @@ const SANE = /^[A-Za-z0-9._:-]{1,128}$/
 
 const ids = new WeakMap<Request, string>()
 
-/** The id of a request: the caller's `X-Request-Id` if it is a sane one, else one of ours; the same at every call. */
+/** The id of a request: the caller's `X-Request-Id` if it is sane, else a new one. Every call for a request gives the same id. */
 export const requestIdOf = (request: Request): string => {
   const known = ids.get(request)
   if (known !== undefined) return known

@@ -4,11 +4,11 @@ export type Handler = (request: Request) => Promise<Response>
 export type Listening = { port: number; stop(): Promise<void> }
 
 /**
- * A connection on which no whole head of a request arrives for this long is closed on Bun. Deno's server has no such bound;
+ * Bun closes a connection on which no whole head of a request arrives for this long. Deno's server has no such bound;
  * node:http has one on Deno as well, but answered 14,000 requests a second there, and Deno's server 39,000.
  */
 const HEAD_SECONDS = 10
-/** Once it has, the body (`readBody`) and an answer that waits (`Prefer: wait`) have bounds of their own, below this. */
+/** Bounds the rest of a request. The body (`readBody`) and an answer that waits (`Prefer: wait`) have bounds of their own, below this. */
 const REQUEST_SECONDS = 70
 
 type BunServer = {
@@ -36,10 +36,10 @@ type DenoGlobal = {
 }
 
 /**
- * Listens with whichever runtime this is. The only file that knows which. `stop` takes no new connections and resolves when
- * the requests in flight are answered.
+ * Listens on Bun or on Deno; no other file knows which runtime it is on. `stop` takes no new connections and resolves when the
+ * requests in flight are answered.
  *
- * @throws when the address is taken (on Bun, ports are shared unless it is asked not to).
+ * @throws when the address is taken. Bun would share the port without `reusePort: false`.
  */
 export const serve = ({ port, hostname, fetch }: { port: number; hostname: string; fetch: Handler }): Listening => {
   const globals = globalThis as { Bun?: BunGlobal; Deno?: DenoGlobal }
@@ -53,7 +53,7 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
         return fetch(request)
       },
       idleTimeout: HEAD_SECONDS,
-      // Sizes are judged while reading, with an answer that says so; the runtime's own 413 has no body.
+      // `readBody` judges the size, with an answer that says so; the runtime's own 413 has no body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       reusePort: false,
       error: failed,

@@ -11,13 +11,13 @@ const spans = new WeakMap<Request, Span>()
 /** The span of a request that is traced. */
 export const spanOf = (request: Request): Span | undefined => spans.get(request)
 
-/** A span for each request below the base path, in the trace that its `traceparent` names, else in one of its own. */
+/** Makes a span for each request below the base path, in the trace that its `traceparent` names, else in a new one. */
 export const traceRequests =
   (tracing: Tracing, basePath: string, handle: Handler): Handler =>
   async (request) => {
     if (!new URL(request.url).pathname.startsWith(`${basePath}/`)) return handle(request)
     const given = v.safeParse(traceparent, request.headers.get('traceparent'))
-    // Whatever else somebody calls a method is not for others to read.
+    // A method that is not among these is text of the caller's, which has no place in a trace.
     const method = METHODS.includes(request.method) ? request.method : '_OTHER'
     const parent = given.success ? given.output : undefined
     const span = tracing.begin({ kind: 'server', name: method, parent, attributes: { 'http.request.method': method } })

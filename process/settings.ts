@@ -89,16 +89,6 @@ export const SETTINGS = {
     v.optional(originList),
     'origins such as https://app.example.com, in lower case, without a path, separated by commas',
   ),
-  TRUST_PROXY: setting(
-    v.optional(
-      v.pipe(
-        v.picklist(['true', 'false']),
-        v.transform((value) => value === 'true'),
-      ),
-      'false',
-    ),
-    'true or false',
-  ),
   MAX_BACKLOG: setting(v.optional(wholeNumber(1, 1_000_000_000), '1000000'), 'a whole number of waiting submissions'),
   CONVERSATIONS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '10'), 'a whole number from 1 to 1000000'),
   SUBMISSIONS_PER_MINUTE: setting(

@@ -19,7 +19,7 @@ const STATES: Readonly<Record<SubmissionState, string>> = {
   dead: 'set aside with a reason; operators can have it processed again',
 }
 
-/** The values of an enumeration and, in its description, what each means. */
+/** An enumeration whose description says what each value means. */
 const enumeration = (about: string, meanings: Readonly<Record<string, string>>): JsonObject => ({
   type: 'string',
   enum: Object.keys(meanings),
@@ -39,7 +39,7 @@ const object = (description: string, properties: JsonObject, required = Object.k
 const text = (description: string, more: JsonObject = {}): JsonObject => ({ type: 'string', description, ...more })
 const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
-/** Counted in the type, so that a member that is new in a receipt is missed here. */
+/** The type makes the compiler miss a member that is new in a receipt. */
 const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
   id: text('The id that came in `Submission-Id`.', { format: 'uuid' }),
   operation: enumeration('Which operation it was.', OPERATIONS),
@@ -64,7 +64,7 @@ const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
   },
 }
 
-/** What is answered. Requests have schemas that validate them; answers are described here. */
+/** The schemas of answers, by name. Those of bodies are made from the schemas that validate them. */
 export const ANSWER_SCHEMAS: JsonObject = {
   FeedbackCreated: object('The feedback as it will be stored.', {
     feedback: { ...reference('Feedback'), description: 'The record.' },

@@ -11,7 +11,7 @@ import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 const feedback = feedbackRecord.pipe[2].entries
 const conversation = conversationRecord.pipe[2].entries
 
-/** The schemas that validate request bodies, and the parts of them that are worth a name. */
+/** The schemas that validate request bodies, and those of their parts that deserve a name of their own. */
 export const BODIES = {
   FeedbackSubmission: feedbackRecord,
   ContactReference: feedback.contact.wrapped,
@@ -25,7 +25,7 @@ export const BODIES = {
 } as const
 export type BodyName = keyof typeof BODIES
 
-/** The one check that spans members, which JSON Schema says with words of its own. */
+/** The only check that spans members, in the words of JSON Schema. */
 const SPANNING: Partial<Record<BodyName, JsonObject>> = {
   PurgeRequest: {
     anyOf: [
@@ -35,7 +35,7 @@ const SPANNING: Partial<Record<BodyName, JsonObject>> = {
   },
 }
 
-/** The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, each member with its description. */
+/** The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, with a description of each member. */
 export const bodySchemas = (): JsonObject => {
   const converted = toJsonSchemaDefs(BODIES, CONVERSION) as unknown as Record<BodyName, JsonObject>
   return Object.fromEntries(
@@ -47,12 +47,12 @@ export const bodySchemas = (): JsonObject => {
 }
 
 /**
- * Whatever cannot be converted throws, so a new kind of field is noticed. What is ignored here is said by metadata beside it
- * (`fields.ts`) or needs no saying: JSON has no infinite numbers.
+ * A kind of field that cannot be converted throws, so nobody adds one unnoticed. For an ignored action there is metadata beside
+ * it (`fields.ts`), except for `finite`, since JSON has no infinite numbers.
  */
 const CONVERSION: ConversionConfig = {
   target: 'draft-2020-12',
-  // An object's pipe begins with anything and ends with the object. Nothing is transformed, so that is the input as well.
+  // An object's pipe begins with `unknown` and ends with the object. Nothing is transformed, so the output is the input.
   typeMode: 'output',
   errorMode: 'throw',
   ignoreActions: ['check', 'raw_check', 'finite'],
@@ -69,7 +69,7 @@ const CONVERSION: ConversionConfig = {
 
 type Converted = ReturnType<typeof toJsonSchema>
 
-/** Shorter than a choice between the type and null, and what code generators understand best. */
+/** `[type, 'null']` is shorter than a choice between the two, and code generators understand it best. */
 const nullable = (choice: Converted): Converted | undefined => {
   const [inner] = choice.anyOf ?? []
   if (typeof inner !== 'object' || typeof inner.type !== 'string') return undefined

@@ -1,17 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
+import { PAGE_HEADERS } from '../page-headers.ts'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
 export type DocsOptions = {
   /** Where the page is mounted: a path without a trailing slash, such as `/docs`. */
   readonly basePath: string
-  /** Where the document is that it shows, such as `/openapi.json`. */
+  /** The path of the document that the page shows, such as `/openapi.json`. */
   readonly documentPath: string
 }
 
-/** The files of Swagger UI that the page needs. What is not listed does not exist, whatever a path is made of. */
+/** The files of Swagger UI that the page needs. A file that is not in this list does not exist. */
 const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'favicon-16x16.png'] as const
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -20,17 +21,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 }
 
-const SECURITY_HEADERS = {
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  // Nothing inline, nothing from elsewhere; the icons of the style sheet are data of its own. Requests that are tried from
-  // the page go to this service only.
-  'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-} as const
-
-/** The API reference as a page that asks nothing of other hosts. Takes GET; who may ask is everybody. */
+/** The API reference for everybody, as a page that asks nothing of other hosts. Takes GET. */
 export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => {
   const made: Readonly<Record<string, () => Response>> = {
     '': () => page(basePath),
@@ -68,10 +59,10 @@ const page = (basePath: string): Response =>
   </body>
 </html>
 `,
-    { headers: { ...SECURITY_HEADERS, 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' } },
+    { headers: { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' } },
   )
 
-/** Tokens are not kept in the browser, and no validator on the internet is asked about the document. */
+/** The page keeps no token in the browser, and asks no validator on the internet about the document. */
 const startScript = (documentPath: string): string => `SwaggerUIBundle({
   url: ${JSON.stringify(documentPath)},
   dom_id: '#reference',
@@ -89,16 +80,14 @@ const STYLE = `body {
 }
 `
 
-const LIFETIME = { 'Cache-Control': 'public, max-age=3600' } as const
-
 const sendText = (text: string, extension: string): Response => new Response(text, { headers: fileHeaders(extension) })
 
 const sendFile = async (name: (typeof SWAGGER_FILES)[number]): Promise<Response> =>
   new Response(await readFile(join(swaggerFolder(), name)), { headers: fileHeaders(extname(name)) })
 
 const fileHeaders = (extension: string): Record<string, string> => ({
-  ...SECURITY_HEADERS,
-  ...LIFETIME,
+  ...PAGE_HEADERS,
+  'Cache-Control': 'public, max-age=3600',
   'Content-Type': CONTENT_TYPES[extension] ?? 'application/octet-stream',
 })
 

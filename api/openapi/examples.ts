@@ -6,7 +6,7 @@ export type Examples = Readonly<Record<string, Example>>
 
 const SUBMISSION_ID = '019b1c6e-0f3a-7c52-8d4e-6a2b9f1c7d35'
 
-/** Bodies to send. The first of each is the one that people see first. */
+/** Bodies to send. A reader sees the first of each operation first. */
 export const REQUEST_EXAMPLES = {
   FeedbackSubmission: {
     ticket: {
@@ -115,7 +115,7 @@ export const REQUEST_EXAMPLES = {
   },
 } as const satisfies Partial<Record<BodyName, Examples>>
 
-/** Answers, by the schema that describes them. */
+/** Answers, by the name of the schema that describes them. */
 export const ANSWER_EXAMPLES = {
   FeedbackCreated: {
     ticket: {

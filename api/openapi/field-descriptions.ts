@@ -4,8 +4,8 @@ const UNFLATTEN =
 const SOURCE_TIME = 'in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC.'
 
 /**
- * What each member of a request body means: the name of a schema, then the members that lead to it, with dots between. What
- * the schemas themselves say (types, bounds, defaults, what is required) is not repeated here.
+ * What each member of a request body means, by its path: the name of a schema and the members that lead to it, joined by
+ * dots. Types, bounds, defaults and which members are required are in the schemas, and are not repeated here.
  */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   FeedbackSubmission: 'One piece of customer feedback and, if known, whom it comes from and what it is about.',

@@ -41,7 +41,7 @@ const requestHeader = (name: string, description: string, schema: JsonObject): J
   schema: { type: 'string', ...schema },
 })
 
-// Without examples: a page that lets people try requests would send them along.
+// They have no examples: a page that lets people try requests would send the examples along.
 export const PARAMETERS = {
   IdempotencyKey: requestHeader(
     'Idempotency-Key',

@@ -13,7 +13,7 @@ import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
 import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
 import { refusalComponents } from './refusals.ts'
 
-/** The version that the interface carries; that of the base path is `v1`. */
+/** The version of the interface; its first number is that of the base path, `v1`. */
 const INTERFACE_VERSION = '1.0.5'
 
 const KIB = 1024
@@ -72,7 +72,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   },
 })
 
-/** GET /openapi.json: built when it is first asked for, since few processes ever are. */
+/** GET /openapi.json. The document is made for the first request, since most processes never get one. */
 export const openApiPage = (basePath: string): (() => Promise<Response>) => {
   let text: Promise<string> | undefined
   return async () => {

@@ -13,7 +13,7 @@ type SubmissionText = {
   description: string
   body: keyof typeof REQUEST_EXAMPLES
   answer: { status: 200 | 201; of: AnswerName; description: string }
-  /** Refusals of this operation, beside those of every submission. */
+  /** Refusals that this operation has beside those of every submission. */
   refusals: readonly TurnedAway[]
 }
 
@@ -74,7 +74,7 @@ const succeeded = ({
   },
 })
 
-/** Below the base path. */
+/** Paths below the base path. */
 export const PATHS_OF_SUBMISSIONS: JsonObject = {
   '/feedbacks': submission({
     operationId: 'createFeedback',
@@ -148,7 +148,7 @@ export const PATHS_OF_SUBMISSIONS: JsonObject = {
   },
 }
 
-/** Where the base path does not hold: a path of its own has a server of its own. */
+/** A path outside the base path, which has a server of its own therefore. */
 const outside = (operation: JsonObject): JsonObject => ({
   servers: [{ url: '/', description: 'Outside the base path.' }],
   get: { tags: ['Operators'], ...operation },

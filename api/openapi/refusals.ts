@@ -3,10 +3,11 @@ import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES, MAX_PROPAGATED_BYTES } fro
 import { type Refusal, refusalResponse, unforeseenResponse } from '../refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 
-type Turned = {
+type Described = {
   description: string
-  /** Each way to come to this answer, by a name for its example. */
+  /** The refusals that come to this answer, by the name of their example. */
   examples: Readonly<Record<string, Refusal>>
+  /** Headers that are sent with it sometimes, beside those of `refusalResponse`. */
   also?: readonly ResponseHeader[]
 }
 
@@ -17,7 +18,7 @@ const unavailable = (why: Extract<Refusal, { refused: 'unavailable' }>['why']): 
 })
 const tooLarge = (maxBytes: number): Refusal => ({ refused: 'too-large', maxBytes })
 
-/** Status, headers and bodies are not said here: they come from `refusalResponse`, which answers real requests. */
+/** Statuses, headers and bodies come from `refusalResponse`, which answers real requests too. */
 const TURNED_AWAY = {
   Invalid: {
     description: 'The body, or one of the headers `Idempotency-Key` and `Host`, is not valid. Every problem is listed.',
@@ -127,12 +128,12 @@ const TURNED_AWAY = {
     description: 'What was asked for cannot be looked up at this moment.',
     examples: { 'database away': unavailable('postgres') },
   },
-} as const satisfies Readonly<Record<string, Turned>>
+} as const satisfies Readonly<Record<string, Described>>
 export type TurnedAway = keyof typeof TURNED_AWAY | 'Unforeseen'
 
 const UNFORESEEN_REQUEST_ID = '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90'
 
-/** Every answer to a request that is turned away, as a component. */
+/** Every answer to a request that is turned away, as components of the document. */
 export const refusalComponents = async (): Promise<JsonObject> => {
   const refused = Object.entries(TURNED_AWAY).map(async ([name, { examples, ...about }]) => [
     name,
@@ -148,7 +149,7 @@ export const refusalComponents = async (): Promise<JsonObject> => {
 const asResponse = ([name, refusal]: [string, Refusal]): [string, Response] => [name, refusalResponse(refusal)]
 
 const component = async (
-  { description, also = [] }: Omit<Turned, 'examples'>,
+  { description, also = [] }: Omit<Described, 'examples'>,
   responses: Readonly<Record<string, Response>>,
 ): Promise<JsonObject> => {
   const all = Object.values(responses)
@@ -174,7 +175,7 @@ const component = async (
 
 const headerNames = Object.keys(RESPONSE_HEADERS) as ResponseHeader[]
 
-/** References to those answers, as the `responses` of an operation. */
+/** References to these components, as the `responses` of an operation. */
 export const refusalsOf = (names: readonly TurnedAway[]): JsonObject =>
   Object.fromEntries(names.map((name) => [String(statusOf(name)), { $ref: `#/components/responses/${name}` }]))
 

@@ -12,7 +12,7 @@ import { type QueueDepth, readQueueDepths } from '../../queue/queue-depths.ts'
 import { type RedisCondition, redisCondition } from '../../queue/redis-condition.ts'
 import { withinTime } from '../../process/within-time.ts'
 
-/** How the installation is at one moment. What could not be read is missing: its server is away. */
+/** How the installation is at one moment. A member that could not be read is missing: its server is away. */
 export type Condition = {
   /** Milliseconds since 1970. */
   at: number
@@ -28,7 +28,7 @@ export type ReadCondition = () => Promise<Condition>
 
 const READ_WITHIN_MS = 5_000
 
-/** Reads it all anew each time, so what is away does not hide what is there. Never rejects. */
+/** Reads each member by itself, so that a server that is away does not hide the others. Never rejects. */
 export const conditionOf =
   ({ sql, redis, prefix, queues }: { sql: Sql; redis: RedisClient; prefix: string; queues: readonly JobQueue[] }) =>
   async (): Promise<Condition> => {

@@ -5,17 +5,17 @@ import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/process-reports.ts'
 import type { QueueDepth } from '../../queue/queue-depths.ts'
 import type { Condition, ReadCondition } from './condition.ts'
-import type { Ingress } from '../submit.ts'
+import type { Ingress } from '../submit/ingress.ts'
 
 export type Metrics = {
   count: Ingress['count']
   /** As Prometheus text. */
   render: () => Promise<string>
-  /** What this process says of itself to all processes. */
+  /** What this process reports of itself to all processes. */
   figures: (postgresSeconds: number | undefined) => ProcessFigures
 }
 
-/** What this process accepted and refused and how it is, and the condition of the whole installation. */
+/** Counts what this process accepts and refuses, and tells that, its own state and the condition of the installation. */
 export const createMetrics = (readCondition: ReadCondition, loopDelay: LoopDelayWatch): Metrics => {
   const submissions = createCounter(
     'feedback_insights_submissions_total',

@@ -39,9 +39,8 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'GET /admin/queues/queue/feedback': [...NOBODY, 401, 401, 401, 200],
   'GET /admin/queues/api/queues': [...NOBODY, 401, 401, 401, 200],
   'GET /admin/queues/static/nothing.js': [...NOBODY, 401, 401, 401, 404],
-  // Refused by the check of the origin, since no page of this service asks.
-  'PUT /admin/queues/api/queues/feedback/pause': [...NOBODY, 401, 401, 401, 403],
-  'POST /admin/queues/api/queues/feedback/add': [...NOBODY, 401, 401, 401, 403],
+  'PUT /admin/queues/api/queues/feedback/pause': [...NOBODY, 401, 401, 401, 405],
+  'POST /admin/queues/api/queues/feedback/add': [...NOBODY, 401, 401, 401, 405],
   'GET /healthz': KINDS.map(() => 200),
   'GET /readyz': KINDS.map(() => 200),
   'GET /openapi.json': KINDS.map(() => 200),

@@ -1,26 +1,28 @@
+import { REDIS_FULL_SHARE } from '../../../contract/limits.ts'
+import type { Pressure } from '../../submit/pressure.ts'
 import type { Point } from './point.ts'
 
-/** Something that is not well, and what to do about it. Trouble: work stops or is refused; attention: it may come to that. */
+/** Something that is not well, and what to do about it. `trouble`: work stops or is refused. `attention`: that may come. */
 export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
 
 export type Judged = {
   /** The latest last. */
   points: readonly Point[]
-  /** Why this process takes nothing in at this moment, if so. */
-  pressure: 'redis-memory' | 'backlog' | undefined
+  /** Why this process takes nothing in at this moment; undefined when it does. */
+  pressure: ReturnType<Pressure['current']>
 }
 
 const OLD_SECONDS = 60
 const MEMORY_SHARE_TO_SEE = 0.6
 const SLOW_ANSWER_SECONDS = 1
 const LATE_LOOP_SECONDS = 0.5
-/** What comes and goes from one point to the next is no finding. */
+/** A state that lasts for fewer points than this comes and goes, and is no finding. */
 const POINTS_TO_LAST = 3
 const POINTS_WITHOUT_WORKER = 2
-/** What is in flight makes the books differ for a moment. */
+/** Submissions in flight make the books differ for a moment, but not for this long. */
 const DIFFERS_FOR_MS = 60_000
 
-/** Everything that is not well, the worst first; empty when all is well. */
+/** Everything that is not well, trouble first; empty when all is well. */
 export const findings = ({ points, pressure }: Judged): Finding[] => {
   const now = points.at(-1)
   if (now === undefined) return []
@@ -50,7 +52,7 @@ const servers = ({ redisUp, postgresUp }: Point): Finding[] => [
 
 const processes = (points: readonly Point[], pressure: Judged['pressure']): Finding[] => [
   ...when(
-    // A Redis that is full takes no reports: workers may well be there.
+    // A Redis that is full takes no reports, so workers may be there that nobody hears of.
     pressure !== 'redis-memory' && lasts(points, POINTS_WITHOUT_WORKER, ({ workers }) => workers === 0),
     {
       level: 'trouble',
@@ -118,7 +120,7 @@ const capacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pr
     }),
     ...when(isFilling && pressure === undefined, {
       level: 'attention',
-      what: 'Redis is filling up. At 80 % submissions are refused.',
+      what: `Redis is filling up. At ${REDIS_FULL_SHARE * 100} % submissions are refused.`,
       remedy: 'Start more workers, or raise maxmemory.',
     }),
   ]
@@ -128,7 +130,7 @@ const books = (points: readonly Point[]): Finding[] => {
   const last = points.at(-1)!.at
   const lately = points.filter(({ at }) => at >= last - DIFFERS_FOR_MS)
   const isLong = points.some(({ at }) => at <= last - DIFFERS_FOR_MS)
-  // A purge is off the books of the queue while its records are being removed.
+  // While the records of a purge are being removed, it is in no state of the ledger.
   const differs = lately.every(({ difference, purgesUnderWay }) => (difference ?? 0) > (purgesUnderWay ?? 0))
   return when(isLong && differs, {
     level: 'attention',

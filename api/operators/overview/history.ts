@@ -8,10 +8,10 @@ export type History = {
 }
 
 export const SAMPLE_EVERY_SECONDS = 5
-/** Twenty minutes. */
+/** Points of twenty minutes. */
 const POINTS_KEPT = 240
 
-/** Keeps how the installation was lately, so that whoever opens the overview sees where it comes from. */
+/** Keeps the last twenty minutes of the installation, so that the overview has curves as soon as somebody opens it. */
 export const keepHistory = (readCondition: ReadCondition): History => {
   const points: Point[] = []
   let before: Condition | undefined

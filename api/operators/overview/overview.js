@@ -1,8 +1,9 @@
-// Draws what /admin/overview.json says, every few seconds. No framework, nothing from elsewhere; texts go in as text only.
+// Draws the figures of /admin/overview.json anew every few seconds. It needs no framework and nothing from another host, and
+// puts texts into the page as text only.
 
 const WIDTH = 300
 const HEIGHT = 100
-/** No curve is drawn from one point to a next that is so many points later. */
+/** A curve has a gap where the next point comes later than this many points should. */
 const GAP_POINTS = 4
 const POINTS_KEPT = 240
 const TIMEOUT_MS = 8_000
@@ -111,7 +112,7 @@ const pathOf = (points, key, { place, gapMs }) => {
     if (point[key] === null) continue
     const { x, y } = place(point, key)
     const isNext = former !== undefined && point.at - former.at < gapMs
-    // A point that no line leads to is a dash of its own.
+    // A point that no line reaches gets a dash: it would not be seen otherwise if no line left it either.
     path += isNext ? `L${x.toFixed(1)} ${y.toFixed(1)}` : `M${(x - 1).toFixed(1)} ${y.toFixed(1)}h2`
     former = point
   }
@@ -120,7 +121,7 @@ const pathOf = (points, key, { place, gapMs }) => {
 
 const showState = (verdict, findings) => {
   byId('state').className = verdict
-  // Set only when it changes: it is read out then.
+  // Screen readers read a text out whenever it is set, so it is set only when it changes.
   const list = findings.map(({ what, remedy }) => `${what} ${remedy}`)
   if (byId('verdict').textContent !== VERDICTS[verdict]) byId('verdict').textContent = VERDICTS[verdict]
   if (byId('findings').textContent === list.join('')) return
@@ -174,7 +175,7 @@ const look = async () => {
     if (!response.ok) throw new Error(`The service answered ${response.status}.`)
     const overview = await response.json()
     everySeconds = overview.everySeconds
-    // Several API processes can answer in turn, each with points of its own.
+    // Several API processes may answer in turn, each with points of its own.
     points = [...points, ...overview.points].toSorted((a, b) => a.at - b.at).slice(-POINTS_KEPT)
     showState(overview.verdict, overview.findings)
     byId('when').textContent = `As of ${new Date().toLocaleTimeString()}. Looks again every ${everySeconds} s.`

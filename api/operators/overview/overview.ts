@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { PAGE_HEADERS } from '../../page-headers.ts'
 import { refusalResponse } from '../../refusal.ts'
 import type { Handler } from '../../serve.ts'
 import { type Finding, findings, type Judged } from './findings.ts'
@@ -11,9 +12,9 @@ export type Overview = {
   findings: Finding[]
   /** Seconds from one point to the next. */
   everySeconds: number
-  /** Those after the time in `?since=`, the latest last. */
+  /** The points after the time in `?since=`, the latest last. */
   points: Omit<Point, 'queues'>[]
-  /** At the latest point. */
+  /** The queues at the latest point. */
   queues: Point['queues']
 }
 
@@ -24,17 +25,7 @@ const FILES: Readonly<Record<string, { name: string; type: string }>> = {
   '/overview.css': { name: 'overview.css', type: 'text/css; charset=utf-8' },
 }
 
-const SECURITY_HEADERS = {
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'no-store',
-  // Nothing inline and nothing from elsewhere.
-  'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-} as const
-
-/** The overview: a page, its script and style, and the figures that it draws. Who may ask is for the caller to decide. */
+/** The overview: a page, its script and style, and the figures that it draws. The caller decides who may ask. */
 export const createOverview =
   (basePath: string, judged: () => Judged): Handler =>
   async (request) => {
@@ -42,15 +33,15 @@ export const createOverview =
     const path = pathname.slice(basePath.length)
     if (path === '/overview.json') {
       const since = Number(searchParams.get('since') ?? 0)
-      return Response.json(overviewOf(judged(), since), { headers: SECURITY_HEADERS })
+      return Response.json(overviewOf(judged(), since), { headers: PAGE_HEADERS })
     }
     const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined
     if (file === undefined) return refusalResponse({ refused: 'not-found' })
     const bytes = await readFile(new URL(file.name, import.meta.url))
-    return new Response(bytes, { headers: { ...SECURITY_HEADERS, 'Content-Type': file.type } })
+    return new Response(bytes, { headers: { ...PAGE_HEADERS, 'Content-Type': file.type } })
   }
 
-/** Rates need two. */
+/** Rates are those between two points. */
 const POINTS_TO_JUDGE = 2
 
 const overviewOf = (state: Judged, since: number): Overview => {

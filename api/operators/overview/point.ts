@@ -3,7 +3,7 @@ import type { Condition } from '../condition.ts'
 
 type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
 
-/** The installation at one moment, as the overview draws it. Null is what could not be read, or what there was none of. */
+/** The installation at one moment, as the overview draws it. A member is null if it could not be read, or if there was none. */
 export type Point = {
   /** Milliseconds since 1970. */
   at: number
@@ -16,25 +16,25 @@ export type Point = {
   storedPerSecond: number | null
   taggedPerSecond: number | null
   failedPerSecond: number | null
-  /** 95 % of what was stored since the point before took at most about this long. */
+  /** Of the submissions that were stored since the point before, 95 % took at most about this long. */
   storageSeconds: number | null
   queues: Readonly<Record<string, Queued>> | null
   waiting: number | null
   oldestSeconds: number | null
   dead: number | null
-  /** Of the workspace that differs most. */
+  /** The difference of the workspace that differs most. */
   difference: number | null
   redisUsedBytes: number | null
   redisMaxBytes: number | null
-  /** Of the process that is slowest. */
+  /** The figure of the slowest process. */
   postgresSeconds: number | null
-  /** Of the process that is slowest. */
+  /** The figure of the slowest process. */
   loopDelaySeconds: number | null
   purgesUnderWay: number | null
   fences: number | null
 }
 
-/** A condition as a point. Rates and times are of what happened since the condition before. */
+/** A condition as a point. Rates and times concern the time since the condition before. */
 export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
   const { at, redis, queues, processes, postgresSeconds, purges, ledgers } = condition
   return {
@@ -95,7 +95,7 @@ const rates = (now: Condition, before: Condition | undefined): Rates => {
   }
 }
 
-/** A process that was not there before began at 0. */
+/** The figure of this process in the condition before; 0 if the process was not there. */
 const countedBefore = (
   former: readonly ProcessReport[],
   { id }: ProcessReport,
@@ -114,7 +114,7 @@ const UNKNOWN: Rates = {
   storageSeconds: null,
 }
 
-/** Where the value of a rank lies, taking those between two bounds for evenly spread; above all bounds it is the last. */
+/** The value of a rank, as if values were spread evenly between two bounds; the last bound for a rank above all bounds. */
 const quantile = (counts: readonly number[], rank: number): number => {
   let below = 0
   for (const [at, upper] of STORAGE_BOUNDS_SECONDS.entries()) {

@@ -12,7 +12,6 @@ import { testServers } from '../../support/servers.ts'
 const ORIGIN = 'http://localhost'
 const BASE = '/admin/queues'
 const SECRET = 'Ada Lovelace cannot log in'
-const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' }
 
 type Job = {
   readonly id: string
@@ -25,8 +24,8 @@ describe('the board', () => {
   const name = 'feedback'
   const connection = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
   const queue = new Queue(name, { connection, prefix })
-  const readOnly = createBoard({ queues: [queue], basePath: BASE })
-  const writable = createBoard({ queues: [queue], basePath: BASE, readOnly: false })
+  const faults: unknown[] = []
+  const board = createBoard({ queues: [queue], basePath: BASE, onFault: (error) => faults.push(error) })
 
   before(async () => {
     await queue.add('waiting', { title: SECRET }, { jobId: 'waiting-1' })
@@ -44,9 +43,7 @@ describe('the board', () => {
     await connection.quit()
   })
 
-  const get = (path: string, board = readOnly): Promise<Response> => board(new Request(`${ORIGIN}${BASE}${path}`))
-  const put = (path: string, headers: Record<string, string>, board = writable): Promise<Response> =>
-    board(new Request(`${ORIGIN}${BASE}${path}`, { method: 'PUT', headers }))
+  const get = (path: string): Promise<Response> => board(new Request(`${ORIGIN}${BASE}${path}`))
 
   describe('its page', () => {
     for (const path of ['', '/', '/queue/feedback', '/queue/feedback/waiting-1', '/job-schedulers']) {
@@ -73,7 +70,7 @@ describe('the board', () => {
     })
 
     it('answers HEAD without a body', async () => {
-      const response = await readOnly(new Request(`${ORIGIN}${BASE}/`, { method: 'HEAD' }))
+      const response = await board(new Request(`${ORIGIN}${BASE}/`, { method: 'HEAD' }))
       assert.equal(response.status, 200)
       assert.equal(await response.text(), '')
     })
@@ -134,7 +131,7 @@ describe('the board', () => {
         const request = new Proxy(new Request(`${ORIGIN}${BASE}/`), {
           get: (target, key): unknown => (key === 'url' ? `${ORIGIN}${BASE}${path}` : Reflect.get(target, key, target)),
         })
-        const response = await readOnly(request)
+        const response = await board(request)
         assert.equal(response.status, 404)
         assert.equal(typeof (await response.json()).error, 'string')
       })
@@ -175,120 +172,51 @@ describe('the board', () => {
       const stats = await (await get('/api/redis/stats')).json()
       assert.equal(stats.backend, 'redis')
     })
-
-    it('hides payloads on a writable board too', async () => {
-      assert.ok(!(await (await get(`/api/queues/${name}/waiting-1`, writable)).text()).includes(SECRET))
-    })
   })
 
-  describe('who may change something', () => {
-    const refused: Record<string, Record<string, string>> = {
-      'a request that names no origin': {},
-      'another site': { 'sec-fetch-site': 'cross-site', origin: ORIGIN },
-      'another host of the same site': { 'sec-fetch-site': 'same-site' },
-      'an address typed by a person': { 'sec-fetch-site': 'none' },
-      'another origin': { origin: 'http://evil.example' },
-      'another port': { origin: 'http://localhost:8080' },
-      'a hidden origin': { origin: 'null' },
-      'an origin that starts like this one': { origin: 'http://localhost.evil.example' },
+  describe('what would change something', () => {
+    // As a page of this origin sends it, and with a body that the operation would take.
+    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+    const body = JSON.stringify({ jobData: { title: 'other' }, name: 'x', data: {}, concurrency: 7 })
+    const changes = {
+      PUT: [
+        '/api/queues/pause',
+        `/api/queues/${name}/pause`,
+        `/api/queues/${name}/concurrency`,
+        `/api/queues/${name}/empty`,
+        `/api/queues/${name}/obliterate`,
+        `/api/queues/${name}/clean/wait`,
+        `/api/queues/${name}/waiting-1/clean`,
+        `/api/queues/${name}/retry/failed`,
+        `/api/queues/${name}/job-schedulers/nightly/remove`,
+      ],
+      PATCH: [`/api/queues/${name}/waiting-1/update-data`],
+      POST: [`/api/queues/${name}/add`, '/'],
+      DELETE: [`/api/queues/${name}/waiting-1`],
+      OPTIONS: ['/'],
     }
-    for (const [who, headers] of Object.entries(refused)) {
-      it(`refuses ${who}`, async () => {
-        assert.equal((await put(`/api/queues/${name}/pause`, headers)).status, 403)
-        assert.equal((await put(`/api/queues/${name}/pause`, headers, readOnly)).status, 403)
-        assert.equal(await queue.isPaused(), false)
-      })
-    }
-
-    it('refuses a form that another site posts', async () => {
-      const headers = { 'content-type': 'text/plain', origin: 'http://evil.example' }
-      const request = new Request(`${ORIGIN}${BASE}/api/queues/${name}/add`, { method: 'POST', headers, body: '{}' })
-      assert.equal((await writable(request)).status, 403)
-    })
-
-    it('is nobody on a read-only board', async () => {
-      for (const path of [`/api/queues/${name}/pause`, '/api/queues/pause', `/api/queues/${name}/waiting-1/clean`]) {
-        const response = await put(path, SAME_ORIGIN, readOnly)
-        assert.equal(response.status, 405)
-        assert.equal(response.headers.get('allow'), 'GET, HEAD')
+    for (const [method, paths] of Object.entries(changes)) {
+      for (const path of paths) {
+        it(`is refused: ${method} ${path}`, async () => {
+          const response = await board(new Request(`${ORIGIN}${BASE}${path}`, { method, headers, body }))
+          assert.equal(response.status, 405)
+          assert.equal(response.headers.get('allow'), 'GET, HEAD')
+          assert.deepEqual(Object.keys(await response.json()), ['error'])
+        })
       }
-      assert.equal(await queue.isPaused(), false)
-    })
-
-    it('is a page of this origin, told by Sec-Fetch-Site or by Origin', async () => {
-      assert.equal((await put(`/api/queues/${name}/pause`, SAME_ORIGIN)).status, 200)
-      assert.equal(await queue.isPaused(), true)
-      // Where a proxy ends TLS, the page has the scheme that this process never sees.
-      assert.equal((await put(`/api/queues/${name}/resume`, { origin: 'https://localhost' })).status, 200)
-      assert.equal(await queue.isPaused(), false)
-    })
-
-    describe('behind a proxy', () => {
-      const page = { origin: 'https://queues.example.com' }
-      const forwarded = { 'x-forwarded-host': 'Queues.example.com, inner', 'x-forwarded-proto': 'https' }
-      const trusting = createBoard({ queues: [queue], basePath: BASE, readOnly: false, trustProxy: true })
-      const change = async (headers: Record<string, string>, board = trusting): Promise<number> =>
-        (await put(`/api/queues/${name}/resume`, headers, board)).status
-
-      it('is a page of the origin that a trusted proxy names', async () => {
-        assert.equal(await change({ ...page, ...forwarded }), 200)
-        assert.equal(await change({ origin: ORIGIN }), 200)
-      })
-
-      it('is nobody else', async () => {
-        assert.equal(await change({ origin: 'http://queues.example.com', ...forwarded }), 403)
-        assert.equal(await change({ origin: 'https://inner', ...forwarded }), 403)
-        assert.equal(await change({ origin: ORIGIN, ...forwarded }), 403)
-        assert.equal(await change({ ...page, ...forwarded, 'sec-fetch-site': 'cross-site' }), 403)
-      })
-
-      it('is not whom anybody names where no proxy is trusted', async () => {
-        assert.equal(await change({ ...page, ...forwarded }, writable), 403)
-      })
-    })
-
-    const losing = ['empty', 'obliterate', 'clean/wait', 'waiting-1/clean', 'job-schedulers/nightly/remove']
-    for (const path of losing) {
-      it(`is nobody where accepted work would be lost: ${path}`, async () => {
-        assert.equal((await put(`/api/queues/${name}/${path}`, SAME_ORIGIN)).status, 403)
-        assert.ok(await queue.getJob('waiting-1'))
-        assert.ok(await queue.getJobScheduler('nightly'))
-      })
     }
 
-    it('is nobody where a payload would be written', async () => {
-      const headers = { ...SAME_ORIGIN, 'content-type': 'application/json' }
-      const body = JSON.stringify({ jobData: { title: 'other' }, name: 'x', data: {} })
-      const address = `${ORIGIN}${BASE}/api/queues/${name}`
-      const update = new Request(`${address}/waiting-1/update-data`, { method: 'PATCH', headers, body })
-      assert.equal((await writable(update)).status, 403)
-      assert.equal((await writable(new Request(`${address}/add`, { method: 'POST', headers, body }))).status, 403)
+    it('is no address that can be read', async () => {
+      for (const path of ['pause', 'retry/failed', 'empty']) {
+        assert.equal((await get(`/api/queues/${name}/${path}`)).status, 404, path)
+      }
+    })
+
+    it('has changed nothing', async () => {
+      assert.equal(await queue.isPaused(), false)
+      assert.equal(await queue.getGlobalConcurrency(), null)
+      assert.ok(await queue.getJobScheduler('nightly'))
       assert.deepEqual((await queue.getJob('waiting-1'))?.data, { title: SECRET })
-    })
-  })
-
-  describe('the body of a change', () => {
-    const change = (body: string, type = 'application/json'): Promise<Response> =>
-      writable(
-        new Request(`${ORIGIN}${BASE}/api/queues/${name}/concurrency`, {
-          method: 'PUT',
-          headers: { ...SAME_ORIGIN, 'content-type': type },
-          body,
-        }),
-      )
-
-    it('reaches the operation', async () => {
-      assert.equal((await change('{"concurrency": 7}')).status, 200)
-      assert.equal(await queue.getGlobalConcurrency(), 7)
-    })
-
-    it('is refused when it is too large, no JSON, no object or of another type', async () => {
-      assert.equal((await change(JSON.stringify({ concurrency: 1, pad: 'x'.repeat(70_000) }))).status, 413)
-      assert.equal((await change('{"concurrency": ')).status, 400)
-      assert.equal((await change('[1]')).status, 400)
-      assert.equal((await change('{"concurrency": "many"}')).status, 400)
-      assert.equal((await change('{"concurrency": 1}', 'text/plain')).status, 415)
-      assert.equal(await queue.getGlobalConcurrency(), 7)
     })
   })
 
@@ -299,25 +227,17 @@ describe('the board', () => {
         '/api/nothing',
         '/api/queues/other/1',
         `/api/queues/${name}/none`,
+        `/api/queues/${name}/pause/x`,
+        '/api/queues/pause/',
         '//',
         '/queue/',
       ]) {
         const response = await get(path)
         assert.equal(response.status, 404, path)
-        assert.equal(response.headers.get('content-type'), 'application/json')
+        assert.match(response.headers.get('content-type') ?? '', /^application\/json/)
       }
-      const outside = await readOnly(new Request(`${ORIGIN}/admin/queues-of-others`))
+      const outside = await board(new Request(`${ORIGIN}/admin/queues-of-others`))
       assert.equal(outside.status, 404)
-    })
-
-    it('answers wrong methods with 405 and the right ones', async () => {
-      const read = await get(`/api/queues/${name}/pause/x`, writable)
-      assert.equal(read.status, 404)
-      const paused = await get('/api/queues/pause/', writable)
-      assert.equal(paused.status, 404)
-      const wrong = await get(`/api/queues/${name}/retry/failed`, writable)
-      assert.equal(wrong.status, 405)
-      assert.equal(wrong.headers.get('allow'), 'PUT')
     })
 
     it('answers malformed escapes with 400', async () => {
@@ -331,10 +251,10 @@ describe('the board', () => {
       away.on('error', () => undefined)
       const broken = new Queue(name, { connection: away, prefix, skipWaitingForReady: true })
       broken.on('error', () => undefined)
-      const faults: unknown[] = []
-      const board = createBoard({ queues: [broken], basePath: BASE, onFault: (error) => faults.push(error) })
+      const of = createBoard({ queues: [broken], basePath: BASE, onFault: (error) => faults.push(error) })
+      assert.deepEqual(faults, [])
 
-      const response = await board(new Request(`${ORIGIN}${BASE}/api/queues`))
+      const response = await of(new Request(`${ORIGIN}${BASE}/api/queues`))
 
       assert.equal(response.status, 500)
       assert.deepEqual(await response.json(), { error: 'The queues cannot be shown at the moment' })

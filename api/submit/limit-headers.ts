@@ -1,12 +1,12 @@
-import type { Bucket, RateLimit } from '../queue/admission.ts'
-import type { Operation } from '../contract/job.ts'
+import type { Bucket, RateLimit } from '../../queue/admission.ts'
+import type { Operation } from '../../contract/job.ts'
 
-/** For a header that tells how long to wait: never less than a second, never less than it takes. */
+/** A time as a header has it that says how long to wait: rounded up, and a second at least. */
 export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
 
 /**
- * Sets RateLimit-Policy and RateLimit as the IETF draft (draft-ietf-httpapi-ratelimit-headers) has them: the quota and its window;
- * and, where the bucket was looked at, what remains and in how many seconds the next token is back, if one is missing.
+ * Sets the headers of the IETF draft draft-ietf-httpapi-ratelimit-headers: RateLimit-Policy has the quota and its window.
+ * RateLimit is set where the bucket was looked at, and has what remains and, if a token is spent, in how many seconds it is back.
  */
 export const describeLimit = (
   headers: Headers,

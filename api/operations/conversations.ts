@@ -1,11 +1,11 @@
-import { type ConversationRecord, conversationRecord } from '../contract/conversation-record.ts'
-import { MAX_PROPAGATED_BYTES } from '../contract/limits.ts'
+import { type ConversationRecord, conversationRecord } from '../../contract/conversation-record.ts'
+import { MAX_PROPAGATED_BYTES } from '../../contract/limits.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
 import { propagatedSizeBytes } from './propagation-size.ts'
-import { unflattenIf } from '../contract/unflatten.ts'
-import { sayingsAlone, type SubmissionKind } from './submit.ts'
+import { sayingsAlone, type SubmissionKind } from './submission-kind.ts'
 
 /** POST /conversations */
-export const submitConversation: SubmissionKind<'submit_conversation', typeof conversationRecord> = {
+export const submitConversation: SubmissionKind<'submit_conversation'> = {
   operation: 'submit_conversation',
   needs: 'submit',
   schema: conversationRecord,

@@ -1,18 +1,18 @@
 import { createHmac } from 'node:crypto'
-import type { Idempotency } from '../queue/idempotency.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import type { Refusal } from './refusal.ts'
+import type { Idempotency } from '../../queue/idempotency.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Refusal } from '../refusal.ts'
 
 const MAX_WAIT_SECONDS = 30
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-/** Seconds that `Prefer: wait=N` asks for, at most 30; undefined when it asks for none. Other preferences are ignored. */
+/** The seconds in `Prefer: wait=N`, at most 30; undefined without this preference. Other preferences are ignored. */
 export const waitSeconds = (headers: Headers): number | undefined => {
   const [, seconds] = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i.exec(headers.get('prefer') ?? '') ?? []
   return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS)
 }
 
-/** The caller's idempotency key and body as keyed hashes: neither is kept. Undefined without the header. */
+/** Keyed hashes of the caller's idempotency key and body, since neither is kept itself; undefined without the header. */
 export const idempotencyOf = (
   headers: Headers,
   body: unknown,

@@ -1,29 +1,29 @@
-import type { JsonValue } from '../contract/json.ts'
+import type { JsonValue } from '../../contract/json.ts'
 
 export type JsonProblem = {
-  /** A sentence that says what was expected and where. Never quotes what was found there. */
+  /** A sentence that says what was expected and where, and never quotes the text. */
   readonly message: string
-  /** Keys and indices joined by dots, as valibot's getDotPath does; empty for the text as a whole. */
+  /** Keys and indices joined by dots, as valibot's getDotPath joins them; empty for the text as a whole. */
   readonly path: string
 }
 
 export type ParsedJson = { readonly ok: true; readonly value: JsonValue } | ({ readonly ok: false } & JsonProblem)
 
 /**
- * Every number that might not be kept: 16 digits in a row, an exponent of three digits, or a fraction with an exponent.
- * Fifteen digits always fit. Numbers within strings match only after a space, so that ids and hashes do not.
+ * Finds every number that might not be kept: 16 digits in a row, an exponent of three digits, or a fraction with an exponent.
+ * Fifteen digits always fit. A number within a string matches only after a space, so ids and hashes do not match.
  */
 const DOUBTFUL_NUMBER = /(?:^|[[,: \t\r\n])-?(?:\d{16}|\d+(?:\.\d+[eE]|[eE]\+?\d{3}))/
 
-/** Keys come from the caller and may be as long as the body. */
+/** A path has keys from the caller, which may be as long as the body. */
 const MAX_PATH_CHARACTERS = 200
 
 /**
- * JSON.parse, except that a text is refused which is nested deeper than `maxDepth`, or has a number that a JavaScript number
- * would change or make infinite. Takes time in proportion to the text's length, whatever it is made of.
+ * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`, or that has a number which a JavaScript
+ * number would change or make infinite. It takes time in proportion to the text's length, whatever the text is.
  *
- * The precise scan, which knows paths, costs several times as much as JSON.parse and runs only where it is needed. Its own
- * errors are told rather than those of JSON.parse, since V8's quote the text and JavaScriptCore's have no position.
+ * The precise scan, which knows paths, costs several times as much as JSON.parse and runs only where it is needed. The errors
+ * are those of the scan, since V8's quote the text and JavaScriptCore's have no position.
  */
 export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
   if (isDeeper(text, maxDepth)) return refuse(findProblem(text, maxDepth))
@@ -37,9 +37,10 @@ export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
   return problem ? refuse(problem) : { ok: true, value }
 }
 
-const refuse = (problem: JsonProblem | undefined): ParsedJson => {
-  return { ok: false, ...(problem ?? { message: 'The body must be valid JSON', path: '' }) }
-}
+const refuse = (problem: JsonProblem | undefined): ParsedJson => ({
+  ok: false,
+  ...(problem ?? { message: 'The body must be valid JSON', path: '' }),
+})
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -50,7 +51,7 @@ const CLOSING_BRACKET = 0x5d
 const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 
-/** Looks at brackets outside strings only, so it is right for valid JSON and harmless for the rest. */
+/** Looks at brackets outside strings only, so it is right for valid JSON and harmless for any other text. */
 const isDeeper = (text: string, maxDepth: number): boolean => {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
@@ -80,15 +81,15 @@ const closingQuote = (text: string, opening: number): number => {
 type Cursor = {
   readonly text: string
   readonly maxDepth: number
-  /** Where the next character is read; after a syntax error, where that is. */
+  /** The place of the next character; after a syntax error, the place of the error. */
   at: number
-  /** Indices, and keys as they are written, with quotes and escapes. */
+  /** Indices, and keys as the text has them, with quotes and escapes. */
   readonly path: (string | number)[]
-  /** Anything else than a syntax error. */
+  /** Set by every problem but a syntax error. */
   problem: JsonProblem | undefined
 }
 
-/** The first problem in the order of the text. Recursive, to at most `maxDepth` levels. */
+/** The first problem in the order of the text. The scan is recursive, to `maxDepth` levels at most. */
 const findProblem = (text: string, maxDepth: number): JsonProblem | undefined => {
   const cursor: Cursor = { text, maxDepth, at: 0, path: [], problem: undefined }
   skipSpace(cursor)
@@ -99,7 +100,7 @@ const findProblem = (text: string, maxDepth: number): JsonProblem | undefined =>
   return cursor.problem ?? { message: describeSyntaxError(cursor), path: '' }
 }
 
-/** Each scan moves the cursor past what it found and returns true, or leaves it at what is wrong and returns false. */
+/** Each scan moves the cursor past its piece of the text and returns true, or leaves it at the error and returns false. */
 const scanValue = (cursor: Cursor): boolean => {
   switch (cursor.text.charCodeAt(cursor.at)) {
     case OPENING_BRACE:
@@ -152,7 +153,7 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
 
 const scanString = (cursor: Cursor): boolean => {
   const { text } = cursor
-  // Character by character: one expression for all of a string would keep a state for each, on strings of megabytes.
+  // It goes character by character, since one expression for a whole string would keep a state for each of megabytes.
   for (cursor.at++; cursor.at < text.length; cursor.at++) {
     const code = text.charCodeAt(cursor.at)
     if (code === BACKSLASH) {
@@ -181,15 +182,15 @@ const scanNumber = (cursor: Cursor): boolean => {
   return true
 }
 
-/** However many of its characters are digits. */
+/** A literal of so many characters is always kept, however many of them are digits. */
 const ALWAYS_KEPT_DIGITS = 15
 
-/** What a number should have been, if it is not kept. */
+/** Says what a number that would not be kept should have been; undefined for one that is kept. */
 const expectedOf = (literal: string): string | undefined => {
   const number = Number(literal)
   if (!Number.isFinite(number)) return 'a finite number'
   if (literal.length <= ALWAYS_KEPT_DIGITS) return undefined
-  // What counts is what is written again: 2^60 is a double, but JavaScript writes it as 1152921504606847000.
+  // A number is kept if JavaScript writes it as it was: 2^60 is a double, but is written as 1152921504606847000.
   const written = String(number)
   if (written === literal) return undefined
   const given = toDecimal(literal)
@@ -200,18 +201,18 @@ const expectedOf = (literal: string): string | undefined => {
 }
 
 type Decimal = {
-  /** Without zeros at either end. */
+  /** They have no zeros at either end. */
   readonly digits: string
   /** The power of ten by which the digits, read as an integer, are multiplied. Not negative for an integer. */
   readonly exponent: number
 }
 
-/** The one form of a number's absolute value, however it is written. */
+/** A number's absolute value in a form that does not depend on how the number is written. */
 const toDecimal = (literal: string): Decimal => {
   const [significand = '', exponent = '0'] = literal.toLowerCase().split('e')
   const [integer = '', fraction = ''] = significand.replace('-', '').split('.')
   const digits = (integer + fraction).replace(/^0+/, '')
-  // By hand, since /0+$/ takes quadratic time on a long run of zeros that is not the end.
+  // A loop, since /0+$/ takes quadratic time on a long run of zeros that is not at the end.
   let end = digits.length
   while (digits[end - 1] === '0') end--
   if (end === 0) return { digits: '', exponent: 0 }

@@ -3,8 +3,8 @@ import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { readBody, type BodyLimits, type ReadBody } from '../../api/read-body.ts'
-import { seeded } from '../support/property-seed.ts'
+import { readBody, type BodyLimits, type ReadBody } from '../../../api/submit/read-body.ts'
+import { seeded } from '../../support/property-seed.ts'
 
 const LIMITS: BodyLimits = { maxBytes: 100_000, maxDepth: 64, timeoutMs: 30_000 }
 const JSON_TYPE = { 'content-type': 'application/json' }

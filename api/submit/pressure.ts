@@ -1,16 +1,17 @@
-/** From this share of its memory on Redis takes no new work, so that workers, who need some to work, can always drain it. */
-const FULL_SHARE = 0.8
+import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
+
 const SAMPLE_EVERY_MS = 250
 
 export type PressureSample = { usedBytes: number; maxBytes: number; waiting: number }
 export type Pressure = {
+  /** Why nothing may be taken in at this moment; undefined when it may. */
   current: () => 'redis-memory' | 'backlog' | undefined
-  /** To be told of what is queued: large bodies can fill much between two samples. */
+  /** Counts the bytes of what was queued since the last sample: large bodies can fill Redis between two samples. */
   added: (bytes: number) => void
   stop: () => void
 }
 
-/** Watches whether Redis is nearly full or too much is waiting. A sample that fails leaves the last judgement as it was. */
+/** Watches whether Redis is nearly full or too much is waiting. A sample that fails leaves the last one in force. */
 export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting: number): Pressure => {
   let last: PressureSample = { usedBytes: 0, maxBytes: 0, waiting: 0 }
   let addedBytes = 0
@@ -23,7 +24,7 @@ export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting:
       last = await sample()
       addedBytes -= known
     } catch {
-      // Redis is away: admission itself finds out and refuses.
+      // Redis is away. Admission finds that out by itself and refuses.
     } finally {
       looking = false
     }
@@ -33,7 +34,7 @@ export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting:
   return {
     current: () => {
       const { usedBytes, maxBytes, waiting } = last
-      if (maxBytes > 0 && usedBytes + addedBytes >= FULL_SHARE * maxBytes) return 'redis-memory'
+      if (maxBytes > 0 && usedBytes + addedBytes >= REDIS_FULL_SHARE * maxBytes) return 'redis-memory'
       return waiting >= maxWaiting ? 'backlog' : undefined
     },
     added: (bytes) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import type { JsonObject } from '../../contract/json.ts'
-import { propagatedSizeBytes } from '../../api/propagation-size.ts'
-import { propagate } from '../../worker/propagate.ts'
-import { seeded } from '../support/property-seed.ts'
+import type { JsonObject } from '../../../contract/json.ts'
+import { propagatedSizeBytes } from '../../../api/operations/propagation-size.ts'
+import { propagate } from '../../../worker/propagate.ts'
+import { seeded } from '../../support/property-seed.ts'
 
 describe('propagatedSizeBytes', () => {
   it('is the conversation and its properties once per message', () => {

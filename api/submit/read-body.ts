@@ -1,5 +1,5 @@
 import { createGunzip } from 'node:zlib'
-import type { JsonValue } from '../contract/json.ts'
+import type { JsonValue } from '../../contract/json.ts'
 import { parseJsonText } from './json-text.ts'
 
 export type BodyLimits = {
@@ -7,7 +7,7 @@ export type BodyLimits = {
   readonly maxBytes: number
   /** How many objects and arrays may be open at once. */
   readonly maxDepth: number
-  /** From the call to the last byte. */
+  /** How long the body may take, from the call to the last byte. */
   readonly timeoutMs: number
 }
 
@@ -18,7 +18,7 @@ export type RefusedBody =
       readonly reason: 'malformed'
       /** A sentence that names what was expected and never quotes the body. */
       readonly message: string
-      /** Of the value in question, as in valibot's getDotPath; empty for the body as a whole. */
+      /** The path of the value in question, as valibot's getDotPath gives it; empty for the body as a whole. */
       readonly path: string
     }
 
@@ -27,17 +27,19 @@ export type ReadBody = { readonly ok: true; readonly value: JsonValue } | Refuse
 type Received = { readonly ok: true; readonly bytes: Uint8Array } | RefusedBody
 
 /**
- * Up to this size a body whose length is known is taken at once. A server on Bun that only reads 350 bytes answered 94,000 to
- * 107,000 requests a second that way, and 40,000 to 59,000 through a reader; on Deno there was no clear difference.
+ * A body whose length is known is read in one call up to this size. A server on Bun that only reads 350 bytes answered 94,000
+ * to 107,000 requests a second that way, and 40,000 to 59,000 through a reader; on Deno there was no clear difference.
  */
 const TAKEN_AT_ONCE_BYTES = 64 * 1024
 
-/** What gzip may add to a body that cannot be compressed, generously. */
+/** A generous bound of what gzip adds to a body that cannot be compressed. */
 const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
- * The JSON value in the body of a request. Every way in which a body can be wrong, late or cut off is a value of the union;
- * it rejects only if the body was read before. Never holds much more than `maxBytes` of it, whatever is sent.
+ * The JSON value in the body of a request. Every way in which a body can be wrong, late or cut off is a value of the union.
+ * Whatever is sent, never much more than `maxBytes` of it is in memory.
+ *
+ * @throws TypeError when the body was read before.
  */
 export const readBody = async (request: Request, limits: BodyLimits): Promise<ReadBody> => {
   if (request.bodyUsed) throw new TypeError('The body of the request has been read before')
@@ -55,9 +57,7 @@ const NOT_JSON_TYPE: RefusedBody = { ok: false, reason: 'not-json-type' }
 const TOO_LARGE: RefusedBody = { ok: false, reason: 'too-large' }
 const TOO_SLOW: RefusedBody = { ok: false, reason: 'too-slow' }
 
-const malformed = (message: string): RefusedBody => {
-  return { ok: false, reason: 'malformed', message, path: '' }
-}
+const malformed = (message: string): RefusedBody => ({ ok: false, reason: 'malformed', message, path: '' })
 
 type Encoding = 'identity' | 'gzip'
 
@@ -73,7 +73,7 @@ const isJsonType = (contentType: string | null): boolean => {
   return type.trim() === 'application/json' && parameters.every(keepsUtf8)
 }
 
-/** RFC 8259 knows no parameters for JSON; the one that matters says UTF-8 or something that we would misread. */
+/** RFC 8259 knows no parameters for JSON. The only one that matters is a charset: we would misread every other than UTF-8. */
 const keepsUtf8 = (parameter: string): boolean => {
   const charset = /^\s*charset\s*=\s*(.*)$/.exec(parameter)?.[1]
   return charset === undefined || /^(?:utf-?8|"utf-?8")\s*$/.test(charset)
@@ -85,7 +85,7 @@ const receive = async (request: Request, encoding: Encoding, limits: BodyLimits)
   const announcedBytes = length === null ? undefined : Number(length)
   if (announcedBytes !== undefined && announcedBytes > mostBytes) return TOO_LARGE
 
-  // A length says nothing where the body comes in chunks. Looking at the body makes a stream of it, which takes about 3 µs.
+  // A length says nothing when the body comes in chunks. `request.body` makes a stream of it, which takes about 3 µs.
   const isSmall = announcedBytes !== undefined && announcedBytes <= TAKEN_AT_ONCE_BYTES
   const atOnce = isSmall && encoding === 'identity' && !request.headers.has('transfer-encoding')
   if (atOnce) return within(limits.timeoutMs, takeAtOnce(request, limits.maxBytes))
@@ -96,12 +96,12 @@ const receive = async (request: Request, encoding: Encoding, limits: BodyLimits)
     limits.timeoutMs,
     (encoding === 'gzip' ? inflate : takeInPieces)(reader, limits.maxBytes),
   )
-  // Also ends a read that is still waiting. On a body that failed it rejects, which has been told already.
+  // The cancel also ends a read that is still waiting. On a body that failed it rejects, but that failure is in `received` already.
   if (!received.ok) reader.cancel().catch(() => {})
   return received
 }
 
-/** Whatever happens to the reading afterwards is nobody's concern: the race has handled its rejection. */
+/** A reading that is late goes on unheard: the race handles its rejection. */
 const within = async (timeoutMs: number, reading: Promise<Received>): Promise<Received> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<Received>((resolve) => {
@@ -110,7 +110,7 @@ const within = async (timeoutMs: number, reading: Promise<Received>): Promise<Re
   try {
     return await Promise.race([reading, late])
   } catch {
-    // The runtimes have different errors for a connection that closes; nobody is left to read the answer.
+    // Each runtime has errors of its own for a connection that closes; nobody is left to read the answer.
     return malformed('The body must arrive as a whole')
   } finally {
     clearTimeout(timer)
@@ -134,8 +134,8 @@ const takeInPieces = async (reader: Reader, maxBytes: number): Promise<Received>
 }
 
 /**
- * By node:zlib, which gives 16 KiB at a time. Deno's DecompressionStream inflates a whole piece before anyone can count: 1 MB
- * became 1 GiB of memory. Concatenated gzip members are one body, as RFC 1952 has it; anything else behind them is an error.
+ * node:zlib hands out 16 KiB at a time, while Deno's DecompressionStream inflates a whole piece before anyone can count: 1 MB
+ * became 1 GiB of memory. Concatenated gzip members are one body (RFC 1952); anything else behind them is an error.
  */
 const inflate = async (reader: Reader, maxBytes: number): Promise<Received> => {
   const store = createByteStore(maxBytes)
@@ -153,7 +153,7 @@ const inflate = async (reader: Reader, maxBytes: number): Promise<Received> => {
       const { done, value } = await reader.read()
       if (done) break
       arrivedBytes += value.byteLength
-      // Members that inflate to nothing would never be counted otherwise.
+      // This counts members that inflate to nothing, too.
       if (arrivedBytes > maxBytes + GZIP_OVERHEAD_BYTES) return TOO_LARGE
       await new Promise((resolve) => gunzip.write(value, resolve))
     }
@@ -168,12 +168,12 @@ const inflate = async (reader: Reader, maxBytes: number): Promise<Received> => {
 }
 
 type ByteStore = {
-  /** False if there would be more than the limit. */
+  /** Adds nothing and returns false if the store would exceed the limit. */
   add(piece: Uint8Array): boolean
   bytes(): Uint8Array
 }
 
-/** One growing buffer, since a body can come in pieces of one byte, and a list of those takes a hundred times its size. */
+/** One growing buffer: a body can come in pieces of one byte, and a list of such pieces takes a hundred times its size. */
 const createByteStore = (maxBytes: number): ByteStore => {
   let buffer: Uint8Array = new Uint8Array()
   let size = 0
@@ -201,7 +201,7 @@ const grow = (buffer: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> => {
   return grown
 }
 
-/** Strict: a byte that is no UTF-8 would otherwise be stored as something else than was sent. Strips one byte order mark. */
+/** Strict, since a lenient decoder would change what was sent into something else. It strips one byte order mark. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const decode = (bytes: Uint8Array): string | undefined => {

@@ -1,10 +1,10 @@
-import { contactRecord } from '../contract/contact-record.ts'
-import { purgeRequest } from '../contract/purge-request.ts'
-import { faultIds } from './fault-ids.ts'
-import { sayingsAlone, type SubmissionKind } from './submit.ts'
+import { contactRecord } from '../../contract/contact-record.ts'
+import { purgeRequest } from '../../contract/purge-request.ts'
+import { faultIds } from '../fault-ids.ts'
+import { sayingsAlone, type SubmissionKind } from './submission-kind.ts'
 
 /** POST /contacts/identify */
-export const identifyContact: SubmissionKind<'identify_contact', typeof contactRecord> = {
+export const identifyContact: SubmissionKind<'identify_contact'> = {
   operation: 'identify_contact',
   needs: 'submit',
   schema: contactRecord,
@@ -13,7 +13,7 @@ export const identifyContact: SubmissionKind<'identify_contact', typeof contactR
 }
 
 /** POST /contacts/purge: 404 when nobody matches; 200 means that the purge was accepted and will finish. */
-export const purgeContact: SubmissionKind<'purge_contact', typeof purgeRequest> = {
+export const purgeContact: SubmissionKind<'purge_contact'> = {
   operation: 'purge_contact',
   needs: 'admin',
   schema: purgeRequest,

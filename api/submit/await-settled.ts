@@ -1,5 +1,5 @@
-import type { SubmissionState } from '../contract/receipt.ts'
-import type { SettledId } from '../db/submissions/receipts.ts'
+import type { SubmissionState } from '../../contract/receipt.ts'
+import type { SettledId } from '../../db/submissions/receipts.ts'
 
 const LOOK_EVERY_MS = 25
 
@@ -10,9 +10,9 @@ export type AwaitSettled = (submission: AwaitedSubmission, ms: number) => Promis
 type Waiting = AwaitedSubmission & { deadline: number; answer: (state: SubmissionState | undefined) => void }
 
 /**
- * Waits until a submission is settled, or until its time is over (undefined). All who wait share one query at a time, which
- * is asked again while anybody waits. A query that fails is a look that saw nothing. When `stop` says that the process wants to
- * end, nobody waits any more.
+ * Waits until a submission is settled, or until its time is over (undefined). All requests that wait share one query at a
+ * time, which is repeated while any of them waits. A query that fails counts as one that found nothing. Once `stop` is
+ * aborted, since the process is to end, no request waits any more.
  */
 export const settledAwaiter = (find: FindSettled, now: () => number, stop: AbortSignal): AwaitSettled => {
   const waiting = new Map<string, Waiting>()

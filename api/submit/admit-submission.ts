@@ -1,0 +1,93 @@
+import { keysOf, namesIn } from '../../contract/identity/names.ts'
+import type { Operation, SubmissionJob } from '../../contract/job.ts'
+import type { Admission, Bucket } from '../../queue/admission.ts'
+import type { Idempotency } from '../../queue/idempotency.ts'
+import { faultIds } from '../fault-ids.ts'
+import type { Ingress } from './ingress.ts'
+import { wholeSeconds } from './limit-headers.ts'
+import type { Admitted, Grounds } from '../operations/submission-kind.ts'
+import { keysToLookUp } from '../reference-resolver.ts'
+import type { Refusal } from '../refusal.ts'
+
+/** A valid submission that asks for admission. */
+export type Candidate = {
+  request: Request
+  draft: SubmissionJob
+  grounds: Grounds
+  idempotency: Idempotency | undefined
+  pressure: ReturnType<Ingress['pressure']>
+}
+
+/** `bucket`: what is left of the limit, where it was looked at. */
+export type NotAdmitted = { refusal: Refusal; bucket?: Bucket | undefined }
+
+/** Idempotency key → rate limit → backlog → queue: Redis judges all four in one step, and what is admitted is queued. */
+export const admitSubmission = async (ingress: Ingress, candidate: Candidate): Promise<Admitted | NotAdmitted> => {
+  const judgement = await ask(ingress, candidate, { peek: false })
+  if (judgement === undefined) throw new Error('Only a peek is answered so.')
+  return judgement
+}
+
+/** What the first request with the same idempotency key came to; undefined when this one is the first, or has no key. */
+export const formerAdmission = async (
+  ingress: Ingress,
+  candidate: Candidate,
+): Promise<Admitted | NotAdmitted | undefined> => candidate.idempotency && ask(ingress, candidate, { peek: true })
+
+const ask = async (
+  ingress: Ingress,
+  candidate: Candidate,
+  { peek }: { peek: boolean },
+): Promise<Admitted | NotAdmitted | undefined> => {
+  const { request, draft, grounds, idempotency, pressure } = candidate
+  const { workspaceId, operation, submissionId } = draft
+  const { sayings, references } = grounds
+  const { hashKey } = ingress
+  try {
+    const admission = await ingress.admit({
+      workspaceId,
+      operation,
+      submissionId,
+      limit: ingress.limitOf(operation),
+      idempotency,
+      ...(idempotency && { concerns: keysOf(namesIn({ hashKey, workspaceId }, draft, references?.contact)) }),
+      full: pressure !== undefined,
+      peek,
+      sayings,
+      lookUp: references ? keysToLookUp(references) : [],
+      ...(!peek && { job: JSON.stringify({ ...draft, number: undefined }) }),
+    })
+    return judgementOf(ingress, candidate, admission)
+  } catch (error) {
+    ingress.onFault('admission_failed', error, faultIds(request, draft))
+    return { refusal: { refused: 'unavailable', why: 'redis' } }
+  }
+}
+
+const judgementOf = (
+  ingress: Ingress,
+  { draft, pressure }: Candidate,
+  admission: Admission,
+): Admitted | NotAdmitted | undefined => {
+  switch (admission.outcome) {
+    case 'admitted':
+    case 'repeated':
+      return admission
+    case 'fresh':
+      return undefined
+    case 'full':
+      return { refusal: { refused: 'unavailable', why: pressure ?? 'backlog' }, bucket: admission.bucket }
+    case 'rate-limited':
+      return { refusal: rateLimited(ingress, draft.operation, admission.bucket), bucket: admission.bucket }
+    case 'in-flight':
+      return { refusal: { refused: 'idempotency-key-in-flight' }, bucket: admission.bucket }
+    case 'other-body':
+      return { refusal: { refused: 'idempotency-key-of-other-body' }, bucket: admission.bucket }
+  }
+}
+
+const rateLimited = (ingress: Ingress, operation: Operation, bucket: Bucket | undefined): Refusal => {
+  const { tokens = 0, windowMs = 0 } = ingress.limitOf(operation) ?? {}
+  const retryAfterSeconds = wholeSeconds(bucket?.resetMs ?? windowMs)
+  return { refused: 'rate-limited', tokens, windowSeconds: windowMs / 1_000, retryAfterSeconds }
+}

@@ -1,0 +1,29 @@
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { ResolveReferences } from '../../contract/identity/meaning.ts'
+import type { Operation } from '../../contract/job.ts'
+import type { Span } from '../../process/tracing.ts'
+import type { Admit, RateLimit } from '../../queue/admission.ts'
+import type { Authenticate } from '../authenticate.ts'
+import type { AwaitSettled } from './await-settled.ts'
+import type { OnFault } from '../fault-ids.ts'
+import type { Pressure } from './pressure.ts'
+import type { MatchesPurge } from '../purge-matcher.ts'
+import type { Refusal } from '../refusal.ts'
+
+/** What taking in a submission needs. Everything that has a clock, a store or randomness is handed in. */
+export type Ingress = {
+  authenticate: Authenticate
+  admit: Admit
+  resolveReferences: ResolveReferences
+  matchesPurge: MatchesPurge
+  awaitSettled: AwaitSettled
+  pressure: Pressure['current']
+  limitOf: (operation: Operation) => RateLimit | undefined
+  maxBytes: { body: number; conversation: number }
+  hashKey: HashKey
+  onFault: OnFault
+  count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused'] }) => void
+}
+
+/** A request below the base path; `span` is there when it is traced. */
+export type Incoming = { request: Request; token: string | undefined; span: Span | undefined }

@@ -1,0 +1,96 @@
+import { v7 as submissionIdNow } from 'uuid'
+import { JOB_VERSION, type Operation, type SubmissionJob } from '../../contract/job.ts'
+import type { Bucket } from '../../queue/admission.ts'
+import { type Caller, callerOf } from '../authenticate.ts'
+import type { Admitted, AnySubmissionKind, Grounds } from '../operations/submission-kind.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import { admitSubmission, formerAdmission } from './admit-submission.ts'
+import type { Incoming, Ingress } from './ingress.ts'
+import { describeLimit } from './limit-headers.ts'
+import { waitSeconds } from './preferences.ts'
+import { readSubmission } from './read-submission.ts'
+
+/** Token → permission → size and content type → validation → idempotency key → rate limit → backlog → queue → answer. */
+export const submit = async (ingress: Ingress, kind: AnySubmissionKind, incoming: Incoming): Promise<Response> => {
+  const { operation } = kind
+  const caller = await callerOf(ingress.authenticate, incoming, kind.needs)
+  const { outcome, bucket } = isRefusal(caller)
+    ? { outcome: caller }
+    : await outcomeFor({ ingress, kind, incoming, caller })
+  ingress.count({ operation, result: isRefusal(outcome) ? outcome.refused : 'accepted' })
+  incoming.span?.set(outcomeAttributes(operation, outcome))
+  const response = isRefusal(outcome) ? refusalResponse(outcome) : outcome
+  const limit = ingress.limitOf(operation)
+  // Only a caller learns what the limits are.
+  if (limit && !isRefusal(caller)) describeLimit(response.headers, limit, { operation, bucket })
+  return response
+}
+
+type Visit = { ingress: Ingress; kind: AnySubmissionKind; incoming: Incoming; caller: Caller }
+/** `bucket`: what is left of the limit, where it was looked at. */
+type Outcome = { outcome: Response | Refusal; bucket?: Bucket | undefined }
+
+/** The steps after permission. Redis takes those from the idempotency key to the queue in one. */
+const outcomeFor = async (visit: Visit): Promise<Outcome> => {
+  const { ingress, kind, incoming } = visit
+  const { request } = incoming
+  const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
+  const read = await readSubmission(request, { schema: kind.schema, maxBytes, hashKey: ingress.hashKey })
+  if (isRefusal(read)) return { outcome: read }
+  const draft = draftOf(visit, read.body)
+  const grounds = groundsOf(visit, draft)
+  const candidate = { request, draft, grounds, idempotency: read.idempotency, pressure: ingress.pressure() }
+  // Asked before the check, which would refuse to repeat what was accepted: a purge that is repeated finds nobody any more.
+  const former = kind.check && (await formerAdmission(ingress, candidate))
+  const refusal = former ? undefined : await kind.check?.(ingress, draft, request)
+  if (refusal) return { outcome: refusal }
+  const admission = former ?? (await admitSubmission(ingress, candidate))
+  const { bucket } = admission
+  if ('refusal' in admission) return { outcome: admission.refusal, bucket }
+  return { outcome: await answer(visit, { draft, grounds }, admission), bucket }
+}
+
+/** The submission as it will be queued, but for its acceptance number. */
+const draftOf = ({ kind, incoming: { span }, caller }: Visit, body: object): SubmissionJob =>
+  ({
+    version: JOB_VERSION,
+    operation: kind.operation,
+    workspaceId: caller.workspaceId,
+    submissionId: submissionIdNow(),
+    number: 0,
+    body,
+    ...(span && { traceparent: span.traceparent }),
+  }) as SubmissionJob
+
+const groundsOf = ({ ingress: { hashKey }, kind, caller }: Visit, draft: SubmissionJob): Grounds =>
+  kind.groundsOf({ hashKey, workspaceId: caller.workspaceId }, draft)
+
+/** The answer to an admitted submission, or once more to one that was admitted before under the same idempotency key. */
+const answer = async (
+  visit: Visit,
+  own: { draft: SubmissionJob; grounds: Grounds },
+  admitted: Admitted,
+): Promise<Response> => {
+  const { ingress, kind, incoming, caller } = visit
+  const isRepeated = admitted.outcome === 'repeated'
+  const submissionId = isRepeated ? admitted.submissionId : own.draft.submissionId
+  incoming.span?.set({ 'feedback_insights.submission.id': submissionId })
+  const job = { ...own.draft, submissionId, number: admitted.number }
+  const grounds = isRepeated ? groundsOf(visit, job) : own.grounds
+  const { status, body } = await kind.respond(ingress, job, { grounds, admitted })
+  const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
+  const seconds = waitSeconds(incoming.request.headers)
+  if (seconds !== undefined) {
+    const state = await ingress.awaitSettled({ workspaceId: caller.workspaceId, id: submissionId }, seconds * 1_000)
+    response.headers.set('Submission-State', state ?? 'queued')
+    if (state !== undefined) response.headers.set('Preference-Applied', 'wait')
+  }
+  return response
+}
+
+const outcomeAttributes = (operation: Operation, outcome: Response | Refusal): Record<string, string> => ({
+  'feedback_insights.operation': operation,
+  ...(isRefusal(outcome) && {
+    'feedback_insights.refused': 'why' in outcome ? `${outcome.refused} ${outcome.why}` : outcome.refused,
+  }),
+})
