@@ -1,12 +1,12 @@
 import { parseJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
-import { sayingsOf } from '../contract/identity/sayings.ts'
 import { giveUpReplay, listBegunReplays } from '../db/dead.ts'
 import type { Sql } from '../db/postgres.ts'
 import { hasJob } from '../queue/find-job.ts'
 import type { JobQueues } from '../queue/job-queues.ts'
 import type { RedisClient } from '../queue/redis.ts'
 import { openBooksIn } from '../queue/open-books.ts'
+import { settledSubmission } from './settle.ts'
 
 type ReplayedStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }
 
@@ -23,8 +23,7 @@ export const giveUpLostReplays = async (stores: ReplayedStores, afterMs: number)
     const job = parseJob(text)
     if (!job || (await hasJob(queues, id))) continue
     // Its state last: until it is off the books, it is looked at again.
-    const sayings = sayingsOf({ hashKey, workspaceId }, job)
-    await openBooksIn(redis, prefix).settle([{ workspaceId, submissionId: id, number: job.number, sayings }])
+    await openBooksIn(redis, prefix).settle([settledSubmission(hashKey, job)])
     if (await giveUpReplay(sql, { workspaceId, id, afterMs })) givenUp++
   }
   return givenUp

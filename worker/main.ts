@@ -53,17 +53,17 @@ const stopping = new AbortController()
 const enqueue = async (jobs: readonly TaggingJob[]): Promise<void> => {
   await enqueueTagging(queues, jobs)
 }
-const settlement = openBooksIn(redis, config.REDIS_PREFIX)
+const books = openBooksIn(redis, config.REDIS_PREFIX)
 const forgetBodies = forgetBodiesIn(redis, queues)
 const processors = createProcessors({
   sql,
   hashKey,
-  settlement,
+  books,
   readBarrier: barrierIn(redis, config.REDIS_PREFIX),
   bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
   enqueueTagging: enqueue,
   forgetBodies,
-  settleJobs: settleJobsIn({ redis, prefix: config.REDIS_PREFIX, queues, settlement, forgetBodies }),
+  settleJobs: settleJobsIn({ redis, prefix: config.REDIS_PREFIX, queues, settlement: books, forgetBodies }),
   clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
   finishPurge: (purge, at) =>
     finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: enqueue }, purge, at),

@@ -12,22 +12,18 @@ import {
   taggingJob,
 } from '../contract/job.ts'
 import type { Log } from '../process/log.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { feedbackSayings, sayingsOf } from '../contract/identity/sayings.ts'
 import type { QueueName } from '../contract/queues.ts'
-import { setAside } from '../db/dead.ts'
 import { describeFault, isPermanentFault } from '../process/fault.ts'
-import type { ForgetBodies } from '../queue/job-queues.ts'
-import type { Sql } from '../db/postgres.ts'
 import { type PurgeCounts, purgeRow } from '../db/purge.ts'
 import type { SettleJobs } from '../queue/settle-jobs.ts'
-import type { SettledSubmission, OpenBooks } from '../queue/open-books.ts'
+import type { SettledSubmission } from '../queue/open-books.ts'
 import { type PurgeRows, type Rows, type NotApplied, store } from '../db/store.ts'
 import type { Span, Tracing } from '../process/tracing.ts'
 import { withinTime } from '../process/within-time.ts'
 import { inTurn } from './in-turn.ts'
 import { learningPace } from './learning-pace.ts'
 import { rowsOf } from './rows.ts'
+import { settleAsDead, settledSubmission, settleInQueue, type Settling } from './settle.ts'
 import { isSuspect, type SuspectsApart, suspectsApart } from './suspects.ts'
 import { tag, taggingFor } from './tagging.ts'
 import { beginSubmission, beginTagging, inSpan, tracedTagging } from './trace-jobs.ts'
@@ -35,14 +31,10 @@ import { whenAvailable } from './when-available.ts'
 
 export type Processor = (job: DeliveredJob, lockToken?: string) => Promise<unknown>
 
-export type WorkerDependencies = {
-  sql: Sql
-  hashKey: HashKey
-  settlement: OpenBooks
+export type WorkerDependencies = Settling & {
   readBarrier: ReadBarrier
   bringForward: (submissionIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
-  forgetBodies: ForgetBodies
   settleJobs: SettleJobs
   clearBooks: (settled: SettledJob) => Promise<void>
   finishPurge: (
@@ -131,26 +123,16 @@ const itemOf = (
   queue: QUEUE_OF[submission.operation],
   rows,
   submission,
-  settled: settledBy(hashKey, submission, rows),
+  settled: settledSubmission(hashKey, submission, rows),
   job,
   token,
   span,
   isImpatient: isSuspect(job.stalledCounter),
 })
 
-const settledBy = (hashKey: HashKey, submission: SubmissionJob, rows?: Rows | PurgeRows): SettledSubmission => {
-  const { workspaceId, submissionId, number } = submission
-  const feedback = rows && 'feedback' in rows ? rows.feedback : undefined
-  // The row of a feedback has its references already, and hashing them anew is not free.
-  const sayings = feedback
-    ? feedbackSayings({ contact: feedback.contact_ref, project: feedback.project_ref }, feedback.source)
-    : sayingsOf({ hashKey, workspaceId }, submission)
-  return { workspaceId, submissionId, number, sayings }
-}
-
 /** Stores submissions of all queues together and decides purges among them, in batches; each is answered on its own. */
 const storing = (dependencies: WorkerDependencies): StoreInTurn => {
-  const { sql, settlement, readBarrier, bringForward, enqueueTagging, settleJobs, answerWithinMs, tracing, stop } =
+  const { sql, books, readBarrier, bringForward, enqueueTagging, settleJobs, answerWithinMs, tracing, stop } =
     dependencies
   const pace = learningPace(Date.now)
   return inTurn({
@@ -174,7 +156,7 @@ const storing = (dependencies: WorkerDependencies): StoreInTurn => {
       )
       await enqueueTagging(tracing ? tracedTagging(untagged, batch) : untagged)
       await settleJobs(stored)
-      await settlement.decided(batch.filter(({ isPurge }) => isPurge).map((item) => item.settled))
+      await books.decided(batch.filter(({ isPurge }) => isPurge).map((item) => item.settled))
     },
     isPermanent: isPermanentFault,
     now: Date.now,
@@ -189,16 +171,14 @@ const purging =
     const { job, submission, attempts } = delivery
     if (submission.operation !== 'purge_contact') throw hopeless('No purge in the queue of purges.')
     const rows = { workspaceId: submission.workspaceId, purge: purgeRow(dependencies.hashKey, submission) }
-    const item = itemOf(dependencies, delivery, rows)
-    const decided = await storeInTurn(item)
+    const decided = await storeInTurn(itemOf(dependencies, delivery, rows))
     if (decided === 'given-back') return decided
     const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
     const counts = await whenAvailable(
       () => dependencies.finishPurge(submission, { attempts, onProgress }),
       dependencies.stop,
     )
-    await dependencies.forgetBodies([submission])
-    await dependencies.settlement.settle([item.settled])
+    await settleInQueue(dependencies, submission)
     return counts
   }
 
@@ -244,9 +224,7 @@ const settledOrDead = async (
     const isLast = isPermanentFault(error) || isHopeless(error) || attempts >= (job.opts.attempts ?? 1)
     if (!isLast) throw withoutCause(fault)
     const dead = { job: submission, attempts, reason: fault }
-    await whenAvailable(() => setAside(dependencies.sql, dependencies.hashKey, dead), dependencies.stop)
-    await dependencies.forgetBodies([submission])
-    await dependencies.settlement.settle([settledBy(dependencies.hashKey, submission)])
+    await whenAvailable(() => settleAsDead(dependencies, dead), dependencies.stop)
     return 'dead'
   }
 }

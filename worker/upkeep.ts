@@ -2,14 +2,13 @@ import type { RedisClient } from '../queue/redis.ts'
 import * as v from 'valibot'
 import { QUEUE_OF, settledJob, submissionJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
-import { sayingsOf } from '../contract/identity/sayings.ts'
-import { setAside } from '../db/dead.ts'
 import { expireReceipts } from '../db/expire-receipts.ts'
 import { forgetBodiesIn, type JobQueues } from '../queue/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { giveUpLostReplays } from './lost-replays.ts'
 import type { DeliveredJob } from '../queue/delivered-job.ts'
 import { openBooksIn } from '../queue/open-books.ts'
+import { settleAsDead } from './settle.ts'
 import { GIVEN_UP_AFTER_MS, withdrawLost } from './sweep.ts'
 
 type Upkeep = {
@@ -43,17 +42,14 @@ const LOOKED_AT = 100
 const setAsideFailed = async ({ sql, redis, prefix, queues, hashKey }: Upkeep): Promise<number> => {
   const names = [...new Set(Object.values(QUEUE_OF))]
   const failed = (await Promise.all(names.map((name) => queues[name].getFailed(0, LOOKED_AT)))).flat()
+  const settling = { sql, hashKey, books: openBooksIn(redis, prefix), forgetBodies: forgetBodiesIn(redis, queues) }
   let count = 0
   for (const job of failed as (DeliveredJob | undefined)[]) {
     if (job === undefined) continue
     if (v.is(settledJob, job.data)) await job.remove()
     const parsed = v.safeParse(submissionJob, job.data)
     if (!parsed.success) continue
-    const { workspaceId, submissionId, number } = parsed.output
-    await setAside(sql, hashKey, { job: parsed.output, attempts: job.attemptsMade, reason: 'GivenUp stalled' })
-    await forgetBodiesIn(redis, queues)([parsed.output])
-    const sayings = sayingsOf({ hashKey, workspaceId }, parsed.output)
-    await openBooksIn(redis, prefix).settle([{ workspaceId, submissionId, number, sayings }])
+    await settleAsDead(settling, { job: parsed.output, attempts: job.attemptsMade, reason: 'GivenUp stalled' })
     // Nothing removes failed jobs, and only the newest are looked at.
     await job.remove()
     count++

@@ -37,18 +37,18 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     sql = connectPostgres(testServers().databaseUrl, options)
     redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
     queues = openQueues(redis, prefix, () => {})
-    const settlement = openBooksIn(redis, prefix)
+    const books = openBooksIn(redis, prefix)
     const forgetBodies = forgetBodiesIn(redis, queues)
     const unexpected = (): never => assert.fail('Nothing here asks for it.')
     const processors = createProcessors({
       sql: schema.sql,
       hashKey,
-      settlement,
+      books,
       readBarrier: barrierIn(redis, prefix),
       bringForward: unexpected,
       enqueueTagging: async () => {},
       forgetBodies,
-      settleJobs: settleJobsIn({ redis, prefix, queues, settlement, forgetBodies }),
+      settleJobs: settleJobsIn({ redis, prefix, queues, settlement: books, forgetBodies }),
       clearBooks: unexpected,
       finishPurge: unexpected,
       answerWithinMs: ANSWER_WITHIN_MS,
