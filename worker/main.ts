@@ -4,26 +4,20 @@ import { openDatabase, whyNotThisDatabase } from '../db/open-database.ts'
 import { whenReady, whyNotThisRedis } from '../queue/open-redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
 import { BatchingWorker } from '../queue/batching-worker.ts'
-import { barrierIn } from '../queue/barrier.ts'
 import { connectProcess, endWith } from '../process/connect-process.ts'
 import { watchLoopDelay } from '../process/event-loop-delay.ts'
-import type { TaggingJob } from '../contract/job.ts'
 import { FINISHED_JOBS_KEPT, QUEUE_NAMES, type QueueName, queuePrefix } from '../contract/queues.ts'
 import { describeFault } from '../process/fault.ts'
-import { bringForward, closeQueues, enqueueTagging, forgetBodiesIn, openQueues } from '../queue/job-queues.ts'
+import { closeQueues, openQueues } from '../queue/job-queues.ts'
 import { processReportsIn, startReporting } from '../queue/process-reports.ts'
 import { connectToWork } from '../queue/redis.ts'
-import { settleJobsIn } from '../queue/settle-jobs.ts'
-import { openBooksIn } from '../queue/open-books.ts'
-import { clearBooks } from '../queue/withdraw.ts'
 import { openTracing } from '../process/open-tracing.ts'
-import { jobsInHand } from './close-workers.ts'
+import { jobsInHand } from './jobs-in-hand.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
 import { createProcessors } from './processors.ts'
-import { finishPurge } from './purge.ts'
-import { keepUp } from './upkeep.ts'
+import { keepUp } from './upkeep/upkeep.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 /** Postgres cancels a statement first, unless the connection hangs. */
@@ -50,23 +44,9 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
 const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
-const enqueue = async (jobs: readonly TaggingJob[]): Promise<void> => {
-  await enqueueTagging(queues, jobs)
-}
-const books = openBooksIn(redis, config.REDIS_PREFIX)
-const forgetBodies = forgetBodiesIn(redis, queues)
+const stores = { sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey }
 const processors = createProcessors({
-  sql,
-  hashKey,
-  books,
-  readBarrier: barrierIn(redis, config.REDIS_PREFIX),
-  bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
-  enqueueTagging: enqueue,
-  forgetBodies,
-  settleJobs: settleJobsIn({ redis, prefix: config.REDIS_PREFIX, queues, settlement: books, forgetBodies }),
-  clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
-  finishPurge: (purge, at) =>
-    finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: enqueue }, purge, at),
+  ...stores,
   answerWithinMs: ANSWER_WITHIN_MS,
   tracing,
   log,
@@ -124,7 +104,7 @@ const reporting = startReporting(
 
 // Every worker does it now and then; doing it at the same time does no harm.
 const upkeep = setInterval(() => {
-  void keepUp({ sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey, receiptDays: config.RECEIPT_DAYS }).then(
+  void keepUp(stores, config.RECEIPT_DAYS).then(
     (counts) => {
       if (Object.values(counts).some((count) => count > 0)) log('info', 'upkeep', counts)
     },

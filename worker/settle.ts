@@ -4,11 +4,19 @@ import { feedbackSayings, sayingsOf } from '../contract/identity/sayings.ts'
 import { type DeadSubmission, setAside } from '../db/dead.ts'
 import type { Sql } from '../db/postgres.ts'
 import type { PurgeRows, Rows } from '../db/store.ts'
-import type { ForgetBodies } from '../queue/job-queues.ts'
-import type { OpenBooks, SettledSubmission } from '../queue/open-books.ts'
+import { type ForgetBodies, forgetBodiesIn } from '../queue/job-queues.ts'
+import { type OpenBooks, openBooksIn, type SettledSubmission } from '../queue/open-books.ts'
+import type { WorkerStores } from './dependencies.ts'
 
 /** What settling a submission needs. */
 export type Settling = { sql: Sql; hashKey: HashKey; books: OpenBooks; forgetBodies: ForgetBodies }
+
+export const settlingIn = ({ sql, redis, prefix, queues, hashKey }: WorkerStores): Settling => ({
+  sql,
+  hashKey,
+  books: openBooksIn(redis, prefix),
+  forgetBodies: forgetBodiesIn(redis, queues),
+})
 
 /** Settles a submission that cannot be stored: it is set aside in Postgres, from where it can be replayed. Harmless to repeat. */
 export const settleAsDead = async (settling: Settling, dead: DeadSubmission): Promise<void> => {

@@ -1,10 +1,10 @@
-import type { Realm } from '../contract/identity/own-id.ts'
-import type { Sql } from '../db/postgres.ts'
-import { type Recalled, recall } from '../db/tag-memory.ts'
-import type { Share } from '../db/tagging.ts'
-import { hashTerm } from './tags/hash.ts'
-import type { Delta, Memory } from './tags/memory.ts'
-import { hashesOf, type ReadText } from './tags/tag-batch.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { type Recalled, recall } from '../../db/tag-memory.ts'
+import type { Share } from '../../db/tagging.ts'
+import { hashTerm } from '../tags/hash.ts'
+import type { Delta, Memory } from '../tags/memory.ts'
+import { hashesOf, type ReadText } from '../tags/tag-batch.ts'
 
 /**
  * Puts into a memory what the workspace knows about texts: their terms and the tags in use among them, not the whole memory.

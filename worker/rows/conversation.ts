@@ -1,16 +1,16 @@
-import { storableDateTime } from '../contract/date-time.ts'
-import type { JobOf } from '../contract/job.ts'
+import { storableDateTime } from '../../contract/date-time.ts'
+import type { JobOf } from '../../contract/job.ts'
 import {
   type ConversationRecord,
   lastOfEach,
   type MessageRecord,
   namedContacts,
-} from '../contract/conversation-record.ts'
-import type { JsonObject } from '../contract/json.ts'
-import { type HashKey, ownId } from '../contract/identity/own-id.ts'
-import { contactGroup, type Reference } from '../contract/identity/reference.ts'
-import { unflattenIf } from '../contract/unflatten.ts'
-import type { ClaimRow, ConversationRow, KeyRow, MessageRow } from '../db/store.ts'
+} from '../../contract/conversation-record.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { type HashKey, ownId } from '../../contract/identity/own-id.ts'
+import { contactGroup, type Reference } from '../../contract/identity/reference.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
+import type { ClaimRow, ConversationRow, KeyRow, MessageRow } from '../../db/store.ts'
 import { type Identified, identifiedContact } from './identified.ts'
 import { propagate } from './propagate.ts'
 

@@ -1,10 +1,10 @@
-import type { AccountRecord, ContactRecord } from '../contract/contact-record.ts'
-import { emailKeyFact, identifiedFacts } from '../contract/identity/facts.ts'
-import type { JsonValue } from '../contract/json.ts'
-import { comparableDomain, comparableEmail, comparableName, ownId, type Realm } from '../contract/identity/own-id.ts'
-import { accountKey, contactGroup, contactKey } from '../contract/identity/reference.ts'
-import { unflattenIf } from '../contract/unflatten.ts'
-import type { ClaimRow, KeyRow } from '../db/store.ts'
+import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
+import { emailKeyFact, identifiedFacts } from '../../contract/identity/facts.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { comparableDomain, comparableEmail, comparableName, ownId, type Realm } from '../../contract/identity/own-id.ts'
+import { accountKey, contactGroup, contactKey } from '../../contract/identity/reference.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
+import type { ClaimRow, KeyRow } from '../../db/store.ts'
 
 /** Who says it: the submission's workspace and acceptance number, and where a contact or account is created. */
 export type IdentifyContext = Realm & { number: number; homeSource: string }

@@ -1,4 +1,4 @@
-import type { Processor } from './processors.ts'
+import type { Processor } from './delivery.ts'
 
 /** Longer than it takes to tell Redis that a job is finished. */
 const IDLE_MS = 2_000

@@ -1,14 +1,14 @@
-import type { TaggingJob } from '../contract/job.ts'
-import { JOB_VERSION } from '../contract/job.ts'
-import type { HashKey, Realm } from '../contract/identity/own-id.ts'
-import type { Sql } from '../db/postgres.ts'
-import type { Rows } from '../db/store.ts'
-import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../db/tagging.ts'
+import type { TaggingJob } from '../../contract/job.ts'
+import { JOB_VERSION } from '../../contract/job.ts'
+import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../../db/postgres.ts'
+import type { Rows } from '../../db/store.ts'
+import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../../db/tagging.ts'
 import type { LearningPace } from './learning-pace.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
-import { TAGGER_VERSION } from '../contract/tagger-version.ts'
-import { newMemory } from './tags/memory.ts'
-import { freeOwnWords, learnBatch, readBatch, tagRead } from './tags/tag-batch.ts'
+import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
+import { newMemory } from '../tags/memory.ts'
+import { freeOwnWords, learnBatch, readBatch, tagRead } from '../tags/tag-batch.ts'
 
 /** Texts that are tagged together: keeping what they have taught holds the workspace's lock. */
 const TEXTS_AT_ONCE = 100

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 
 /**
  * A message's raw data: the properties of its conversation under its own, key by key at the top level. Both come unflattened

@@ -1,8 +1,8 @@
-import type { JobOf } from '../contract/job.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { feedbackReferences } from '../contract/identity/reference.ts'
-import { feedbackId, feedbackSource, feedbackSourceData } from '../contract/stored-feedback.ts'
-import type { FeedbackRow } from '../db/store.ts'
+import type { JobOf } from '../../contract/job.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { feedbackReferences } from '../../contract/identity/reference.ts'
+import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/stored-feedback.ts'
+import type { FeedbackRow } from '../../db/store.ts'
 
 /** A feedback submission as the row that it comes to; who is meant by its references is decided where they are stored. */
 export const feedbackRow = (hashKey: HashKey, job: JobOf<'create_feedback'>): FeedbackRow => {
