@@ -17,7 +17,7 @@ const NAMES = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
 ] as const
 
-/** What a worker process is told by its environment. */
+/** The settings of a worker process. */
 export type WorkerConfig = Settings<(typeof NAMES)[number]>
 
 /** @throws BadSettings */

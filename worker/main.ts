@@ -20,15 +20,15 @@ import { createProcessors } from './processors.ts'
 import { keepUp } from './upkeep/upkeep.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
-/** Postgres cancels a statement first, unless the connection hangs. */
+/** By then Postgres has cancelled the statement, unless the connection hangs. */
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 const UPKEEP_EVERY_MS = 20_000
-/** A crashed worker's job is delivered again; one that crashes its worker this often is given up. */
+/** A crashed worker's job is delivered again; a job that crashes its worker this often is given up. */
 const MAX_DELIVERIES = 5
-// What a killed worker held is delivered again within their sum. With BullMQ's defaults, 30 s each, it took a minute.
+// The jobs of a killed worker are delivered again within the sum of these two. With BullMQ's defaults, 30 s each, it took a minute.
 const LOCK_MS = 15_000
 const LOOK_FOR_STALLED_EVERY_MS = 5_000
-/** When Redis was away. BullMQ's default is 15 s. */
+/** After an outage of Redis. BullMQ's default is 15 s. */
 const TRY_AGAIN_AFTER_MS = 1_000
 
 const { config, log, hashKey, sql, redis } = await connectProcess({
@@ -52,14 +52,14 @@ const processors = createProcessors({
   log,
   stop: stopping.signal,
 })
-// With ten conversations at once, 420 a second were stored, with fifty 620. Tagging computes.
+// With ten conversations at once, 420 a second were stored, with fifty 620. Tagging is mostly computation.
 const CONCURRENCY: Readonly<Record<QueueName, number>> = {
   feedback: config.WORKER_CONCURRENCY,
   contacts: config.WORKER_CONCURRENCY,
   accounts: config.WORKER_CONCURRENCY,
   conversations: 50,
   tagging: 2,
-  // Many wait for their place at once.
+  // Many purges wait for their turn at once.
   purges: 200,
 }
 
@@ -71,7 +71,7 @@ const workers = QUEUE_NAMES.map((name) => {
     connection: redis,
     prefix: queuePrefix(config.REDIS_PREFIX, name),
     concurrency: CONCURRENCY[name],
-    // A failed one stays: it is an accepted submission.
+    // A failed job stays: it is an accepted submission.
     removeOnComplete: FINISHED_JOBS_KEPT,
     maxStalledCount: MAX_DELIVERIES,
     lockDuration: LOCK_MS,
@@ -102,7 +102,7 @@ const reporting = startReporting(
   metrics.figures,
 )
 
-// Every worker does it now and then; doing it at the same time does no harm.
+// Every worker keeps up now and then; it does no harm when several do so at the same time.
 const upkeep = setInterval(() => {
   void keepUp(stores, config.RECEIPT_DAYS).then(
     (counts) => {

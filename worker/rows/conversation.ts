@@ -21,7 +21,7 @@ export type ConversationRows = {
   messages: MessageRow[]
 }
 
-/** A conversation submission as rows: its contacts identified, then itself, then its messages. */
+/** A conversation submission as rows: what it identifies, then the conversation, then its messages. */
 export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversation'>): ConversationRows => {
   const { body, workspaceId, number } = job
   const realm = { hashKey, workspaceId }
@@ -67,7 +67,7 @@ const rawData = (conversation: ConversationRecord, properties: JsonObject, messa
   return conversation.propagatePropertiesToMessages === true ? propagate(properties, own) : own
 }
 
-/** The sender: among the submission's own contacts, else any contact of that external id, its conversation's source first. */
+/** The sender is one of the submission's own contacts, else any contact of that external id, the conversation's source first. */
 const senderReference = (
   preferred: ReadonlyMap<string, string>,
   { contactId }: MessageRecord,

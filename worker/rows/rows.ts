@@ -6,10 +6,10 @@ import { conversationRows } from './conversation.ts'
 import { feedbackRow } from './feedback.ts'
 import { identifiedAccount, identifiedContact } from './identified.ts'
 
-/** Submissions that are stored; a purge takes things away and has its own way (purge.ts). */
+/** A submission that is stored as rows; a purge is not (purge.ts). */
 export type StoredJob = Exclude<SubmissionJob, { operation: 'purge_contact' }>
 
-/** What a submission comes to, as rows: a pure step, the same whenever and however often it is taken. */
+/** A submission as rows. This step is pure: it gives the same rows whenever and however often it is taken. */
 export const rowsOf = (hashKey: HashKey, job: StoredJob, attempts: number): Rows => {
   const { workspaceId, number } = job
   const saying = { hashKey, workspaceId, number, homeSource: DEFAULT_SOURCE }
