@@ -1,5 +1,4 @@
-import type { TaggingJob } from '../../contract/job.ts'
-import { JOB_VERSION } from '../../contract/job.ts'
+import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
 import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../../db/postgres.ts'
 import type { Rows } from '../../db/store.ts'

@@ -1,9 +1,8 @@
-import { traitsOf } from './lexicon.ts'
-import type { Lexicon } from './lexicon.ts'
+import { type Lexicon, traitsOf } from './lexicon.ts'
 import { tokenize } from './tokens.ts'
 import { unifyVariants } from './variants.ts'
 
-/** The key of a tag as it would be found in a text: its stemmed words, without determiners. */
+/** The key that a tag would have as a phrase of a text: its stemmed words, without determiners. */
 export const keyOfTag = (tag: string, lexicon: Lexicon): string => {
   const stems: string[] = []
   for (const token of unifyVariants(tokenize(tag.slice(0, MAX_TAG_CHARACTERS)), lexicon)) {
