@@ -18,7 +18,7 @@ const NAMES = [
 ] as const
 
 /** The settings of a worker process. */
-export type WorkerConfig = Settings<(typeof NAMES)[number]>
+type WorkerConfig = Settings<(typeof NAMES)[number]>
 
 /** @throws BadSettings */
 export const readWorkerConfig = (environment: Readonly<Record<string, string | undefined>>): WorkerConfig =>

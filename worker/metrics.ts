@@ -8,7 +8,7 @@ import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/process-re
 const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
 const MICROSECONDS_IN_MS = 1_000
 
-export type WorkerMetrics = {
+type WorkerMetrics = {
   completed: (queue: QueueName, job: DeliveredJob, result: unknown) => void
   failed: (queue: QueueName) => void
   /** As Prometheus text. */

@@ -14,7 +14,7 @@ import type { ClaimRow, ConversationRow, KeyRow, MessageRow } from '../../db/sto
 import { type Identified, identifiedContact } from './identified.ts'
 import { propagate } from './propagate.ts'
 
-export type ConversationRows = {
+type ConversationRows = {
   keys: KeyRow[]
   claims: ClaimRow[]
   conversation: ConversationRow

@@ -7,7 +7,7 @@ import { unflattenIf } from '../../contract/unflatten.ts'
 import type { ClaimRow, KeyRow } from '../../db/store.ts'
 
 /** The submission that identifies: its workspace and acceptance number, and the source in which new contacts and accounts are. */
-export type IdentifyContext = Realm & { number: number; homeSource: string }
+type IdentifyContext = Realm & { number: number; homeSource: string }
 
 export type Identified = { key: KeyRow; keys: KeyRow[]; claims: ClaimRow[] }
 

@@ -2,7 +2,7 @@ import type { Candidate } from './candidates.ts'
 import { hashTerm } from './hash.ts'
 import { GROUPS } from './english-words.ts'
 import type { WordTraits } from './lexicon.ts'
-import type { Memory, TermCounts } from './memory.ts'
+import { type Memory, NOTHING } from './memory.ts'
 import { isHeadFirst, type Reading } from './reading.ts'
 
 /** The measured features of a candidate, in this order; `worker/tags/data/weights.json` has the weight of each by its name. */
@@ -61,10 +61,9 @@ const MEMORY_FEATURES = FEATURES.length - FEATURES.indexOf('remembered')
 const FIRST_TOKENS = 10
 /** A memory of so many texts is believed by half. */
 const HALF_BELIEVED_TEXTS = 15
-export const NOTHING: TermCounts = { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
 
 /** Where candidates are measured: their text and the memory of its workspace. */
-export type Setting = { readonly reading: Reading; readonly memory: Memory | undefined }
+type Setting = { readonly reading: Reading; readonly memory: Memory | undefined }
 
 /** Puts the values of FEATURES for one candidate into `values`. The caller reuses the array, since this happens so often. */
 export const measure = (candidate: Candidate, setting: Setting, values: number[]): void => {

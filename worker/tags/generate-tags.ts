@@ -24,7 +24,10 @@ export type Analysis = {
 export const generateTags = (
   text: string,
   { language, memory }: { language?: string; memory?: Memory } = {},
-): string[] => tagAnalysis(analyse(text, language), memory)
+): string[] => {
+  const analysis = analyse(text, language)
+  return chooseTags(memory === undefined ? analysis : withOwnWords(analysis, memory), memory)
+}
 
 export const analyse = (text: string, language?: string): Analysis => {
   const tokenized = tokenize(reduceHtml(text))
@@ -34,9 +37,6 @@ export const analyse = (text: string, language?: string): Analysis => {
   const reading = read(hideStrange(tokens, lexicon, strange), lexicon)
   return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
-
-export const tagAnalysis = (analysis: Analysis, memory?: Memory): string[] =>
-  chooseTags(memory === undefined ? analysis : withOwnWords(analysis, memory), memory)
 
 /** Tags for an analysis that has the workspace's own words back already (`withOwnWords`). */
 export const chooseTags = ({ reading, candidates }: Analysis, memory?: Memory): string[] =>

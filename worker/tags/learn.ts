@@ -43,7 +43,7 @@ export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
 /** A text of usual length has less than a hundred terms; a hostile text would fill the memory by itself. */
 export const MAX_LEARNED_TERMS = 1_000
 /** Nobody gives one text so many tags; a hostile client would fill the memory with them. */
-export const MAX_LEARNED_TAGS = 100
+const MAX_LEARNED_TAGS = 100
 
 /** How often a text has a term in each of these ways. */
 type Seen = { readonly determined: number; readonly free: number; readonly valued: number }

@@ -13,8 +13,10 @@ export type TermCounts = {
   given: number
 }
 
+export const NOTHING: Readonly<TermCounts> = { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
+
 /** A tag in use: how often people gave it, and how often the tagger did. */
-export type TagCounts = { people: number; generated: number }
+type TagCounts = { people: number; generated: number }
 
 /**
  * What a workspace's texts have taught, without the texts: hashed terms with counts, and the tags in use. The counts that one
@@ -36,7 +38,7 @@ export type Memory = {
 export type Delta = Memory
 
 export const MAX_TERMS = 100_000
-export const MAX_TAGS_IN_USE = 5_000
+const MAX_TAGS_IN_USE = 5_000
 /** A full memory is cut down to this share, so that cutting happens seldom. */
 const KEPT_SHARE = 0.75
 
@@ -59,7 +61,7 @@ export const apply = (memory: Memory, delta: Delta, weight = 1): void => {
 }
 
 const addTerms = (known: TermCounts | undefined, added: TermCounts, weight: number): TermCounts => {
-  const sum = known ?? { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
+  const sum = known ?? { ...NOTHING }
   sum.texts = atLeastZero(sum.texts + weight * added.texts)
   sum.determined = atLeastZero(sum.determined + weight * added.determined)
   sum.free = atLeastZero(sum.free + weight * added.free)

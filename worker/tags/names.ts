@@ -3,13 +3,11 @@ import { hashInTag, hashTerm } from './hash.ts'
 import { isFunctionWord, isKnownWord, type Lexicon, traitsOf } from './lexicon.ts'
 import { toSet } from './word-lists.ts'
 import type { Memory } from './memory.ts'
-import { stem } from './stems.ts'
-import type { Token } from './tokens.ts'
+import { HIDDEN, type Token } from './tokens.ts'
 
 /** A first name and a family name. */
 const MAX_NAMES_AFTER_CUE = 2
 
-const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
 const BEFORE = toSet(cues.before)
 const BETWEEN = toSet(cues.between)
 const STREETS = toSet(cues.streets)
@@ -130,7 +128,7 @@ const MAX_ABBREVIATION_CHARACTERS = 5
 const MIN_TEXTS_OF_OWN_WORD = 4
 
 const isOwnWord = (memory: Memory, lexicon: Lexicon, word: string): boolean => {
-  const key = stem(word, lexicon.language)
+  const { stem: key } = traitsOf(lexicon, word)
   if ((memory.terms.get(hashInTag(key))?.given ?? 0) > 0) return true
   const counts = memory.terms.get(hashTerm(key))
   return counts !== undefined && counts.texts >= MIN_TEXTS_OF_OWN_WORD && counts.determined >= counts.texts / 2

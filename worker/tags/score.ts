@@ -1,7 +1,7 @@
 import type { Candidate } from './candidates.ts'
 import weights from './data/weights.json' with { type: 'json' }
-import { FEATURES, measure, measurePeople, NOTHING, PEOPLE_FEATURES } from './features.ts'
-import type { Memory } from './memory.ts'
+import { FEATURES, measure, measurePeople, PEOPLE_FEATURES } from './features.ts'
+import { type Memory, NOTHING } from './memory.ts'
 import type { Reading } from './reading.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { Reading } from './reading.ts'
 export type Scored = { readonly candidate: Candidate; readonly score: number; readonly alone: number }
 
 /** The weight of people's tags, from 0 to 1: in the workspace's texts in general, and for the words of this text. */
-export type Trust = { readonly workspace: number; readonly text: number }
+type Trust = { readonly workspace: number; readonly text: number }
 
 export type Scores = { readonly scored: readonly Scored[]; readonly trust: Trust }
 
@@ -39,7 +39,7 @@ export const scoreCandidates = (
   const values: number[] = []
   const trust = trustIn(memory, candidates)
   for (const candidate of candidates.values()) {
-    const isOpen = candidate.isOpen || (candidate.isDoubtful && isOwnWord(candidate, memory))
+    const isOpen = candidate.isOpen || (candidate.isDoubtful && isEstablished(candidate, memory))
     if (!isOpen && memory?.tags.has(candidate.key) !== true) continue
     if (isOpen) measure(candidate, setting, values)
     const byWords = isOpen ? dot(weightsOfWords, values) : undefined
@@ -90,12 +90,12 @@ const shareOfJudged = (candidates: ReadonlyMap<string, Candidate>, memory: Memor
 }
 
 /** Whether several of a workspace's texts have a term, some of them after a determiner: then it is neither a name nor a slip. */
-const isOwnWord = ({ hash }: Candidate, memory: Memory | undefined): boolean => {
+const isEstablished = ({ hash }: Candidate, memory: Memory | undefined): boolean => {
   const { texts, determined } = memory?.terms.get(hash) ?? NOTHING
-  return texts >= MIN_TEXTS_OF_OWN_WORD && determined >= texts * MIN_DETERMINED_SHARE
+  return texts >= MIN_TEXTS && determined >= texts * MIN_DETERMINED_SHARE
 }
 
-const MIN_TEXTS_OF_OWN_WORD = 3
+const MIN_TEXTS = 3
 const MIN_DETERMINED_SHARE = 0.15
 
 const dot = (one: readonly number[], other: readonly number[]): number => {

@@ -31,19 +31,7 @@ const STEMMERS: Readonly<Record<string, (word: string) => string>> = {
   ru: russian,
   tr: turkish,
 }
-/** Room for the words of a language that come back. A full memo is emptied. */
-const MAX_MEMO_WORDS = 20_000
 
-const memos = new Map<string, Map<string, string>>()
-
-/** The stem that the forms of a word have in common: exports and exported, facture and factures. */
-export const stem = (word: string, language: string): string => {
-  let memo = memos.get(language)
-  if (memo === undefined) memos.set(language, (memo = new Map<string, string>()))
-  const known = memo.get(word)
-  if (known !== undefined) return known
-  if (memo.size >= MAX_MEMO_WORDS) memo.clear()
-  const found = (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')
-  memo.set(word, found)
-  return found
-}
+/** The stem that the forms of a word have in common: exports and exported, facture and factures. `traitsOf` keeps it. */
+export const stem = (word: string, language: string): string =>
+  (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')

@@ -18,7 +18,7 @@ export type ReadText = {
 }
 
 /** The tags of each text, given by people or generated, and its share: what the text has added to the memory. */
-export type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] }
+type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] }
 
 /**
  * Learns from all texts of a batch, then tags the texts without tags: texts that come together help each other. The memory is

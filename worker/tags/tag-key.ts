@@ -5,7 +5,7 @@ import { unifyVariants } from './variants.ts'
 /** The key that a tag would have as a phrase of a text: its stemmed words, without determiners. */
 export const keyOfTag = (tag: string, lexicon: Lexicon): string => {
   const stems: string[] = []
-  for (const token of unifyVariants(tokenize(tag.slice(0, MAX_TAG_CHARACTERS)), lexicon)) {
+  for (const token of unifyVariants(tokenize(tag.slice(0, MAX_READ_CHARACTERS)), lexicon)) {
     if (token.kind !== 'word' && token.kind !== 'segment') continue
     const traits = traitsOf(lexicon, token.text)
     if (!traits.isDeterminer) stems.push(traits.stem)
@@ -13,4 +13,4 @@ export const keyOfTag = (tag: string, lexicon: Lexicon): string => {
   return stems.join(' ')
 }
 
-const MAX_TAG_CHARACTERS = 200
+const MAX_READ_CHARACTERS = 200

@@ -17,13 +17,13 @@ export type Token =
   | { readonly kind: 'hidden'; readonly reason: 'number' | 'mail sign' | 'other' }
   | { readonly kind: 'break' }
 
-export const MAX_TEXT_CHARACTERS = 12_000
+const MAX_TEXT_CHARACTERS = 12_000
 /** No word that people write is longer. This also bounds the time of every pattern below. */
 const MAX_CHUNK_CHARACTERS = 64
 /** Segmentation by a dictionary is the only costly step. */
 const MAX_SEGMENTED_CHARACTERS = 4_000
 
-const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
+export const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
 const NUMBER: Token = { kind: 'hidden', reason: 'number' }
 const LONE_MAIL_SIGN: Token = { kind: 'hidden', reason: 'mail sign' }
 const BREAK: Token = { kind: 'break' }
@@ -82,7 +82,6 @@ export const tokenize = (text: string): Token[] => {
   return tokens.map((token, at) => (isPartOfIdentifier(token, tokens[at - 1], tokens[at + 1]) ? HIDDEN : token))
 }
 
-/** A chunk is the text between two pieces of white space. */
 const findChunkEnd = (text: string, start: number): number => {
   let end = start + 1
   while (end < text.length && !isSpace(text.charCodeAt(end))) end++
@@ -94,10 +93,11 @@ const isSpace = (code: number): boolean => {
   return code >= 0xa0 && SPACES.has(code)
 }
 
-type Span = { readonly start: number; readonly end: number }
+/** A chunk is the text between two pieces of white space. */
+type Chunk = { readonly start: number; readonly end: number }
 
 /** Reads the usual chunk without a pattern: letters from a to z between punctuation. False for every other chunk. */
-const pushPlainWord = (tokens: Token[], text: string, { start, end }: Span): boolean => {
+const pushPlainWord = (tokens: Token[], text: string, { start, end }: Chunk): boolean => {
   let from = start
   while (from < end && OPENING.has(text.charCodeAt(from))) from++
   let to = from
