@@ -18,7 +18,7 @@ type Dead = { workspaceId: string; id: string; operation: Operation }
 /**
  * Queues a dead submission again, under the id and the acceptance number that it has: it takes its old place, and fences refuse
  * what was purged since. Repeating it queues it once. First the receipt, then the books, then the job: whatever comes in
- * between, a worker's upkeep gives it up (`worker/lost-replays.ts`).
+ * between, a worker's upkeep gives it up (`worker/upkeep/give-up-lost-replays.ts`).
  */
 export const replay = async (stores: ReplayStores, { workspaceId, id, operation }: Dead): Promise<ReplayOutcome> => {
   const { sql, redis, prefix, queues, hashKey } = stores

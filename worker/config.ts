@@ -17,8 +17,8 @@ const NAMES = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
 ] as const
 
-/** What a worker process is told by its environment. */
-export type WorkerConfig = Settings<(typeof NAMES)[number]>
+/** The settings of a worker process. */
+type WorkerConfig = Settings<(typeof NAMES)[number]>
 
 /** @throws BadSettings */
 export const readWorkerConfig = (environment: Readonly<Record<string, string | undefined>>): WorkerConfig =>

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
 
-/** Answers GET /healthz and GET /metrics and nothing else. Not for the outside: it asks for no token. */
+/** Answers GET /healthz and GET /metrics and nothing else. It asks for no token, so it must not be reached from outside. */
 export const createHealthServer = (metrics: () => Promise<string>): Server =>
   createServer((request, response) => {
-    // Not parsed as a URL: `//` is none, and would end the process.
+    // The path is not parsed as a URL: `//` is not a valid one, and the error would end the process.
     const [path = '/'] = (request.url ?? '/').split('?', 1)
     const page = request.method === 'GET' || request.method === 'HEAD' ? path : ''
     if (page === '/metrics') {

@@ -4,37 +4,31 @@ import { openDatabase, whyNotThisDatabase } from '../db/open-database.ts'
 import { whenReady, whyNotThisRedis } from '../queue/open-redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
 import { BatchingWorker } from '../queue/batching-worker.ts'
-import { barrierIn } from '../queue/barrier.ts'
 import { connectProcess, endWith } from '../process/connect-process.ts'
 import { watchLoopDelay } from '../process/event-loop-delay.ts'
-import type { TaggingJob } from '../contract/job.ts'
 import { FINISHED_JOBS_KEPT, QUEUE_NAMES, type QueueName, queuePrefix } from '../contract/queues.ts'
 import { describeFault } from '../process/fault.ts'
-import { bringForward, closeQueues, enqueueTagging, forgetBodiesIn, openQueues } from '../queue/job-queues.ts'
+import { closeQueues, openQueues } from '../queue/job-queues.ts'
 import { processReportsIn, startReporting } from '../queue/process-reports.ts'
 import { connectToWork } from '../queue/connect-redis.ts'
-import { settleJobsIn } from '../queue/settle-jobs.ts'
-import { openBooksIn } from '../queue/open-books.ts'
-import { clearBooks } from '../queue/withdraw.ts'
 import { openTracing } from '../process/open-tracing.ts'
-import { jobsInHand } from './close-workers.ts'
+import { jobsInHand } from './jobs-in-hand.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
 import { createProcessors } from './processors.ts'
-import { finishPurge } from './purge.ts'
-import { keepUp } from './upkeep.ts'
+import { keepUp } from './upkeep/upkeep.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
-/** Postgres cancels a statement first, unless the connection hangs. */
+/** By then Postgres has cancelled the statement, unless the connection hangs. */
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 const UPKEEP_EVERY_MS = 20_000
-/** A crashed worker's job is delivered again; one that crashes its worker this often is given up. */
+/** A crashed worker's job is delivered again; a job that crashes its worker this often is given up. */
 const MAX_DELIVERIES = 5
-// What a killed worker held is delivered again within their sum. With BullMQ's defaults, 30 s each, it took a minute.
+// The jobs of a killed worker are delivered again within the sum of these two. With BullMQ's defaults, 30 s each, it took a minute.
 const LOCK_MS = 15_000
 const LOOK_FOR_STALLED_EVERY_MS = 5_000
-/** When Redis was away. BullMQ's default is 15 s. */
+/** After an outage of Redis. BullMQ's default is 15 s. */
 const TRY_AGAIN_AFTER_MS = 1_000
 
 const { config, log, hashKey, sql, redis } = await connectProcess({
@@ -50,36 +44,22 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
 const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
-const enqueue = async (jobs: readonly TaggingJob[]): Promise<void> => {
-  await enqueueTagging(queues, jobs)
-}
-const settlement = openBooksIn(redis, config.REDIS_PREFIX)
-const forgetBodies = forgetBodiesIn(redis, queues)
+const stores = { sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey }
 const processors = createProcessors({
-  sql,
-  hashKey,
-  settlement,
-  readBarrier: barrierIn(redis, config.REDIS_PREFIX),
-  bringForward: (submissionIds) => bringForward(redis, queues, submissionIds),
-  enqueueTagging: enqueue,
-  forgetBodies,
-  settleJobs: settleJobsIn({ redis, prefix: config.REDIS_PREFIX, queues, settlement, forgetBodies }),
-  clearBooks: (settled) => clearBooks(redis, config.REDIS_PREFIX, settled),
-  finishPurge: (purge, at) =>
-    finishPurge({ sql, redis, redisPrefix: config.REDIS_PREFIX, hashKey, enqueueTagging: enqueue }, purge, at),
+  ...stores,
   answerWithinMs: ANSWER_WITHIN_MS,
   tracing,
   log,
   stop: stopping.signal,
 })
-// With ten conversations at once, 420 a second were stored, with fifty 620. Tagging computes.
+// With ten conversations at once, 420 a second were stored, with fifty 620. Tagging is mostly computation.
 const CONCURRENCY: Readonly<Record<QueueName, number>> = {
   feedback: config.WORKER_CONCURRENCY,
   contacts: config.WORKER_CONCURRENCY,
   accounts: config.WORKER_CONCURRENCY,
   conversations: 50,
   tagging: 2,
-  // Many wait for their place at once.
+  // Many purges wait for their turn at once.
   purges: 200,
 }
 
@@ -91,7 +71,7 @@ const workers = QUEUE_NAMES.map((name) => {
     connection: redis,
     prefix: queuePrefix(config.REDIS_PREFIX, name),
     concurrency: CONCURRENCY[name],
-    // A failed one stays: it is an accepted submission.
+    // A failed job stays: it is an accepted submission.
     removeOnComplete: FINISHED_JOBS_KEPT,
     maxStalledCount: MAX_DELIVERIES,
     lockDuration: LOCK_MS,
@@ -122,9 +102,9 @@ const reporting = startReporting(
   metrics.figures,
 )
 
-// Every worker does it now and then; doing it at the same time does no harm.
+// Every worker keeps up now and then; it does no harm when several do so at the same time.
 const upkeep = setInterval(() => {
-  void keepUp({ sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey, receiptDays: config.RECEIPT_DAYS }).then(
+  void keepUp(stores, config.RECEIPT_DAYS).then(
     (counts) => {
       if (Object.values(counts).some((count) => count > 0)) log('info', 'upkeep', counts)
     },

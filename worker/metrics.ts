@@ -8,18 +8,18 @@ import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/process-re
 const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
 const MICROSECONDS_IN_MS = 1_000
 
-export type WorkerMetrics = {
+type WorkerMetrics = {
   completed: (queue: QueueName, job: DeliveredJob, result: unknown) => void
   failed: (queue: QueueName) => void
   /** As Prometheus text. */
   render: () => Promise<string>
-  /** What this worker says of itself to all processes. */
+  /** What this worker reports of itself to the other processes. */
   figures: () => Promise<ProcessFigures>
 }
 
 type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number | undefined>; now: () => number }
 
-/** What became of the jobs that this process worked on, how long it took, and how this process is. */
+/** Metrics of the jobs that this process worked on and of its own condition. */
 export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources): WorkerMetrics => {
   const jobs = createCounter(
     'feedback_insights_jobs_total',
@@ -40,17 +40,17 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
     'Texts that this worker generated tags for or learned from.',
   )
   let failures = 0
-  // There from the start, so that a rate over it knows its first zero.
+  // The counter is there from the start, so that a rate over it knows its first zero.
   tagged.add({}, 0)
   return {
     completed: (queue, job, result) => {
       jobs.add({ queue, outcome: typeof result === 'string' ? result : 'done' })
       attempts.observe({ queue }, job.attemptsMade)
       if (queue === 'tagging') tagged.add({}, typeof result === 'number' ? result : 0)
-      // Every submission's job has one, also one that is delivered again after it was settled.
+      // Every submission's job has a number, even a job that is delivered again after its submission was settled.
       const number = (job.data as { number?: unknown } | null)?.number
       if (typeof number !== 'number' || result === 'settled') return
-      // It is of Redis's clock, which can be a little ahead of this machine's.
+      // The number is a time of Redis's clock, which can be a little ahead of this machine's.
       stored.observe({ queue }, Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000)
     },
     failed: (queue) => {

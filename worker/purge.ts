@@ -1,47 +1,71 @@
-import { freeIdempotencyKeys } from '../queue/idempotency.ts'
-import type { JobOf, TaggingJob } from '../contract/job.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { purgeDead } from '../db/purge-dead.ts'
+import type { JobOf } from '../contract/job.ts'
 import { purgeKeys } from '../contract/identity/purge-keys.ts'
-import { findPurge, type PurgeCounts, removePurged, settlePurge } from '../db/purges/purge.ts'
-import type { Sql } from '../db/postgres.ts'
-import type { RedisClient } from '../queue/connect-redis.ts'
-import { serversOf } from '../queue/redis-servers.ts'
+import { purgeDead } from '../db/purge-dead.ts'
+import { findPurge, type PurgeCounts, purgeRow, removePurged, settlePurge } from '../db/purges/purge.ts'
 import { tagShortened } from '../db/tags/tag-shortened.ts'
+import { hopeless } from '../queue/delivered-job.ts'
+import { freeIdempotencyKeys } from '../queue/idempotency.ts'
+import { enqueueTagging } from '../queue/job-queues.ts'
+import { type RedisClient } from '../queue/connect-redis.ts'
+import { serversOf } from '../queue/redis-servers.ts'
+import type { Work } from './delivery.ts'
+import type { WorkerDependencies, WorkerStores } from './dependencies.ts'
+import { settleInQueue, type Settling } from './settle.ts'
+import type { StoreInTurn } from './store-in-turn.ts'
+import { whenAvailable } from './when-available.ts'
 
-export type PurgeDependencies = {
-  sql: Sql
-  redis: RedisClient
-  redisPrefix: string
-  hashKey: HashKey
-  enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<void>
+type Purge = {
+  job: JobOf<'purge_contact'>
+  attempts: number
+  /** Hears how many records are removed so far. */
+  onProgress: (removed: number) => Promise<void>
+}
+
+/** A purge is decided in its turn among the other submissions; its records are removed afterwards, while the others go on. */
+export const purging =
+  (dependencies: WorkerDependencies & Settling, storeInTurn: StoreInTurn): Work =>
+  async (delivery) => {
+    const { job, submission, attempts } = delivery
+    if (submission.operation !== 'purge_contact') throw hopeless('No purge in the queue of purges.')
+    const { workspaceId } = submission
+    const decided = await storeInTurn(delivery, { workspaceId, purge: purgeRow(dependencies.hashKey, submission) })
+    if (decided === 'given-back') return decided
+    const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
+    const purge = { job: submission, attempts, onProgress }
+    const counts = await whenAvailable(() => finishPurge(dependencies, purge), dependencies.stop)
+    await settleInQueue(dependencies, submission)
+    return counts
+  }
+
+/** What is left to do for a decided purge; its receipt comes last. Each step can be repeated after a crash. */
+const finishPurge = async (stores: WorkerStores, purge: Purge): Promise<PurgeCounts> => {
+  const { sql, hashKey } = stores
+  const { workspaceId, submissionId, body } = purge.job
+  const found = await findPurge(sql, { workspaceId, submissionId })
+  // Without it an earlier attempt has written the receipt already.
+  if (found !== undefined) await removeTraces(stores, purge, found)
+  const { group: id, email } = purgeKeys({ hashKey, workspaceId }, body)
+  return settlePurge(sql, { workspaceId, submissionId, attempts: purge.attempts, identifiers: { id, email } })
 }
 
 /**
- * What is left to do for a purge that has been decided: removes the records in bounded steps, then dead submissions and
- * idempotency keys, has others' conversations that lost messages tagged anew, and writes the receipt. Each step can be repeated
- * after a crash.
+ * Removes the records in bounded steps, then what dead submissions and idempotency keys have of the contacts. Conversations of
+ * others that lost messages are tagged anew.
  */
-export const finishPurge = async (
-  { sql, redis, redisPrefix, hashKey, enqueueTagging }: PurgeDependencies,
-  job: JobOf<'purge_contact'>,
-  { attempts, onProgress }: { attempts: number; onProgress: (removed: number) => Promise<void> },
-): Promise<PurgeCounts> => {
-  const { workspaceId, submissionId } = job
-  const purge = await findPurge(sql, { workspaceId, submissionId })
-  if (purge !== undefined) {
-    await removePurged(sql, { workspaceId, submissionId }, onProgress)
-    await purgeDead(sql, hashKey, { job, keys: purge.keys, contactIds: purge.contactIds })
-    const keyIds = [...purge.keys, ...purge.contactIds]
-    await freeIdempotencyKeys(redis, redisPrefix, { workspaceId, keyIds, number: job.number })
-    await forgetSlowCommands(redis)
-    await tagShortened(sql, job, enqueueTagging)
-  }
-  const { group: id, email } = purgeKeys({ hashKey, workspaceId }, job.body)
-  return settlePurge(sql, { workspaceId, submissionId, attempts, identifiers: { id, email } })
+const removeTraces = async (
+  { sql, redis, prefix, queues, hashKey }: WorkerStores,
+  { job, onProgress }: Purge,
+  { keys, contactIds }: { keys: string[]; contactIds: string[] },
+): Promise<void> => {
+  const { workspaceId, submissionId, number } = job
+  await removePurged(sql, { workspaceId, submissionId }, onProgress)
+  await purgeDead(sql, hashKey, { job, keys, contactIds })
+  await freeIdempotencyKeys(redis, prefix, { workspaceId, keyIds: [...keys, ...contactIds], number })
+  await forgetSlowCommands(redis)
+  await tagShortened(sql, job, (jobs) => enqueueTagging(queues, jobs))
 }
 
-/** The slow log quotes commands, and so what they carried. Where it must not be touched, its owner has to (docs/operate.md). */
+/** The slow log quotes commands, and so what they carried. Where a worker may not touch it, its owner has to (docs/operate.md). */
 const forgetSlowCommands = async (redis: RedisClient): Promise<void> => {
   await Promise.all((await serversOf(redis)).map((server) => server.slowlog('RESET').catch(() => {})))
 }

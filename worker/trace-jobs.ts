@@ -2,7 +2,7 @@ import { QUEUE_OF, type SubmissionJob, type TaggingJob } from '../contract/job.t
 import type { PurgeRows, Rows } from '../db/store.ts'
 import type { Span, Tracing } from '../process/tracing.ts'
 
-/** A submission in hand, from now until it is settled or given back, in the trace of its request. */
+/** Begins the span of a submission in hand, in the trace of its request; `inSpan` ends it. */
 export const beginSubmission = (tracing: Tracing, submission: SubmissionJob, attempts: number): Span => {
   const { operation, workspaceId, submissionId } = submission
   const queue = QUEUE_OF[operation]
@@ -22,7 +22,7 @@ export const beginSubmission = (tracing: Tracing, submission: SubmissionJob, att
   })
 }
 
-/** Ends the span with the work, whose result is the state of the submission, or the counts of a purge that was applied. */
+/** Ends the span with the work. The work returns the state of the submission, or the counts of a purge that was applied. */
 export const inSpan = async (span: Span | undefined, work: () => Promise<unknown>): Promise<unknown> => {
   if (span === undefined) return work()
   let state = 'queued'
@@ -38,7 +38,7 @@ export const inSpan = async (span: Span | undefined, work: () => Promise<unknown
 
 type TracedRows = { rows: Rows | PurgeRows; span?: Span | undefined }
 
-/** Tagging that knows by which submissions it was left to be done. */
+/** Tagging jobs with the traces of the submissions whose texts they tag. */
 export const tracedTagging = (jobs: readonly TaggingJob[], stored: readonly TracedRows[]): TaggingJob[] =>
   jobs.map((job) => {
     const records = new Set([...job.feedbackIds, ...job.conversationIds])
@@ -52,7 +52,7 @@ export const tracedTagging = (jobs: readonly TaggingJob[], stored: readonly Trac
     }
   })
 
-/** Texts are tagged together, and the tagging is part of the trace of each submission. */
+/** Begins a span for each submission whose texts are tagged together: the tagging is part of all their traces. */
 export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number): Span[] =>
   (job.traceparents ?? [undefined]).map((parent) =>
     tracing.begin({

@@ -4,8 +4,9 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * Does work with Postgres as soon as Postgres is there: an outage uses up no attempt of a job, however long it lasts. Other
- * faults are thrown, and the outage itself when `stop` says that the process wants to end.
+ * Does work with Postgres as soon as Postgres is there: an outage uses up no attempt of a job, however long it lasts.
+ *
+ * @throws every other fault, and the outage itself when `stop` says that the process wants to end.
  */
 export const whenAvailable = async <T>(work: () => Promise<T>, stop: AbortSignal): Promise<T> => {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import type { SubmissionJob } from '../../contract/job.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import type { Rows } from '../../db/store.ts'
-import { rowsOf, type StoredJob } from '../../worker/rows.ts'
+import { rowsOf, type StoredJob } from '../../worker/rows/rows.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 
 const LENGTH = 30

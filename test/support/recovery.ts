@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readLedgers } from './ledgers.ts'
-import { withdrawLost } from '../../worker/sweep.ts'
+import { withdrawLost } from '../../worker/upkeep/withdraw-lost.ts'
 import type { FaultStack } from './fault-stack.ts'
 import type { Seen } from './load.ts'
 import { until } from './until.ts'
@@ -8,7 +8,6 @@ import { until } from './until.ts'
 export const RECOVERED_WITHIN_MS = 60_000
 /** The slowest answer of a process that itself runs: it has waited for two time-outs at most. */
 export const ANSWERED_WITHIN_MS = 3_000
-const ADMISSION_GIVEN_UP_MS = 60_000
 const PROBE_TIMEOUT_MS = 15_000
 
 type Asked = Pick<FaultStack, 'url' | 'accessToken' | 'sql'>
@@ -74,7 +73,7 @@ export const assertNothingLost = async (
     'the ledger is exact',
     async () => {
       // As if the time were over after which an admission whose request died is given up.
-      await withdrawLost({ sql, redis, prefix, queues }, Date.now() + ADMISSION_GIVEN_UP_MS)
+      await withdrawLost({ sql, redis, prefix, queues }, Date.now())
       const [ledger] = await readLedgers(sql, redis, prefix)
       last = ledger!
       return ledger!.queued === 0 && ledger!.difference === 0 && ledger!.dead === 0

@@ -4,14 +4,11 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { admissionsIn } from '../../queue/admit.ts'
-import { barrierIn } from '../../queue/barrier.ts'
 import { BatchingWorker } from '../../queue/batching-worker.ts'
 import { JOB_VERSION } from '../../contract/job.ts'
 import { FINISHED_JOBS_KEPT, queuePrefix } from '../../contract/queues.ts'
-import { closeQueues, forgetBodiesIn, type JobQueues, openQueues, queueingIn } from '../../queue/job-queues.ts'
+import { closeQueues, type JobQueues, openQueues, queueingIn } from '../../queue/job-queues.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
-import { settleJobsIn } from '../../queue/settle-jobs.ts'
-import { openBooksIn } from '../../queue/open-books.ts'
 import { createProcessors } from '../../worker/processors.ts'
 import { hashKey } from '../support/deliveries.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
@@ -37,20 +34,12 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     sql = connectPostgres(testServers().databaseUrl, options)
     redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
     queues = openQueues(redis, prefix, () => {})
-    const settlement = openBooksIn(redis, prefix)
-    const forgetBodies = forgetBodiesIn(redis, queues)
-    const unexpected = (): never => assert.fail('Nothing here asks for it.')
     const processors = createProcessors({
       sql: schema.sql,
+      redis,
+      prefix,
+      queues,
       hashKey,
-      settlement,
-      readBarrier: barrierIn(redis, prefix),
-      bringForward: unexpected,
-      enqueueTagging: async () => {},
-      forgetBodies,
-      settleJobs: settleJobsIn({ redis, prefix, queues, settlement, forgetBodies }),
-      clearBooks: unexpected,
-      finishPurge: unexpected,
       answerWithinMs: ANSWER_WITHIN_MS,
       tracing: undefined,
       log: () => {},

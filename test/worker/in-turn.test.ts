@@ -7,6 +7,7 @@ import { seeded } from '../support/property-seed.ts'
 import { until } from '../support/until.ts'
 
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01'
+const OTHER_WORKSPACE = '0b8a4a52-3f64-4b1e-8f0e-6a1c2d3e4f50'
 type Item = { workspaceId: string; number: number; isPurge: boolean; queue: string }
 
 /** A workspace's submissions, 1, 2, 3 and so on, some of them purges; whoever stores one settles it. */
@@ -125,6 +126,36 @@ describe('storing in turn', () => {
     const results = await Promise.all(inHand.map(storeInTurn))
     assert.deepEqual(results, ['stored', 'stored', 'stored', 'given-back'])
     assert.equal(await brought, 'stored')
+  })
+
+  it('loses nothing of what it keeps when another round begins while room is being made', async () => {
+    const { items, barrier, settle } = workspaceOf([false, true, false])
+    const [elsewhere, ...inHand] = items
+    const others = [1, 2].map((number) => ({ ...elsewhere!, workspaceId: OTHER_WORKSPACE, number }))
+    const makingRoom = Promise.withResolvers<void>()
+    const roomIsMade = Promise.withResolvers<void>()
+    const storeInTurn = inTurn<Item, 'stored'>({
+      readBarrier: async (workspaceId) => (workspaceId === WORKSPACE ? barrier() : { purges: [], outstanding: [] }),
+      bringForward: async () => {
+        makingRoom.resolve()
+        await roomIsMade.promise
+        return new Map()
+      },
+      store: async (batch) => {
+        settle(batch.flatMap(({ workspaceId, number }) => (workspaceId === WORKSPACE ? [number] : [])))
+        return batch.map(() => 'stored')
+      },
+      conclude: async () => {},
+      isPermanent: () => false,
+      now: Date.now,
+      bounds,
+    })
+    const held = inHand.map(storeInTurn)
+    await makingRoom.promise
+    await Promise.all(others.map(storeInTurn))
+    settle([1])
+    roomIsMade.resolve()
+    assert.deepEqual(await Promise.all(held), ['stored', 'stored'])
   })
 
   it('stores the others alone when one of a batch is bad', async () => {

@@ -1,11 +1,9 @@
-import { UNKNOWN } from './lexicon.ts'
-import type { Lexicon, WordTraits } from './lexicon.ts'
-import { isHeadFirst, wordAt } from './reading.ts'
-import type { Reading, Span } from './reading.ts'
+import { type Lexicon, UNKNOWN, type WordTraits } from './lexicon.ts'
+import { isHeadFirst, type Reading, type Span, wordAt } from './reading.ts'
 
 const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
 
-/** Whether a phrase looks like a noun with what belongs to it; how likely that is, the score says. */
+/** Whether a phrase looks like a noun and its modifiers. The score says how likely that is. */
 export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   if (lexicon === UNKNOWN) return false
@@ -23,7 +21,7 @@ export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: b
   return end - start === 1 || isPhrase(reading, { start, end })
 }
 
-/** In languages with articles. */
+/** Whether a phrase that can be a tag may be a name or a slip all the same. Only languages with articles have doubtful phrases. */
 export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   const head = traits[isHeadFirst(lexicon) ? start : end - 1]
@@ -34,15 +32,14 @@ export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined:
   return lexicon.language === 'en' && traits.slice(start, end).some((part) => part !== head && isStranger(part))
 }
 
-/** A word in front of a noun that nothing knows: the tolvane invoice. */
+/** An unknown word in front of a noun: the tolvane invoice. */
 const isStranger = (part: WordTraits | undefined): boolean => {
   if (part === undefined || part.isListed || part.isModifier || part.isJoiner) return false
   return part.group < 0 && !part.isOther
 }
 
-const isNounPart = (traits: WordTraits | undefined): boolean => {
-  return traits !== undefined && !traits.isFiller && !traits.isOther
-}
+const isNounPart = (traits: WordTraits | undefined): boolean =>
+  traits !== undefined && !traits.isFiller && !traits.isOther
 
 type Head = { readonly head: WordTraits; readonly at: number }
 
@@ -62,7 +59,7 @@ const canBePart = (lexicon: Lexicon, part: WordTraits): boolean => {
   return lexicon.language === 'en' ? part.isAdjective || part.isParticiple || !part.isOther : !part.isOther
 }
 
-/** Without a list that tells nouns from adjectives, one of the words at least has to be a known noun. */
+/** In a language without a list that tells nouns from adjectives, at least one of the words has to be a known noun. */
 const isPhrase = ({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean => {
   if (lexicon.language === 'en') return true
   let listed = 0

@@ -1,62 +1,64 @@
 import { canBeTag, isDoubtful } from './can-be-tag.ts'
-import { findFailure, findInverted } from './events.ts'
-import type { Rearranged } from './events.ts'
+import { findFailure, findInverted, type Rearranged } from './events.ts'
 import { hashTerm } from './hash.ts'
 import type { Lexicon, WordTraits } from './lexicon.ts'
 import { isInsideLonger } from './nested.ts'
-import { isEdge, wordAt } from './reading.ts'
-import type { Reading, Span } from './reading.ts'
+import { isEdge, type Reading, type Span, wordAt } from './reading.ts'
 import { singular } from './singular.ts'
 
-/** A phrase of a text, with what its occurrences tell about it. */
+/** A phrase of a text, with counts of what its occurrences tell. */
 export type Candidate = {
-  /** Its stemmed words: what `exports` and `export` have in common. */
+  /** The stemmed words: `exports` and `export` have the same key. */
   readonly key: string
   readonly hash: number
-  /** The words as written first, in lower case. */
+  /** The words in lower case, as the first occurrence has them. */
   readonly words: readonly string[]
   readonly traits: readonly WordTraits[]
   /** The key of every word by itself. */
   readonly stems: readonly string[]
-  /** Place of the first occurrence among the tokens, and in the text from 0 to near 1. */
+  /** The place of the first occurrence among the tokens; `position`: in the text, from 0 to nearly 1. */
   readonly at: number
   readonly position: number
-  /** Whether it may become a tag although nobody gave it before. */
+  /** Whether the phrase may become a tag although nobody gave it before. */
   isOpen: boolean
-  /** The same, but its noun is in no list, and nothing here shows that it is one: it may be a name or a slip. */
+  /** Whether it would be open, but its noun is in no list, and nothing here shows that it is a noun: it may be a name or a slip. */
   isDoubtful: boolean
   occurrences: number
   /** Occurrences after a determiner: the screen, a new screen. */
   determined: number
   /** Occurrences where a verb is expected: I screen. */
   verbal: number
-  /** Occurrences by itself, not inside a longer open phrase. */
+  /** Occurrences outside of longer phrases. */
   free: number
-  /** Occurrences after praise or blame, before `is`, after a preposition, as what is asked for, at the start of a clause. */
+  /** Occurrences after praise or blame. */
   praised: number
+  /** Occurrences before `is`. */
   described: number
+  /** Occurrences after a preposition. */
   related: number
+  /** Occurrences in a request: please add a nice dark mode. */
   requested: number
+  /** Occurrences at the start of a clause. */
   starting: number
-  /** Occurrences as an event with what it happens to: the card was declined, exports to CSV. */
+  /** Occurrences of an event together with the thing that it happens to: the card was declined, exports to CSV. */
   joined: number
   /** Occurrences as a verb: logging in. */
   events: number
   /** Occurrences near a word of praise or blame in the same clause. */
   opinionated: number
-  /** A dictionary has it as a compound. */
+  /** Whether a dictionary has the phrase as a compound. */
   readonly isCompound: boolean
-  /** `quality of the picture` as `picture quality`. */
+  /** Whether the words stand in another order in the text: `quality of the picture` for `picture quality`. */
   isInverted: boolean
 }
 
 export const MAX_WORDS = 3
-/** A shorter text counts as this long, so that hardly a word in it is late. */
+/** A shorter text counts as this long, so that hardly any word in it is late. */
 const SHORT_TEXT_TOKENS = 60
-/** How many words before a phrase may ask for it: please add a nice dark mode. */
+/** The word of a request stands at most so many words before the phrase. */
 const REQUEST_REACH = 4
 
-/** All phrases of one to three words that could be a term, in the order of their first occurrences. */
+/** All phrases of one to three words that could be terms, by their keys, in the order of their first occurrences. */
 export const findCandidates = (reading: Reading): Map<string, Candidate> => {
   const found = new Map<string, Candidate>()
   for (let start = 0; start < reading.tokens.length; start++) {
@@ -106,7 +108,7 @@ const addRearranged = (found: Map<string, Candidate>, reading: Reading, phrase: 
   }
   candidate.isOpen = true
   if (isEvent) candidate.joined++
-  // `card declined` is a phrase as it stands, and has been counted as one.
+  // `card declined` is a phrase as it stands, so `addPhrases` counts it.
   if (order[0] !== at || end > at + 2) count(candidate, reading, { start: at, end })
 }
 
@@ -194,9 +196,7 @@ const count = (candidate: Candidate, reading: Reading, span: Span): void => {
   if (!isInsideLonger(reading, span)) candidate.free++
 }
 
-const isDescribed = ({ traits }: Reading, end: number): boolean => {
-  return traits[end]?.isBe === true
-}
+const isDescribed = ({ traits }: Reading, end: number): boolean => traits[end]?.isBe === true
 
 const isRequested = ({ traits }: Reading, start: number): boolean => {
   for (let at = start - 1; at >= Math.max(0, start - REQUEST_REACH); at--) {

@@ -2,15 +2,17 @@ import type { Candidate } from './candidates.ts'
 import weights from './data/weights.json' with { type: 'json' }
 import { labelOf } from './label.ts'
 import { traitsOf } from './lexicon.ts'
-import type { Memory } from './memory.ts'
-import { titleInUse } from './memory.ts'
+import { type Memory, titleInUse } from './memory.ts'
 import { isPresentable } from './presentable.ts'
 import type { Scored, Scores } from './score.ts'
 import type { Reading } from './reading.ts'
 
 export const MAX_TAGS = 5
 
-/** From which score on a candidate becomes a tag, and from which the best one does when there would be none. */
+/**
+ * The least scores of tags: `many` for every candidate, `one` for the best candidate when there would be no tag otherwise.
+ * `manyPeople` and `onePeople` hold where people's tags have their full weight.
+ */
 export type Thresholds = {
   readonly many: number
   readonly one: number
@@ -18,7 +20,7 @@ export type Thresholds = {
   readonly onePeople: number
 }
 
-/** The tags of a text: those that score well, none of them inside another; at least one unless even the best is bad. */
+/** The tags of a text: the candidates that score well, none of them inside another; at least one unless even the best is bad. */
 export const choose = (
   { scored, trust }: Scores,
   reading: Reading,
@@ -39,11 +41,9 @@ export const choose = (
   return chosen.map(({ tag }) => tag)
 }
 
-const mix = (share: number, one: number, other: number): number => {
-  return share * one + (1 - share) * other
-}
+const mix = (share: number, one: number, other: number): number => share * one + (1 - share) * other
 
-/** As the workspace writes it, else as a label; the singular of a word may say nothing although the word does not. */
+/** The tag as the workspace writes it, else as a label; none when the singular, which the label has, is a word that says nothing. */
 const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined => {
   const title = titleInUse(memory, candidate.key)
   if (title !== undefined) return title
@@ -52,18 +52,15 @@ const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | un
   return isStop || (isFiller && !isListed) ? undefined : label
 }
 
-/** Those that score so much at least, the best first. */
-const rank = (scored: readonly Scored[], scoreOf: (one: Scored) => number, least: number): Scored[] => {
-  return scored
+/** The candidates that score at least so much, the best first. */
+const rank = (scored: readonly Scored[], scoreOf: (one: Scored) => number, least: number): Scored[] =>
+  scored
     .filter((one) => scoreOf(one) >= least)
     .sort((one, other) => scoreOf(other) - scoreOf(one) || one.candidate.at - other.candidate.at || compare(one, other))
-}
 
-const compare = (one: Scored, other: Scored): number => {
-  return one.candidate.key < other.candidate.key ? -1 : 1
-}
+const compare = (one: Scored, other: Scored): number => (one.candidate.key < other.candidate.key ? -1 : 1)
 
-/** Whether one of them has all words of the other. */
+/** Whether one of two candidates has all words of the other. */
 const isInside = (one: Candidate, other: Candidate): boolean => {
   const [short, long] = one.stems.length <= other.stems.length ? [one, other] : [other, one]
   return short.stems.every((stem) => long.stems.includes(stem))

@@ -1,8 +1,7 @@
 import { GROUPS } from './english-words.ts'
-import { isEdge, isNounLike, wordAt } from './reading.ts'
-import type { Reading } from './reading.ts'
+import { isEdge, isNounLike, type Reading, wordAt } from './reading.ts'
 
-/** A phrase whose words stand elsewhere in the text than in the tag; `order` are their places, `end` where it ends. */
+/** A phrase whose words have another order in the text than in the tag: `order` has their places, `end` the end in the text. */
 export type Rearranged = { readonly order: readonly [number, number]; readonly end: number; readonly isEvent: boolean }
 
 const FAILURES = new Set(['crash', 'freeze', 'decline', 'rejection', 'failure', 'lock-up', 'cancellation', 'duplicate'])
@@ -14,10 +13,10 @@ const BEFORE_FAILURE = new Set(
 const FAILING_GROUPS: ReadonlySet<number> = new Set(
   (['artifact', 'act', 'communication', 'possession'] as const).map((name) => GROUPS.indexOf(name)),
 )
-/** How many small words may stand between what fails and its failing. */
+/** So many small words may stand between a thing and its failure. */
 const FAILURE_REACH = 3
 
-/** Nouns that take what they happen to with any preposition: exports to CSV, import from Excel, login with SSO. */
+/** Stems of events that any preposition joins to their object: exports to CSV, import from Excel, login with SSO. */
 const EVENTS: ReadonlySet<string> = new Set(
   'export import login download upload sync print scan convers migrat integr backup connect transfer'.split(' '),
 )
@@ -39,7 +38,7 @@ export const findFailure = (reading: Reading, start: number): Rearranged | undef
   const noun = reading.traits[start]
   if (noun === undefined || !isNounLike(noun) || (!noun.isListed && !FAILING_GROUPS.has(noun.group))) return undefined
   const before = reading.traits[start - 1]
-  // Of `exports to CSV fail` it is the export that fails.
+  // In `exports to CSV fail` the export fails, not the CSV.
   if (before !== undefined && (isNounLike(before) || before.isModifier || before.isJoiner)) return undefined
   let at = start + 1
   while (at <= start + FAILURE_REACH && BEFORE_FAILURE.has(wordAt(reading, at))) at++

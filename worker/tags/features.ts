@@ -2,11 +2,10 @@ import type { Candidate } from './candidates.ts'
 import { hashTerm } from './hash.ts'
 import { GROUPS } from './english-words.ts'
 import type { WordTraits } from './lexicon.ts'
-import type { Memory, TermCounts } from './memory.ts'
-import { isHeadFirst } from './reading.ts'
-import type { Reading } from './reading.ts'
+import { type Memory, NOTHING } from './memory.ts'
+import { isHeadFirst, type Reading } from './reading.ts'
 
-/** What is measured of a candidate, in this order; `worker/tags/data/weights.json` has a weight for each by its name. */
+/** The measured features of a candidate, in this order; `worker/tags/data/weights.json` has the weight of each by its name. */
 export const FEATURES = [
   'always',
   'listed',
@@ -56,18 +55,17 @@ export const FEATURES = [
   'common and again',
 ] as const
 
-/** How many of FEATURES are about the memory: those from `remembered` on. */
+/** The features from `remembered` on are about the memory. */
 const MEMORY_FEATURES = FEATURES.length - FEATURES.indexOf('remembered')
-/** A text says early what it is about. */
+/** A text names its subject early. */
 const FIRST_TOKENS = 10
-/** Texts after which half of what a memory says is believed. */
+/** A memory of so many texts is believed by half. */
 const HALF_BELIEVED_TEXTS = 15
-export const NOTHING: TermCounts = { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
 
 /** Where candidates are measured: their text and the memory of its workspace. */
-export type Setting = { readonly reading: Reading; readonly memory: Memory | undefined }
+type Setting = { readonly reading: Reading; readonly memory: Memory | undefined }
 
-/** Puts the values of FEATURES for one candidate into `values`, which is handed in because it is done so often. */
+/** Puts the values of FEATURES for one candidate into `values`. The caller reuses the array, since this happens so often. */
 export const measure = (candidate: Candidate, setting: Setting, values: number[]): void => {
   values.length = 0
   values.push(1)
@@ -102,9 +100,7 @@ const pushModifiers = (values: number[], traits: readonly WordTraits[], head: Wo
   values.push(listed, modifier, adjective, unlisted, joiner)
 }
 
-const toNumber = (is: boolean): number => {
-  return is ? 1 : 0
-}
+const toNumber = (is: boolean): number => (is ? 1 : 0)
 
 const pushPlaces = (values: number[], candidate: Candidate, { tokens }: Reading): void => {
   const { occurrences } = candidate
@@ -116,7 +112,7 @@ const pushPlaces = (values: number[], candidate: Candidate, { tokens }: Reading)
   values.push(1 - candidate.free / occurrences, toNumber(isBare(candidate)), Math.log2(1 + tokens.length / 20))
 }
 
-/** Nothing shows that it is a noun. */
+/** Whether nothing shows that the phrase has a noun. */
 const isBare = ({ determined, traits }: Candidate): boolean => {
   if (determined > 0) return false
   for (const part of traits) if (part.isListed) return false
@@ -147,13 +143,13 @@ const pushMemory = (values: number[], candidate: Candidate, { reading, memory }:
   values.push(common * Math.log2(candidate.occurrences))
 }
 
-/** How much of the texts that have a word have the whole phrase. */
+/** The share of the texts with one word of a phrase that have the whole phrase. */
 const shareOf = (memory: Memory, stem: string | undefined, texts: number): number => {
   const withStem = memory.terms.get(hashTerm(stem ?? ''))?.texts ?? 0
   return Math.min(1, (texts + 0.2) / (withStem + 1))
 }
 
-/** What people's tags say of a candidate; `worker/tags/data/weights.json` has the weights in `people`. */
+/** The features that people's tags give a candidate; `worker/tags/data/weights.json` has their weights in `people`. */
 export const PEOPLE_FEATURES = [
   'always',
   'score',
@@ -173,7 +169,7 @@ export const PEOPLE_FEATURES = [
   'tags of a text',
 ] as const
 
-/** The values of PEOPLE_FEATURES; `score` is what the weights of FEATURES say. */
+/** The values of PEOPLE_FEATURES; `score` comes from FEATURES and their weights, and is undefined for a candidate that is not open. */
 export const measurePeople = (candidate: Candidate, memory: Memory, score: number | undefined): number[] => {
   const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
   return [

@@ -1,19 +1,15 @@
-import { findCandidates } from './candidates.ts'
-import type { Candidate } from './candidates.ts'
+import { type Candidate, findCandidates } from './candidates.ts'
 import { choose } from './choose.ts'
 import { findLexicon } from './language.ts'
 import type { Memory } from './memory.ts'
-import { findStrange, hideAfterCues, hideStrange, withoutOwnWords } from './names.ts'
-import type { Strange } from './names.ts'
+import { findStrange, hideAfterCues, hideStrange, type Strange, withoutOwnWords } from './names.ts'
 import { reduceHtml } from './reduce-html.ts'
 import { scoreCandidates } from './score.ts'
-import { tokenize } from './tokens.ts'
-import type { Token } from './tokens.ts'
+import { type Token, tokenize } from './tokens.ts'
 import { unifyVariants } from './variants.ts'
-import { read } from './reading.ts'
-import type { Reading } from './reading.ts'
+import { read, type Reading } from './reading.ts'
 
-/** A text's phrases, from nothing but the text: what a memory learns from, and what tags are chosen from. */
+/** The phrases of a text. A memory learns from them, and tags are chosen from them. They depend on nothing but the text. */
 export type Analysis = {
   readonly tokens: readonly Token[]
   readonly strange: Strange
@@ -22,14 +18,15 @@ export type Analysis = {
 }
 
 /**
- * Tags for a text in plain text or HTML: none to five, lower case, the most telling first. `language` as two letters, when
- * it is known. The same text and memory give the same tags on every runtime. Texts that say nothing give none.
+ * Tags for a text in plain text or HTML: none to five, in lower case, the most telling first. `language` has two letters, when
+ * it is known. The same text and memory give the same tags on every runtime. A text that says nothing has no tags.
  */
 export const generateTags = (
   text: string,
   { language, memory }: { language?: string; memory?: Memory } = {},
 ): string[] => {
-  return tagAnalysis(analyse(text, language), memory)
+  const analysis = analyse(text, language)
+  return chooseTags(memory === undefined ? analysis : withOwnWords(analysis, memory), memory)
 }
 
 export const analyse = (text: string, language?: string): Analysis => {
@@ -41,16 +38,11 @@ export const analyse = (text: string, language?: string): Analysis => {
   return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
 
-export const tagAnalysis = (analysis: Analysis, memory?: Memory): string[] => {
-  return chooseTags(memory === undefined ? analysis : withOwnWords(analysis, memory), memory)
-}
+/** Tags for an analysis that has the workspace's own words back already (`withOwnWords`). */
+export const chooseTags = ({ reading, candidates }: Analysis, memory?: Memory): string[] =>
+  choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
 
-/** Tags for an analysis that has the workspace's own words in it already (`withOwnWords`). */
-export const chooseTags = ({ reading, candidates }: Analysis, memory?: Memory): string[] => {
-  return choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
-}
-
-/** The analysis with capitalised words back in it that the workspace has as its own. */
+/** The analysis with those hidden words back in it that are the workspace's own. */
 export const withOwnWords = (analysis: Analysis, memory: Memory): Analysis => {
   const { tokens, strange, reading } = analysis
   if (strange.places.size === 0) return analysis

@@ -1,4 +1,4 @@
-/** 53 bits of a term, so that it fits a JavaScript number and a bigint; the same on every runtime. Not secret by itself. */
+/** A hash of 53 bits, which fit a JavaScript number and a bigint. It is the same on every runtime, and not secret by itself. */
 export const hashTerm = (term: string): number => {
   let high = 0x9e3779b9
   let low = 0x85ebca6b
@@ -12,7 +12,5 @@ export const hashTerm = (term: string): number => {
   return ((high ^ (high >>> 15)) & 0x1fffff) * 0x1_0000_0000 + ((low ^ (low >>> 16)) >>> 0)
 }
 
-/** The term that counts in how many texts people used a word in a tag. */
-export const hashInTag = (stem: string): number => {
-  return hashTerm(`in tag\n${stem}`)
-}
+/** The hash of the term under which texts are counted that have a word in people's tags. */
+export const hashInTag = (stem: string): number => hashTerm(`in tag\n${stem}`)

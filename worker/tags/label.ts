@@ -3,7 +3,7 @@ import type { Lexicon } from './lexicon.ts'
 import { singular } from './singular.ts'
 import { isHeadFirst } from './reading.ts'
 
-/** Endings of plurals and what the singular has instead; the first that fits counts. Words of three letters stay. */
+/** Endings of plurals with those of the singular; the first ending that fits counts. Words of three letters stay as they are. */
 const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   es: [
     [/(?:is|us)$/, '$&'],
@@ -42,7 +42,7 @@ export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
   const { words, traits, joined, isInverted } = candidate
   if (lexicon.language === 'segmented') return words.join('')
   if (lexicon.language === 'en') {
-    // What was put before its noun by the tagger need not be in the singular yet.
+    // The tagger has put the first word before its noun, so that word may be in the plural, too.
     if (joined > 0 || isInverted) return words.map(singular).join(' ')
     return [...words.slice(0, -1), singular(words.at(-1) ?? '')].join(' ')
   }

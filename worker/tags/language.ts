@@ -13,17 +13,17 @@ import {
 import type { Lexicon } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
-/** From this share of function words on, and so far ahead of every other language, the language is clear. */
+/** A language is clear when this share of the words are its function words, and it leads every other language by so many. */
 const CLEAR_SHARE = 0.25
 const CLEAR_LEAD = 2
 const CLEAR_LEAD_SHARE = 0.1
-/** A heading in English need not have a function word: CSV export. */
+/** A heading in English need not have a function word, as in CSV export: it is known by the share of its English words. */
 const MIN_ENGLISH_SHARE = 0.75
-/** So few words may be in English although nothing tells. */
+/** A text of so few words is taken for English when nothing says otherwise. */
 const MAX_HEADING_WORDS = 8
-/** More words than this with letters of another alphabet mean another language. */
+/** A larger share of words with letters of another alphabet means another language. */
 const MAX_FOREIGN_WORD_SHARE = 0.1
-/** The language shows early. */
+/** The language shows in the first words. */
 const MAX_READ_WORDS = 60
 
 const BY_LANGUAGE = new Map(
@@ -33,8 +33,8 @@ const NOT_RUSSIAN = /[іїєґўђјљњћќѓѕџ]/
 const NOT_ARABIC = /[پچژگکی]/
 
 /**
- * The lexicon for a text: by its script, then by the language that the caller names, then by its function words, and for
- * headings without any by groups of letters. A language without lists gets an empty lexicon.
+ * The lexicon for a text: by its script, then by the language that the caller names, then by its function words. A heading
+ * without function words is judged by groups of letters. A language without lists gets an empty lexicon.
  */
 export const findLexicon = (tokens: readonly Token[], language?: string): Lexicon => {
   const words: string[] = []
@@ -66,9 +66,8 @@ const scriptOf = (words: readonly string[]): 'latin' | 'cyrillic' | 'arabic' | '
   return counts.arabic * 2 > words.length ? 'arabic' : 'other'
 }
 
-const isMostly = (words: readonly string[], letters: RegExp): boolean => {
-  return words.filter((word) => letters.test(word)).length > words.length * MAX_FOREIGN_WORD_SHARE
-}
+const isMostly = (words: readonly string[], letters: RegExp): boolean =>
+  words.filter((word) => letters.test(word)).length > words.length * MAX_FOREIGN_WORD_SHARE
 
 const findLatin = (words: readonly string[]): Lexicon => {
   const { best, hits, rival } = countFunctionWords(words)

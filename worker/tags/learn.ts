@@ -1,13 +1,12 @@
 import { hashInTag, hashTerm } from './hash.ts'
 import type { Analysis } from './generate-tags.ts'
 import { traitsOf } from './lexicon.ts'
-import type { Delta, TermCounts } from './memory.ts'
-import { newMemory } from './memory.ts'
+import { type Delta, newMemory, type TermCounts } from './memory.ts'
 import { keyOfTag } from './tag-key.ts'
 
 /**
- * What a text adds to a memory: its terms, hashed, and the tags that people gave it (`undefined`: nobody was asked). It
- * depends on nothing but these, so that the same delta can be taken out again.
+ * What a text adds to a memory: its terms, hashed, and the tags that people gave it (`undefined`: nobody was asked). The delta
+ * depends on nothing else, so that the same delta can be taken out again.
  */
 export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
   const { candidates, reading } = analysis
@@ -41,17 +40,17 @@ export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
   return delta
 }
 
-/** A text of usual length has less than a hundred; a hostile one would fill the memory by itself. */
+/** A text of usual length has less than a hundred terms; a hostile text would fill the memory by itself. */
 export const MAX_LEARNED_TERMS = 1_000
-/** Nobody gives as many to one text; a hostile client would fill the memory with them. */
-export const MAX_LEARNED_TAGS = 100
+/** Nobody gives one text so many tags; a hostile client would fill the memory with them. */
+const MAX_LEARNED_TAGS = 100
 
-/** How often a term was seen in a text in these ways. */
+/** How often a text has a term in each of these ways. */
 type Seen = { readonly determined: number; readonly free: number; readonly valued: number }
 
 /**
- * Words that may be names, and whether one comes after a determiner. They count by themselves, so that a workspace's own
- * words can be told from names later.
+ * The stems of words that may be names, and whether the word comes after a determiner. They are counted as terms of their own,
+ * so that a workspace's own words can be told from names later.
  */
 export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string, boolean> => {
   const keys = new Map<string, boolean>()
@@ -66,7 +65,7 @@ export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string,
   return keys
 }
 
-/** What the tags that the tagger gave to a text add. */
+/** What the generated tags of a text add to a memory. */
 export const learnGenerated = ({ reading }: Analysis, tags: readonly string[]): Delta => {
   const delta = newMemory()
   for (const tag of tags) delta.tags.set(keyOfTag(tag, reading.lexicon), new Map([[tag, { people: 0, generated: 1 }]]))

@@ -17,10 +17,10 @@ import { stem } from './stems.ts'
 import { isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
 import { toSet } from './word-lists.ts'
 
-/** What is known about the words of one language; data/ORIGIN.md says what the groups mean. */
+/** The known words of one language; data/ORIGIN.md says what the groups mean. */
 export type Lexicon = {
   readonly language: string
-  /** Letters beyond a to z; empty where the script alone tells the language. */
+  /** Letters beyond a to z; empty for languages that their script alone tells. */
   readonly letters: string
   readonly determiners: ReadonlySet<string>
   readonly beforeVerbs: ReadonlySet<string>
@@ -30,16 +30,16 @@ export type Lexicon = {
   readonly joiners: ReadonlySet<string>
   readonly requests: ReadonlySet<string>
   readonly opinions: ReadonlySet<string>
-  /** Phrases that are one thing, their words as a text has them. */
+  /** Phrases that name one thing, with their words as a text has them. */
   readonly compounds: ReadonlySet<string>
   readonly nouns: ReadonlySet<string>
   readonly nounStems: ReadonlySet<string>
-  /** How a listed noun is written as a label, by its stem: the form that the list has first. */
+  /** The label of a listed noun by its stem: the form that comes first in the list. */
   readonly forms: ReadonlyMap<string, string>
   readonly words: Map<string, WordTraits>
 }
 
-/** What a word can be in a phrase. `group` is its place among GROUPS, -1 when nothing lists it as a noun. */
+/** What a word can be in a phrase. `group` is its place among GROUPS, -1 when no list has it as a noun. */
 export type WordTraits = {
   readonly stem: string
   readonly isStop: boolean
@@ -50,27 +50,27 @@ export type WordTraits = {
   readonly isModifier: boolean
   readonly isJoiner: boolean
   readonly isRequest: boolean
-  /** Says that somebody is pleased, or is not. */
+  /** The word says that somebody is pleased, or is not. */
   readonly isOpinion: boolean
   readonly isMostlyVerb: boolean
   readonly isMostlyAdjective: boolean
   readonly isFrequent: boolean
-  /** Somebody's name as well: grace. */
+  /** The word is a person's name as well: grace. */
   readonly isGiven: boolean
-  /** Known, and no noun: a verb, an adjective, an adverb. */
+  /** The word is known and no noun: a verb, an adjective, an adverb. */
   readonly isOther: boolean
   readonly isAdjective: boolean
-  /** Written, operating: may describe a noun. */
+  /** The word may describe a noun: written, operating. */
   readonly isParticiple: boolean
   readonly isSenseless: boolean
-  /** What follows says something of what comes before: is, has. */
+  /** After the word comes something that is said of the word before it: is, has. */
   readonly isBe: boolean
   readonly group: number
 }
 
 const MAX_KEPT_WORDS = 20_000
 
-/** The lists of a language, as its file has them. */
+/** The lists in the file of a language. */
 type Lists = Record<'determiners' | 'beforeVerbs' | 'stop' | 'filler' | 'modifiers' | 'nouns', string[]> & {
   letters: string
   joiners: string[]
@@ -98,7 +98,7 @@ const BE = new Set(
     'sind waren é são era foi è sono is zijn was waren',
   ].flatMap((line) => line.split(' ')),
 )
-/** Given and family names that are common words as well. */
+/** Given and family names that are also common words. */
 const GIVEN = toSet(cues.given)
 
 const toLexicon = (language: string, lists: Lists): Lexicon => {
@@ -130,10 +130,10 @@ export const LATIN: readonly Lexicon[] = [
 export const RUSSIAN = toLexicon('ru', ru)
 export const ARABIC = toLexicon('ar', ar)
 export const SEGMENTED = toLexicon('segmented', { ...NO_LISTS, ...segmented })
-/** For a language that we have no lists of: only tags that people gave can be found in it. */
+/** For languages without lists: only tags that people gave can be found in their texts. */
 export const UNKNOWN = toLexicon('unknown', NO_LISTS)
 
-/** What a word in lower case can be; kept, since words come back. */
+/** What a word in lower case can be. The traits are kept, since words come back. */
 export const traitsOf = (lexicon: Lexicon, word: string): WordTraits => {
   const known = lexicon.words.get(word)
   if (known !== undefined) return known
@@ -177,17 +177,13 @@ const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
   }
 }
 
-export const isFunctionWord = (lexicon: Lexicon, word: string): boolean => {
-  return lexicon.determiners.has(word) || lexicon.beforeVerbs.has(word) || lexicon.stop.has(word)
-}
+export const isFunctionWord = (lexicon: Lexicon, word: string): boolean =>
+  lexicon.determiners.has(word) || lexicon.beforeVerbs.has(word) || lexicon.stop.has(word)
 
-/** Whether a hand-written list has the word; the large English list has too many names in it to count here. */
-export const isKnownWord = (lexicon: Lexicon, word: string): boolean => {
-  return (
-    isFunctionWord(lexicon, word) ||
-    lexicon.filler.has(word) ||
-    lexicon.modifiers.has(word) ||
-    lexicon.nouns.has(word) ||
-    (lexicon.language === 'en' ? lexicon.nouns.has(singular(word)) : traitsOf(lexicon, word).isListed)
-  )
-}
+/** Whether a hand-written list has the word. The large English list does not count: it has too many names in it. */
+export const isKnownWord = (lexicon: Lexicon, word: string): boolean =>
+  isFunctionWord(lexicon, word) ||
+  lexicon.filler.has(word) ||
+  lexicon.modifiers.has(word) ||
+  lexicon.nouns.has(word) ||
+  (lexicon.language === 'en' ? lexicon.nouns.has(singular(word)) : traitsOf(lexicon, word).isListed)

@@ -1,28 +1,32 @@
-/** What a workspace's texts have told about one term: counts of texts. */
+/** Of how many of a workspace's texts something is true for one term. */
 export type TermCounts = {
   texts: number
-  /** Texts in which it comes after a determiner at least once. */
+  /** Texts in which the term comes after a determiner at least once. */
   determined: number
-  /** Texts in which it stands by itself at least once, not inside a longer phrase. */
+  /** Texts in which the term stands outside of longer phrases at least once. */
   free: number
-  /** Texts in which something is said of it at least once: praise, blame, `is`. */
+  /** Texts in which praise, blame or an `is` stands near the term at least once. */
   valued: number
-  /** Texts that people tagged, and those of them to which they gave this term. */
+  /** Texts with the term that people tagged, with whatever tags. */
   judged: number
+  /** Texts to which people gave the term as a tag. */
   given: number
 }
 
+export const NOTHING: Readonly<TermCounts> = { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
+
 /** A tag in use: how often people gave it, and how often the tagger did. */
-export type TagCounts = { people: number; generated: number }
+type TagCounts = { people: number; generated: number }
 
 /**
- * What a workspace's texts have taught, without the texts: hashed terms with counts, and the tags in use. The counts that
- * one text adds depend on nothing but the text and its tags, so the same delta subtracts them again.
+ * What a workspace's texts have taught, without the texts: hashed terms with counts, and the tags in use. The counts that one
+ * text adds depend on nothing but the text and its tags, so the delta that added them also takes them out again.
  */
 export type Memory = {
   texts: number
-  /** Texts that people tagged, and how many tags they gave to them. */
+  /** Texts that people tagged. */
   judged: number
+  /** The tags that people gave to all these texts together. */
   given: number
   /** Texts that people looked at and left without a tag. */
   left: number
@@ -30,19 +34,17 @@ export type Memory = {
   readonly tags: Map<string, Map<string, TagCounts>>
 }
 
-/** What one text, or several, add to a memory; `tags` by the key of a tag, then by its written form. */
+/** What one text or several texts add to a memory. `tags` are by the key of a tag, then by its written form. */
 export type Delta = Memory
 
 export const MAX_TERMS = 100_000
-export const MAX_TAGS_IN_USE = 5_000
-/** What a full memory is cut down to, so that cutting happens seldom. */
+const MAX_TAGS_IN_USE = 5_000
+/** A full memory is cut down to this share, so that cutting happens seldom. */
 const KEPT_SHARE = 0.75
 
-export const newMemory = (): Memory => {
-  return { texts: 0, judged: 0, given: 0, left: 0, terms: new Map(), tags: new Map() }
-}
+export const newMemory = (): Memory => ({ texts: 0, judged: 0, given: 0, left: 0, terms: new Map(), tags: new Map() })
 
-/** Adds a delta, or with `weight` -1 takes it out again. Changes the memory. */
+/** Adds a delta to the memory, or takes it out again when `weight` is -1. The memory is changed. */
 export const apply = (memory: Memory, delta: Delta, weight = 1): void => {
   memory.texts = atLeastZero(memory.texts + weight * delta.texts)
   memory.judged = atLeastZero(memory.judged + weight * delta.judged)
@@ -59,7 +61,7 @@ export const apply = (memory: Memory, delta: Delta, weight = 1): void => {
 }
 
 const addTerms = (known: TermCounts | undefined, added: TermCounts, weight: number): TermCounts => {
-  const sum = known ?? { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
+  const sum = known ?? { ...NOTHING }
   sum.texts = atLeastZero(sum.texts + weight * added.texts)
   sum.determined = atLeastZero(sum.determined + weight * added.determined)
   sum.free = atLeastZero(sum.free + weight * added.free)
@@ -86,11 +88,9 @@ const applyTitles = (memory: Memory, { key, titles, weight }: Titles): void => {
   else memory.tags.set(key, known)
 }
 
-const atLeastZero = (count: number): number => {
-  return Math.max(0, count)
-}
+const atLeastZero = (count: number): number => Math.max(0, count)
 
-/** Terms that few texts have go first; a tag goes when nothing else is left to go. */
+/** Rare terms go first, and terms that people gave as tags go last; likewise rare tags, and tags that people gave. */
 const bound = (memory: Memory): void => {
   if (memory.terms.size > MAX_TERMS) {
     keepMost(memory.terms, MAX_TERMS, ({ texts, given }) => texts + 100 * given)
@@ -113,7 +113,7 @@ const keepMost = <Key extends string | number, Value>(
   for (const [key] of ranked.slice(Math.floor(max * KEPT_SHARE))) map.delete(key)
 }
 
-/** How a tag is mostly written in the workspace: as people write it, else as the tagger did. */
+/** The most frequent way to write a tag in the workspace: the way of people, else that of the tagger. */
 export const titleInUse = (memory: Memory | undefined, key: string): string | undefined => {
   let best: string | undefined
   let bestUses = 0

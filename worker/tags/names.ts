@@ -1,16 +1,13 @@
 import cues from './data/name-cues.json' with { type: 'json' }
 import { hashInTag, hashTerm } from './hash.ts'
-import { isFunctionWord, isKnownWord, traitsOf } from './lexicon.ts'
+import { isFunctionWord, isKnownWord, type Lexicon, traitsOf } from './lexicon.ts'
 import { toSet } from './word-lists.ts'
-import type { Lexicon } from './lexicon.ts'
 import type { Memory } from './memory.ts'
-import { stem } from './stems.ts'
-import type { Token } from './tokens.ts'
+import { HIDDEN, type Token } from './tokens.ts'
 
 /** A first name and a family name. */
 const MAX_NAMES_AFTER_CUE = 2
 
-const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
 const BEFORE = toSet(cues.before)
 const BETWEEN = toSet(cues.between)
 const STREETS = toSet(cues.streets)
@@ -35,7 +32,7 @@ export const hideAfterCues = (tokens: readonly Token[], lexicon: Lexicon): Token
   })
 }
 
-/** What stands between a number and a word for a street: 12 oak street. */
+/** Whether a word stands between a number and a word for a street: 12 oak street. */
 const isStreetName = (tokens: readonly Token[], at: number): boolean => {
   const after = tokens[at + 1]
   if (after?.kind !== 'word' || !STREETS.has(after.text)) return false
@@ -51,11 +48,11 @@ const isSegmentedName = (tokens: readonly Token[], at: number): boolean => {
   )
 }
 
-/** From this share of capitalised words on, capitals tell nothing: a title, or somebody shouting. */
+/** From this share of capitalised words on, capitals tell nothing: the text is a title, or somebody shouts. */
 const MIN_TITLE_SHARE = 0.6
 const MIN_TITLE_WORDS = 3
 
-/** Which tokens are capitalised words that neither a list nor the rest of the text knows as common words. */
+/** Finds capitalised words that neither a list nor the rest of the text has as common words. */
 export const findStrange = (tokens: readonly Token[], lexicon: Lexicon): Strange => {
   const common = new Set<string>()
   let words = 0
@@ -75,10 +72,10 @@ export const findStrange = (tokens: readonly Token[], lexicon: Lexicon): Strange
   return { isTitle, places }
 }
 
-/** Places among the tokens; in a title capitals are everywhere, so that a strange word says nothing of its neighbours. */
+/** Places of strange words among the tokens. In a title capitals are everywhere, so a strange word says nothing of its neighbours. */
 export type Strange = { readonly isTitle: boolean; readonly places: ReadonlySet<number> }
 
-/** Hides strange words, which may be somebody's name. It also hides product names that are new; that is the price. */
+/** Hides strange words, which may be somebody's name. The price is that new product names are hidden, too. */
 export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitle, places }: Strange): Token[] => {
   if (places.size === 0) return [...tokens]
   return tokens.map((token, at) => {
@@ -86,12 +83,12 @@ export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitl
     if (places.has(at)) return HIDDEN
     // In German every noun is capitalised.
     if (lexicon.language === 'de' || isTitle) return token
-    // A common word next to a name belongs to it: Mark Miller, Acme Mobile.
+    // A capitalised common word next to a name belongs to the name: Mark Miller, Acme Mobile.
     return places.has(at - 1) || places.has(at + 1) ? HIDDEN : token
   })
 }
 
-/** Without the words that are the workspace's own: in tags that people gave, or in several of its texts after a determiner. */
+/** The strange words without the workspace's own: words of people's tags, and words after a determiner in several texts. */
 export const withoutOwnWords = (
   { tokens, lexicon, strange }: { tokens: readonly Token[]; lexicon: Lexicon; strange: Strange },
   memory: Memory,
@@ -110,7 +107,7 @@ type Judge = {
   readonly isTitle: boolean
 }
 
-/** A capitalised word that nothing knows as a common one. */
+/** Whether a token is a capitalised word that nothing has as a common word. */
 const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boolean => {
   const token = tokens[at]
   if (token?.kind !== 'word' || !token.isCapitalised) return false
@@ -127,11 +124,11 @@ const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boo
 }
 
 const MAX_ABBREVIATION_CHARACTERS = 5
-/** So many texts of a workspace that have a word make it one of its own, not somebody's name. */
+/** A word in so many texts of a workspace is the workspace's own, not somebody's name. */
 const MIN_TEXTS_OF_OWN_WORD = 4
 
 const isOwnWord = (memory: Memory, lexicon: Lexicon, word: string): boolean => {
-  const key = stem(word, lexicon.language)
+  const { stem: key } = traitsOf(lexicon, word)
   if ((memory.terms.get(hashInTag(key))?.given ?? 0) > 0) return true
   const counts = memory.terms.get(hashTerm(key))
   return counts !== undefined && counts.texts >= MIN_TEXTS_OF_OWN_WORD && counts.determined >= counts.texts / 2

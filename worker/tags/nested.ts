@@ -1,8 +1,7 @@
 import { isFailure } from './events.ts'
-import { isNounLike, wordAt } from './reading.ts'
-import type { Reading, Span } from './reading.ts'
+import { isNounLike, type Reading, type Span, wordAt } from './reading.ts'
 
-/** Between two content words a phrase goes on: `life` in `battery life`. */
+/** Whether a span is part of a longer phrase, as `life` is in `battery life`: a noun or modifier stands beside it. */
 export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   const before = traits[start - 1]
@@ -14,7 +13,7 @@ export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean 
   )
 }
 
-/** Either noun of `the quality of the pictures`. */
+/** Whether a span is either noun of `the quality of the pictures`. */
 const isInsideOf = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   const isNoun = (at: number): boolean => {

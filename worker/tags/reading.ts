@@ -1,20 +1,19 @@
-import { traitsOf } from './lexicon.ts'
-import type { Lexicon, WordTraits } from './lexicon.ts'
+import { type Lexicon, traitsOf, type WordTraits } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
-/** A text's tokens beside what is known about them. */
+/** The tokens of a text, and the traits of each word among them. */
 export type Reading = {
   readonly tokens: readonly Token[]
   readonly traits: readonly (WordTraits | undefined)[]
   readonly lexicon: Lexicon
-  /** Whether a word of praise or blame is near, in the same clause. */
+  /** Of each token: whether a word of praise or blame is near it, in the same clause. */
   readonly isNearOpinion: readonly boolean[]
 }
 
 /** Places among the tokens, the end not included. */
 export type Span = { readonly start: number; readonly end: number }
 
-/** How many words may stand between praise or blame and what it is about. */
+/** Praise or blame stands at most so many words from its object. */
 const OPINION_REACH = 5
 const HEAD_FIRST = new Set(['es', 'fr', 'pt', 'it', 'ar'])
 
@@ -39,9 +38,7 @@ const findNearOpinion = (traits: readonly (WordTraits | undefined)[]): boolean[]
   return isNear
 }
 
-export const isHeadFirst = (lexicon: Lexicon): boolean => {
-  return HEAD_FIRST.has(lexicon.language)
-}
+export const isHeadFirst = (lexicon: Lexicon): boolean => HEAD_FIRST.has(lexicon.language)
 
 export const wordAt = ({ tokens }: Reading, at: number): string => {
   const token = tokens[at]
@@ -49,10 +46,8 @@ export const wordAt = ({ tokens }: Reading, at: number): string => {
 }
 
 /** Whether a phrase may begin or end with a word. */
-export const isEdge = (traits: WordTraits | undefined): boolean => {
-  return traits !== undefined && !traits.isStop && !traits.isSenseless
-}
+export const isEdge = (traits: WordTraits | undefined): boolean =>
+  traits !== undefined && !traits.isStop && !traits.isSenseless
 
-export const isNounLike = (traits: WordTraits): boolean => {
-  return !traits.isFiller && !traits.isStop && (traits.isListed || traits.group >= 0)
-}
+export const isNounLike = (traits: WordTraits): boolean =>
+  !traits.isFiller && !traits.isStop && (traits.isListed || traits.group >= 0)

@@ -6,14 +6,14 @@ export const MAX_HTML_CHARACTERS = 40_000
 /** Elements whose content nobody reads as text. */
 const SILENT = new Set(['script', 'style', 'head', 'template', 'noscript', 'svg', 'math', 'iframe', 'object'])
 
-/** Elements that do not end a phrase; all others do, unknown ones too. */
+/** Elements that do not end a phrase; every other element does, even an unknown one. */
 const INLINE = new Set(
   'a abbr acronym b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup tt u wbr'.split(
     ' ',
   ),
 )
 
-/** Reduces plain text or HTML to plain text: entities decoded, one line per block, silent elements dropped. */
+/** Reduces plain text or HTML to plain text: it decodes entities, puts each block on a line, and drops silent elements. */
 export const reduceHtml = (text: string): string => {
   const parts: string[] = []
   let isHtml = false
@@ -39,7 +39,7 @@ export const reduceHtml = (text: string): string => {
   return (isHtml ? reduced.replace(/[\r\n]/g, ' ') : reduced).replaceAll('\u2028', '\n')
 }
 
-/** A `<` that no `>` follows begins no tag: the parser would drop what comes after it. */
+/** A `<` without a later `>` begins no element, but the parser would drop all text after it. */
 const withoutOpenEnd = (text: string): string => {
   const read = text.slice(0, MAX_HTML_CHARACTERS)
   const end = read.lastIndexOf('>') + 1

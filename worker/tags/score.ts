@@ -1,21 +1,21 @@
 import type { Candidate } from './candidates.ts'
 import weights from './data/weights.json' with { type: 'json' }
-import { FEATURES, measure, measurePeople, NOTHING, PEOPLE_FEATURES } from './features.ts'
-import type { Memory } from './memory.ts'
+import { FEATURES, measure, measurePeople, PEOPLE_FEATURES } from './features.ts'
+import { type Memory, NOTHING } from './memory.ts'
 import type { Reading } from './reading.ts'
 
 /**
- * A candidate with the logarithm of its odds to be a tag that a person would give. `alone` says the same for the one tag of a
- * text that would have none: there only people's judgement on words of this text counts against what the words say.
+ * A candidate with the logarithm of the odds that a person would give it as a tag. `alone` is for the only tag of a text that
+ * would have no tag otherwise: there people's tags count only as far as they judged words of this text.
  */
 export type Scored = { readonly candidate: Candidate; readonly score: number; readonly alone: number }
 
-/** From 0 to 1, how much people's tags have to say: on the workspace's texts, and on the words of this one. */
-export type Trust = { readonly workspace: number; readonly text: number }
+/** The weight of people's tags, from 0 to 1: in the workspace's texts in general, and for the words of this text. */
+type Trust = { readonly workspace: number; readonly text: number }
 
 export type Scores = { readonly scored: readonly Scored[]; readonly trust: Trust }
 
-/** `words` for English, whose nouns are known; `plain` for languages that are known by short lists; `people` on top. */
+/** `words` are for English, whose nouns are known; `plain` for languages with short lists; `people` are for PEOPLE_FEATURES. */
 export type Weights = { readonly words: number[]; readonly plain: number[]; readonly people: number[] }
 
 const FITTED: Weights = {
@@ -23,7 +23,8 @@ const FITTED: Weights = {
   plain: FEATURES.map((name) => weights.plain[name]),
   people: PEOPLE_FEATURES.map((name) => weights.people[name]),
 }
-/** Scores the open candidates, and those that people gave before. */
+
+/** Scores the open candidates, and the candidates that are tags in use. */
 export const scoreCandidates = (
   {
     reading,
@@ -38,7 +39,7 @@ export const scoreCandidates = (
   const values: number[] = []
   const trust = trustIn(memory, candidates)
   for (const candidate of candidates.values()) {
-    const isOpen = candidate.isOpen || (candidate.isDoubtful && isOwnWord(candidate, memory))
+    const isOpen = candidate.isOpen || (candidate.isDoubtful && isEstablished(candidate, memory))
     if (!isOpen && memory?.tags.has(candidate.key) !== true) continue
     if (isOpen) measure(candidate, setting, values)
     const byWords = isOpen ? dot(weightsOfWords, values) : undefined
@@ -58,12 +59,12 @@ export const scoreCandidates = (
   return { scored, trust }
 }
 
-/** People's tags have all their say from so many texts on that they tagged, if these are not few among all. */
+/** People's tags have their full weight once people tagged so many texts, and this share of the other texts more. */
 const TRUSTED_TEXTS = 15
 const TRUSTED_SHARE = 0.05
-/** Of a term already when so many of these texts have it. */
+/** For a single term they have their full weight once people tagged so many texts that have the term. */
 const TRUSTED_TEXTS_OF_TERM = 10
-/** Where people left so many texts without a tag, a text unlike others may be without as well. */
+/** Where people left this share of texts without a tag, a text with unjudged words may also stay without one. */
 const USUALLY_LEFT_SHARE = 1 / 3
 
 const trustIn = (memory: Memory | undefined, candidates: ReadonlyMap<string, Candidate>): Trust => {
@@ -75,7 +76,7 @@ const trustIn = (memory: Memory | undefined, candidates: ReadonlyMap<string, Can
   return { workspace, text: Math.min(workspace, known + (1 - known) * usuallyLeft) }
 }
 
-/** The share of a text's words that are in texts that people tagged; a word that few of them have counts less. */
+/** The share of a text's words that occur in texts that people tagged; a word counts less if few of these texts have it. */
 const shareOfJudged = (candidates: ReadonlyMap<string, Candidate>, memory: Memory): number => {
   let words = 0
   let known = 0
@@ -88,13 +89,13 @@ const shareOfJudged = (candidates: ReadonlyMap<string, Candidate>, memory: Memor
   return words === 0 ? 1 : known / words
 }
 
-/** Several of a workspace's texts have it, some of them after a determiner: a word of its own, not a name or a slip. */
-const isOwnWord = ({ hash }: Candidate, memory: Memory | undefined): boolean => {
+/** Whether several of a workspace's texts have a term, some of them after a determiner: then it is neither a name nor a slip. */
+const isEstablished = ({ hash }: Candidate, memory: Memory | undefined): boolean => {
   const { texts, determined } = memory?.terms.get(hash) ?? NOTHING
-  return texts >= MIN_TEXTS_OF_OWN_WORD && determined >= texts * MIN_DETERMINED_SHARE
+  return texts >= MIN_TEXTS && determined >= texts * MIN_DETERMINED_SHARE
 }
 
-const MIN_TEXTS_OF_OWN_WORD = 3
+const MIN_TEXTS = 3
 const MIN_DETERMINED_SHARE = 0.15
 
 const dot = (one: readonly number[], other: readonly number[]): number => {

@@ -9,7 +9,7 @@ import { stemmer as russian } from '@orama/stemmers/russian'
 import { stemmer as spanish } from '@orama/stemmers/spanish'
 import { stemmer as turkish } from '@orama/stemmers/turkish'
 
-/** Polish has no published stemmer among ours; the endings of nouns and adjectives bring most forms together. */
+/** @orama/stemmers has none for Polish; without the endings of nouns and adjectives most forms of a word are the same. */
 const polish = (word: string): string => {
   if (word.length < 5) return word
   const ending = /(?:owych|owymi|owego|owemu|ami|ach|ych|ymi|ego|emu|iem|owi|ów|om|em|ie|ej|ią|ę|ą|y|i|a|e|o|u)$/.exec(
@@ -31,19 +31,7 @@ const STEMMERS: Readonly<Record<string, (word: string) => string>> = {
   ru: russian,
   tr: turkish,
 }
-/** Enough for the words of a language that come back; a full memo starts afresh. */
-const MAX_MEMO_WORDS = 20_000
 
-const memos = new Map<string, Map<string, string>>()
-
-/** What the forms of a word have in common: exports and exported, facture and factures. */
-export const stem = (word: string, language: string): string => {
-  let memo = memos.get(language)
-  if (memo === undefined) memos.set(language, (memo = new Map<string, string>()))
-  const known = memo.get(word)
-  if (known !== undefined) return known
-  if (memo.size >= MAX_MEMO_WORDS) memo.clear()
-  const found = (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')
-  memo.set(word, found)
-  return found
-}
+/** The stem that the forms of a word have in common: exports and exported, facture and factures. `traitsOf` keeps it. */
+export const stem = (word: string, language: string): string =>
+  (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')

@@ -1,30 +1,28 @@
-import { analyse, chooseTags, withOwnWords } from './generate-tags.ts'
-import type { Analysis } from './generate-tags.ts'
+import { analyse, type Analysis, chooseTags, withOwnWords } from './generate-tags.ts'
 import { hashInTag, hashTerm } from './hash.ts'
 import { learn, learnGenerated, strangeKeys } from './learn.ts'
-import { apply } from './memory.ts'
-import type { Delta, Memory } from './memory.ts'
+import { apply, type Delta, type Memory } from './memory.ts'
 
-/** A text of a workspace; `tags` when people gave them, which may be none. */
+/** A text of a workspace. `tags` are the tags that people gave, which may be none; absent when nobody was asked. */
 export type Text = {
   readonly text: string
   readonly language?: string | undefined
   readonly tags?: readonly string[] | undefined
 }
 
-/** A text that was read, with what it adds to a memory. */
+/** An analysed text with what it adds to a memory. */
 export type ReadText = {
   readonly analysis: Analysis
   readonly given: readonly string[] | undefined
   readonly learned: Delta
 }
 
-/** The tags of each text, as people gave them or generated, and what each has added to the memory: its share. */
-export type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] }
+/** The tags of each text, given by people or generated, and its share: what the text has added to the memory. */
+type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] }
 
 /**
- * Learns from all texts of a batch, then tags those without tags: texts that come together help each other. Changes the
- * memory; the shares say by how much, for the store.
+ * Learns from all texts of a batch, then tags the texts without tags: texts that come together help each other. The memory is
+ * changed; the shares say by how much, so that they can be stored.
  */
 export const tagBatch = (memory: Memory, texts: readonly Text[]): TaggedBatch => {
   const read = readBatch(texts)
@@ -32,25 +30,21 @@ export const tagBatch = (memory: Memory, texts: readonly Text[]): TaggedBatch =>
   return tagRead(memory, freeOwnWords(memory, read))
 }
 
-export const readBatch = (texts: readonly Text[]): ReadText[] => {
-  return texts.map(({ text, language, tags }) => {
+export const readBatch = (texts: readonly Text[]): ReadText[] =>
+  texts.map(({ text, language, tags }) => {
     const analysis = analyse(text, language)
     return { analysis, given: tags, learned: learn(analysis, tags) }
   })
-}
 
 export const learnBatch = (memory: Memory, read: readonly ReadText[]): void => {
   for (const { learned } of read) apply(memory, learned)
 }
 
-/** The texts with the words back in them that the memory knows as the workspace's own. */
-export const freeOwnWords = (memory: Memory, read: readonly ReadText[]): ReadText[] => {
-  return read.map((text) =>
-    text.given === undefined ? { ...text, analysis: withOwnWords(text.analysis, memory) } : text,
-  )
-}
+/** The texts with those hidden words back in them that the memory has as the workspace's own. */
+export const freeOwnWords = (memory: Memory, read: readonly ReadText[]): ReadText[] =>
+  read.map((text) => (text.given === undefined ? { ...text, analysis: withOwnWords(text.analysis, memory) } : text))
 
-/** Tags those texts that people did not; their own words are free already. Changes the memory. */
+/** Tags the texts that people did not tag, after `freeOwnWords`. The memory is changed. */
 export const tagRead = (memory: Memory, read: readonly ReadText[]): TaggedBatch => {
   const tags = read.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
   const shares = read.map(({ analysis, given, learned }, at): Delta => {
@@ -62,7 +56,7 @@ export const tagRead = (memory: Memory, read: readonly ReadText[]): TaggedBatch 
   return { tags, shares }
 }
 
-/** Everything about these texts that a memory is asked for, by hash; a tag is asked for by the hash of its key. */
+/** The hashes of all that a memory is asked for about these texts: terms, and keys of tags. */
 export const hashesOf = (read: readonly ReadText[]): Set<number> => {
   const hashes = new Set<number>()
   for (const { analysis, learned } of read) {

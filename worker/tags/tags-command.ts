@@ -2,10 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import * as v from 'valibot'
-import { newMemory } from './memory.ts'
-import type { Memory } from './memory.ts'
-import { tagBatch } from './tag-batch.ts'
-import type { Text } from './tag-batch.ts'
+import { type Memory, newMemory } from './memory.ts'
+import { tagBatch, type Text } from './tag-batch.ts'
 
 const USAGE = `usage: npm run tags -- --in TEXTS --out TAGS [--history HISTORY]
 Tags texts as the worker does, without servers. All files have one JSON object a line:
@@ -13,7 +11,7 @@ Tags texts as the worker does, without servers. All files have one JSON object a
   HISTORY  {text, lang?, workspace?, tags?}, earlier texts of the workspaces, the earliest first; tags when people gave them
   TAGS     {id, tags}`
 
-/** As many texts as usually wait for a worker together. */
+/** Under load about so many texts wait for a worker together. */
 const BATCH_TEXTS = 500
 
 const workspaceText = { text: v.string(), lang: v.nullish(v.string()), workspace: v.nullish(v.string()) }
@@ -44,11 +42,13 @@ const main = (): number => {
   return 0
 }
 
-const toEarlierText = ({ text, lang, tags }: Earlier): Text => {
-  return { text, language: lang ?? undefined, tags: tags ?? undefined }
-}
+const toEarlierText = ({ text, lang, tags }: Earlier): Text => ({
+  text,
+  language: lang ?? undefined,
+  tags: tags ?? undefined,
+})
 
-/** Tags of all lines in their order; each workspace has its own memory and its own batches. */
+/** The tags of all lines, in the order of the lines. Each workspace has its own memory and its own batches. */
 const inBatches = <Line extends Incoming | Earlier>(
   memories: Map<string, Memory>,
   lines: readonly Line[],
@@ -70,8 +70,8 @@ const inBatches = <Line extends Incoming | Earlier>(
   return tags
 }
 
-const readLines = <Schema extends v.GenericSchema>(path: string, schema: Schema): v.InferOutput<Schema>[] => {
-  return readFileSync(path, 'utf8')
+const readLines = <Schema extends v.GenericSchema>(path: string, schema: Schema): v.InferOutput<Schema>[] =>
+  readFileSync(path, 'utf8')
     .split('\n')
     .flatMap((line, at) => {
       if (line.trim() === '') return []
@@ -81,7 +81,6 @@ const readLines = <Schema extends v.GenericSchema>(path: string, schema: Schema)
         throw new Error(`${path}:${at + 1} is not a line of the form that --help shows`, { cause })
       }
     })
-}
 
 try {
   process.exitCode = main()

@@ -1,8 +1,8 @@
 import termsWithDigits from './data/terms-with-digits.json' with { type: 'json' }
 
 /**
- * `word`: lower case, may become part of a tag. `segment`: a word of a script without spaces. `hidden`: an address, a
- * number, an identifier or anything else that must never be in a tag; its text is not kept. `break`: the phrase ends.
+ * `word`: a word in lower case that may become part of a tag. `segment`: a word of a script without spaces. `hidden`: an
+ * address, a number, an identifier or anything else that must never be in a tag; its text is not kept. `break`: a phrase ends.
  */
 export type Token =
   | {
@@ -17,13 +17,13 @@ export type Token =
   | { readonly kind: 'hidden'; readonly reason: 'number' | 'mail sign' | 'other' }
   | { readonly kind: 'break' }
 
-export const MAX_TEXT_CHARACTERS = 12_000
-/** Nothing that people write as one word is longer; it also bounds every pattern below. */
+const MAX_TEXT_CHARACTERS = 12_000
+/** No word that people write is longer. This also bounds the time of every pattern below. */
 const MAX_CHUNK_CHARACTERS = 64
-/** Dictionary segmentation is the one costly step. */
+/** Segmentation by a dictionary is the only costly step. */
 const MAX_SEGMENTED_CHARACTERS = 4_000
 
-const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
+export const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
 const NUMBER: Token = { kind: 'hidden', reason: 'number' }
 const LONE_MAIL_SIGN: Token = { kind: 'hidden', reason: 'mail sign' }
 const BREAK: Token = { kind: 'break' }
@@ -40,9 +40,8 @@ const SPACES: ReadonlySet<number> = new Set([
   0x202f, 0x205f, 0x3000,
 ])
 
-const codesOf = (characters: string): ReadonlySet<number> => {
-  return new Set([...characters].map((character) => character.charCodeAt(0)))
-}
+const codesOf = (characters: string): ReadonlySet<number> =>
+  new Set([...characters].map((character) => character.charCodeAt(0)))
 
 const OPENING = codesOf('(["')
 const CLOSING = codesOf('.,!?;:)]"')
@@ -83,7 +82,6 @@ export const tokenize = (text: string): Token[] => {
   return tokens.map((token, at) => (isPartOfIdentifier(token, tokens[at - 1], tokens[at + 1]) ? HIDDEN : token))
 }
 
-/** A chunk is all that stands between white space. */
 const findChunkEnd = (text: string, start: number): number => {
   let end = start + 1
   while (end < text.length && !isSpace(text.charCodeAt(end))) end++
@@ -95,10 +93,11 @@ const isSpace = (code: number): boolean => {
   return code >= 0xa0 && SPACES.has(code)
 }
 
-type Span = { readonly start: number; readonly end: number }
+/** A chunk is the text between two pieces of white space. */
+type Chunk = { readonly start: number; readonly end: number }
 
-/** The usual chunk, without a pattern: letters from a to z between punctuation. False when it is anything else. */
-const pushPlainWord = (tokens: Token[], text: string, { start, end }: Span): boolean => {
+/** Reads the usual chunk without a pattern: letters from a to z between punctuation. False for every other chunk. */
+const pushPlainWord = (tokens: Token[], text: string, { start, end }: Chunk): boolean => {
   let from = start
   while (from < end && OPENING.has(text.charCodeAt(from))) from++
   let to = from
@@ -120,11 +119,9 @@ const pushPlainWord = (tokens: Token[], text: string, { start, end }: Span): boo
   return true
 }
 
-const isPlainLetter = (code: number): boolean => {
-  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
-}
+const isPlainLetter = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
 
-/** Cuts a chunk where the script changes; says how many characters went to the dictionary. */
+/** Cuts a chunk where the script changes. Returns how many characters went to the dictionary. */
 const pushRuns = (tokens: Token[], chunk: string, segmentable: number): number => {
   let segmented = 0
   for (const [run] of chunk.matchAll(SCRIPT_RUNS)) {
@@ -144,8 +141,8 @@ const straighten = (text: string): string => {
 }
 
 const pushChunk = (tokens: Token[], written: string): void => {
-  // Full-width digits and letters become usual ones. Per chunk, because normalising thousands of piled marks takes
-  // quadratic time, and not for Thai, whose vowels it takes apart.
+  // Full-width digits and letters become usual ones. Only a chunk is normalised at a time, because normalising thousands of
+  // piled marks takes quadratic time. Thai is not normalised, because that takes its vowels apart.
   const chunk = written.length > MAX_CHUNK_CHARACTERS ? written : written.normalize('NFKC')
   const hidden = hiddenChunk(chunk)
   if (hidden !== undefined) {
@@ -191,6 +188,5 @@ const isPartOfIdentifier = (token: Token, before: Token | undefined, after: Toke
   return token.text.length <= 4 && isHiddenAs('number', before) && isHiddenAs('number', after)
 }
 
-const isHiddenAs = (reason: 'number' | 'mail sign', token: Token | undefined): boolean => {
-  return token?.kind === 'hidden' && token.reason === reason
-}
+const isHiddenAs = (reason: 'number' | 'mail sign', token: Token | undefined): boolean =>
+  token?.kind === 'hidden' && token.reason === reason

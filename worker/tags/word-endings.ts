@@ -17,18 +17,17 @@ const NOT_NOUN: Readonly<Record<string, RegExp>> = {
 }
 const SENSELESS = /^[^aeiouyàáâãäåæèéêëìíîïòóôõöùúûüąęóıаеёиоуыэюяіїє]+$|(.)\1\1/
 
-/** No word at all, as far as one can see: too short, too long, without a vowel, a letter three times. */
+/** Whether this is hardly a word: too short, too long, without a vowel, or with a letter three times in a row. */
 export const isSenseless = (language: string, word: string): boolean => {
   if (word.length > MAX_UNLISTED_CHARACTERS) return true
   if (language === 'ar' || language === 'segmented') return word.length < 2
   return word.length < MIN_UNLISTED_CHARACTERS || SENSELESS.test(word)
 }
 
-export const isEnglishAdjective = (word: string): boolean => {
-  return ENGLISH_ADJECTIVES.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
-}
+export const isEnglishAdjective = (word: string): boolean =>
+  ENGLISH_ADJECTIVES.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
 
-/** A verb, an adjective or an adverb, by its ending or, in English, by what is known of its root. */
+/** Whether a word is a verb, an adjective or an adverb: by its ending, in English also by its root. */
 export const isNoNoun = (language: string, word: string): boolean => {
   if (language !== 'en') return NOT_NOUN[language]?.test(word) === true
   if (ENGLISH_VERBS.has(word)) return true

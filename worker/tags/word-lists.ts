@@ -1,4 +1,3 @@
-/** The words of lines of words. */
-export const toSet = (lines: readonly string[]): ReadonlySet<string> => {
-  return new Set(lines.flatMap((line) => line.split(' ')))
-}
+/** All words of lines that have several words each. */
+export const toSet = (lines: readonly string[]): ReadonlySet<string> =>
+  new Set(lines.flatMap((line) => line.split(' ')))

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { JsonObject } from '../../../contract/json.ts'
 import { propagatedSizeBytes } from '../../../api/operations/propagation-size.ts'
-import { propagate } from '../../../worker/propagate.ts'
+import { propagate } from '../../../worker/rows/propagate.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 describe('propagatedSizeBytes', () => {

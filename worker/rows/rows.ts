@@ -1,15 +1,15 @@
-import type { SubmissionJob } from '../contract/job.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { DEFAULT_SOURCE } from '../contract/stored-feedback.ts'
-import type { Rows, SettledRow } from '../db/store.ts'
+import type { SubmissionJob } from '../../contract/job.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { DEFAULT_SOURCE } from '../../contract/stored-feedback.ts'
+import type { Rows, SettledRow } from '../../db/store.ts'
 import { conversationRows } from './conversation.ts'
 import { feedbackRow } from './feedback.ts'
 import { identifiedAccount, identifiedContact } from './identified.ts'
 
-/** Submissions that are stored; a purge takes things away and has its own way (purge.ts). */
+/** A submission that is stored as rows; a purge is not (purge.ts). */
 export type StoredJob = Exclude<SubmissionJob, { operation: 'purge_contact' }>
 
-/** What a submission comes to, as rows: a pure step, the same whenever and however often it is taken. */
+/** A submission as rows. This step is pure: it gives the same rows whenever and however often it is taken. */
 export const rowsOf = (hashKey: HashKey, job: StoredJob, attempts: number): Rows => {
   const { workspaceId, number } = job
   const saying = { hashKey, workspaceId, number, homeSource: DEFAULT_SOURCE }

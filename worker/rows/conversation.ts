@@ -1,27 +1,27 @@
-import { storableDateTime } from '../contract/date-time.ts'
-import type { JobOf } from '../contract/job.ts'
+import { storableDateTime } from '../../contract/date-time.ts'
+import type { JobOf } from '../../contract/job.ts'
 import {
   type ConversationRecord,
   lastOfEach,
   type MessageRecord,
   namedContacts,
-} from '../contract/conversation-record.ts'
-import type { JsonObject } from '../contract/json.ts'
-import { type HashKey, ownId } from '../contract/identity/own-id.ts'
-import { contactGroup, type Reference } from '../contract/identity/reference.ts'
-import { unflattenIf } from '../contract/unflatten.ts'
-import type { ClaimRow, ConversationRow, KeyRow, MessageRow } from '../db/store.ts'
+} from '../../contract/conversation-record.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { type HashKey, ownId } from '../../contract/identity/own-id.ts'
+import { contactGroup, type Reference } from '../../contract/identity/reference.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
+import type { ClaimRow, ConversationRow, KeyRow, MessageRow } from '../../db/store.ts'
 import { type Identified, identifiedContact } from './identified.ts'
 import { propagate } from './propagate.ts'
 
-export type ConversationRows = {
+type ConversationRows = {
   keys: KeyRow[]
   claims: ClaimRow[]
   conversation: ConversationRow
   messages: MessageRow[]
 }
 
-/** A conversation submission as rows: its contacts identified, then itself, then its messages. */
+/** A conversation submission as rows: what it identifies, then the conversation, then its messages. */
 export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversation'>): ConversationRows => {
   const { body, workspaceId, number } = job
   const realm = { hashKey, workspaceId }
@@ -67,7 +67,7 @@ const rawData = (conversation: ConversationRecord, properties: JsonObject, messa
   return conversation.propagatePropertiesToMessages === true ? propagate(properties, own) : own
 }
 
-/** The sender: among the submission's own contacts, else any contact of that external id, its conversation's source first. */
+/** The sender is one of the submission's own contacts, else any contact of that external id, the conversation's source first. */
 const senderReference = (
   preferred: ReadonlyMap<string, string>,
   { contactId }: MessageRecord,

@@ -1,14 +1,15 @@
-import type { Realm } from '../contract/identity/own-id.ts'
-import type { Sql } from '../db/postgres.ts'
-import { type Recalled, recall } from '../db/tags/tag-memory.ts'
-import type { Share } from '../db/tags/tagging.ts'
-import { hashTerm } from './tags/hash.ts'
-import type { Delta, Memory } from './tags/memory.ts'
-import { hashesOf, type ReadText } from './tags/tag-batch.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { type Recalled, recall } from '../../db/tags/tag-memory.ts'
+import type { Share } from '../../db/tags/tagging.ts'
+import { hashTerm } from '../tags/hash.ts'
+import type { Delta, Memory } from '../tags/memory.ts'
+import { hashesOf, type ReadText } from '../tags/tag-batch.ts'
 
 /**
- * Puts into a memory what the workspace knows about texts: their terms and the tags in use among them, not the whole memory.
- * What was asked for once is not asked for again.
+ * Puts into a memory what the workspace knows about the terms of texts and about tags in use among these terms: it does not
+ * read the workspace's whole memory. A term that was asked for once is not asked for again. `except`: ids of texts whose own
+ * share is left out.
  */
 export const recallInto = (
   memory: Memory,
@@ -32,7 +33,7 @@ export const recallInto = (
   }
 }
 
-/** What is stored has the hash of a tag's key; the key itself is in the text that asks. */
+/** The store has only hashes of the keys of tags; the keys themselves are in the texts that ask. */
 const keysOf = (read: readonly ReadText[]): Map<number, string> =>
   new Map(
     read.flatMap(({ analysis, learned }) => [
@@ -50,7 +51,7 @@ const putTags = (memory: Memory, keys: ReadonlyMap<number, string>, tags: Recall
   }
 }
 
-/** A text's share of the memory as it is stored. */
+/** What a text adds to the memory, in the form in which it is stored. */
 export const toShare = ({ judged, given, terms, tags }: Delta): Share => ({
   judged: judged > 0,
   given,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { seeded } from '../support/property-seed.ts'
-import { propagate } from '../../worker/propagate.ts'
+import type { JsonObject, JsonValue } from '../../../contract/json.ts'
+import { seeded } from '../../support/property-seed.ts'
+import { propagate } from '../../../worker/rows/propagate.ts'
 
 describe('propagate', () => {
   it("gives a message what it has not got itself, and the message's own where both have a key", () => {

@@ -1,10 +1,10 @@
-import type { JobOf } from '../contract/job.ts'
-import type { HashKey } from '../contract/identity/own-id.ts'
-import { feedbackReferences } from '../contract/identity/reference.ts'
-import { feedbackId, feedbackSource, feedbackSourceData } from '../contract/stored-feedback.ts'
-import type { FeedbackRow } from '../db/store.ts'
+import type { JobOf } from '../../contract/job.ts'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { feedbackReferences } from '../../contract/identity/reference.ts'
+import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/stored-feedback.ts'
+import type { FeedbackRow } from '../../db/store.ts'
 
-/** A feedback submission as the row that it comes to; who is meant by its references is decided where they are stored. */
+/** A feedback submission as a row. Whom its references mean is decided where the row is stored. */
 export const feedbackRow = (hashKey: HashKey, job: JobOf<'create_feedback'>): FeedbackRow => {
   const { body, workspaceId, number } = job
   const id = feedbackId({ hashKey, workspaceId, submissionId: job.submissionId }, body)
@@ -26,7 +26,7 @@ export const feedbackRow = (hashKey: HashKey, job: JobOf<'create_feedback'>): Fe
   }
 }
 
-/** Tags that people gave: trimmed, without doubles and blanks, kept as written. */
+/** Tags that people gave, as they wrote them, but trimmed and without doubles and blanks. */
 const givenTags = (tags: readonly string[]): string[] => [
   ...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== '')),
 ]

@@ -1,17 +1,17 @@
-import type { AccountRecord, ContactRecord } from '../contract/contact-record.ts'
-import { emailKeyFact, identifiedFacts } from '../contract/identity/facts.ts'
-import type { JsonValue } from '../contract/json.ts'
-import { comparableDomain, comparableEmail, comparableName, ownId, type Realm } from '../contract/identity/own-id.ts'
-import { accountKey, contactGroup, contactKey } from '../contract/identity/reference.ts'
-import { unflattenIf } from '../contract/unflatten.ts'
-import type { ClaimRow, KeyRow } from '../db/store.ts'
+import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
+import { emailKeyFact, identifiedFacts } from '../../contract/identity/facts.ts'
+import type { JsonValue } from '../../contract/json.ts'
+import { comparableDomain, comparableEmail, comparableName, ownId, type Realm } from '../../contract/identity/own-id.ts'
+import { accountKey, contactGroup, contactKey } from '../../contract/identity/reference.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
+import type { ClaimRow, KeyRow } from '../../db/store.ts'
 
-/** Who says it: the submission's workspace and acceptance number, and where a contact or account is created. */
-export type IdentifyContext = Realm & { number: number; homeSource: string }
+/** The submission that identifies: its workspace and acceptance number, and the source in which new contacts and accounts are. */
+type IdentifyContext = Realm & { number: number; homeSource: string }
 
 export type Identified = { key: KeyRow; keys: KeyRow[]; claims: ClaimRow[] }
 
-/** A contact record as facts: its own key first, then its account's. */
+/** A contact record as keys with facts, and claims. `keys` has the contact's own key first, then its account's. */
 export const identifiedContact = (saying: IdentifyContext, record: ContactRecord): Identified => {
   const { number } = saying
   const source = record.source ?? undefined
@@ -42,7 +42,7 @@ export const identifiedContact = (saying: IdentifyContext, record: ContactRecord
   return { key, keys: [key, ...(account?.keys ?? [])], claims: [...claims, ...(account?.claims ?? [])] }
 }
 
-/** An account record as facts. */
+/** An account record as a key with facts, and claims. */
 export const identifiedAccount = (saying: IdentifyContext, record: AccountRecord): Identified => {
   const { number } = saying
   const properties = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})

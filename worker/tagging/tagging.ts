@@ -1,21 +1,20 @@
-import type { TaggingJob } from '../contract/job.ts'
-import { JOB_VERSION } from '../contract/job.ts'
-import type { HashKey, Realm } from '../contract/identity/own-id.ts'
-import type { Sql } from '../db/postgres.ts'
-import type { Rows } from '../db/store.ts'
-import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../db/tags/tagging.ts'
+import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../../db/postgres.ts'
+import type { Rows } from '../../db/store.ts'
+import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../../db/tags/tagging.ts'
 import type { LearningPace } from './learning-pace.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
-import { TAGGER_VERSION } from '../contract/tagger-version.ts'
-import { newMemory } from './tags/memory.ts'
-import { freeOwnWords, learnBatch, readBatch, tagRead } from './tags/tag-batch.ts'
+import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
+import { newMemory } from '../tags/memory.ts'
+import { freeOwnWords, learnBatch, readBatch, tagRead } from '../tags/tag-batch.ts'
 
-/** Texts that are tagged together: keeping what they have taught holds the workspace's lock. */
+/** Texts that are tagged together: storing what they have taught holds the workspace's lock. */
 const TEXTS_AT_ONCE = 100
 
 /**
- * Reads the texts of a job, generates the tags of those that people did not tag, and keeps them with what all have taught.
- * Doing it twice changes nothing. Returns how many records it kept.
+ * Reads the texts of a job, generates tags for the texts that people did not tag, and stores these tags with what all texts
+ * have taught. Doing it twice changes nothing. Returns for how many records it stored something.
  */
 export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
   const { workspaceId } = job
@@ -44,7 +43,7 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
   await recall(read)
   learnBatch(memory, read)
   const freed = freeOwnWords(memory, read)
-  // Words that turned out to be the workspace's own make phrases that have not been asked for.
+  // Words that turned out to be the workspace's own make phrases that were not asked for before.
   await recall(freed)
   const { tags, shares } = tagRead(memory, freed)
   const tagged = stored.flatMap(({ record, id, number, textVersion }, at) => {
@@ -54,11 +53,11 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
   return storeTags(sql, realm, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
 }
 
-/** Whether what was stored by a submission goes to the tagger: what people tagged is learned from. */
+/** Whether stored rows go to the tagger; it also learns from a feedback that people tagged. */
 const wantsTags = ({ feedback, conversation }: Rows): boolean =>
   conversation != null || (feedback != null && feedback.tags?.length !== 0)
 
-/** The tagging that stored submissions leave to be done: one job for each workspace. */
+/** The tagging that stored submissions need: one job for each workspace. */
 export const taggingFor = (stored: readonly Rows[], pace: LearningPace): TaggingJob[] =>
   [...Map.groupBy(stored, ({ workspaceId }) => workspaceId)]
     .map(([workspaceId, rows]): TaggingJob => {

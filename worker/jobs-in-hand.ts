@@ -1,6 +1,6 @@
-import type { Processor } from './processors.ts'
+import type { Processor } from './delivery.ts'
 
-/** Longer than it takes to tell Redis that a job is finished. */
+/** Telling Redis that a job is finished takes less. */
 const IDLE_MS = 2_000
 const LOOK_EVERY_MS = 50
 
@@ -21,9 +21,9 @@ export const jobsInHand = () => {
         }
       },
     /**
-     * Resolves when the workers have closed, or have had no job in hand for two seconds: on a cluster that lost a node, one that
-     * waits for a job may not hear that it should end (BullMQ 6.7.0 with ioredis 6.0.0). What Redis was not told is delivered
-     * again, and settled already.
+     * Resolves when the workers have closed, or have had no job in hand for two seconds: on a cluster that lost a node, a worker
+     * that waits for a job may not hear that it should end (BullMQ 6.7.0 with ioredis 6.0.0). A job whose end Redis was not
+     * told is delivered again, and its submission is settled already.
      */
     close: async (workers: readonly Closable[]): Promise<void> => {
       const closed = new AbortController()

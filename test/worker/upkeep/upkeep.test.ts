@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import type { Admit } from '../../queue/admission.ts'
-import { admissionsIn } from '../../queue/admit.ts'
-import { admissionKeys } from '../../queue/keys.ts'
-import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { JOB_VERSION } from '../../contract/job.ts'
-import { expireReceipts } from '../../db/submissions/expire-receipts.ts'
-import { closeQueues, type JobQueues, openQueues, queueingIn, submissionEnqueuer } from '../../queue/job-queues.ts'
-import { withdrawLost } from '../../worker/sweep.ts'
+import { admissionsIn } from '../../../queue/admit.ts'
+import { type Admit } from '../../../queue/admission.ts'
+import { admissionKeys } from '../../../queue/keys.ts'
+import { feedbackRecord } from '../../../contract/feedback-record.ts'
+import { JOB_VERSION } from '../../../contract/job.ts'
+import { expireReceipts } from '../../../db/submissions/expire-receipts.ts'
+import { closeQueues, type JobQueues, openQueues, queueingIn, submissionEnqueuer } from '../../../queue/job-queues.ts'
+import { withdrawLost } from '../../../worker/upkeep/withdraw-lost.ts'
 import * as v from 'valibot'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
-import { testServers } from '../support/servers.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { testServers } from '../../support/servers.ts'
 
 const MINUTES_MS = 60_000
 
@@ -55,7 +55,7 @@ describe('upkeep', () => {
     return admission.outcome === 'admitted' ? admission.number : 0
   }
   const sweep = (minutesLater: number) =>
-    withdrawLost({ sql: schema.sql, redis, prefix, queues }, Date.now() + minutesLater * MINUTES_MS)
+    withdrawLost({ sql: schema.sql, redis, prefix, queues }, Date.now() + (minutesLater - 1) * MINUTES_MS)
 
   it('withdraws an admission whose job never came, with all that it said, and no other', async () => {
     const [lost, kept] = [randomUUID(), randomUUID()]

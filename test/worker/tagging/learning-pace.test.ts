@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LEARNED_AT_ONCE, LEARNED_PER_SECOND, LEARNED_TOGETHER, learningPace } from '../../worker/learning-pace.ts'
+import {
+  LEARNED_AT_ONCE,
+  LEARNED_PER_SECOND,
+  LEARNED_TOGETHER,
+  learningPace,
+} from '../../../worker/tagging/learning-pace.ts'
 
 const texts = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 

@@ -1,0 +1,31 @@
+import * as v from 'valibot'
+import { taggingJob } from '../../contract/job.ts'
+import { describeFault } from '../../process/fault.ts'
+import { hopeless } from '../../queue/delivered-job.ts'
+import { type Processor, withoutCause } from '../delivery.ts'
+import type { WorkerDependencies } from '../dependencies.ts'
+import { beginTagging } from '../trace-jobs.ts'
+import { whenAvailable } from '../when-available.ts'
+import { tag } from './tagging.ts'
+
+/** Tags the records of a job. Returns how many it kept. */
+export const taggingProcessor =
+  ({ sql, hashKey, tracing, log, stop }: WorkerDependencies): Processor =>
+  async (job) => {
+    const attempts = job.attemptsMade + 1
+    const parsed = v.safeParse(taggingJob, job.data)
+    if (!parsed.success) throw hopeless('This is no job of this version.')
+    const texts = parsed.output
+    const spans = tracing && beginTagging(tracing, texts, attempts)
+    try {
+      return await whenAvailable(() => tag({ sql, hashKey }, texts), stop)
+    } catch (error) {
+      const fault = describeFault(error)
+      const { workspaceId } = texts
+      log('error', 'job_failed', { queue: job.queueName, jobId: job.id, workspaceId, attempts, fault })
+      spans?.forEach((span) => span.fail(fault))
+      throw withoutCause(fault)
+    } finally {
+      spans?.forEach((span) => span.end())
+    }
+  }
