@@ -9,7 +9,8 @@ import type { Receipt } from '../contract/receipt.ts'
 import type { Tracing } from '../process/tracing.ts'
 import { forOrigins } from './cors.ts'
 import type { OnFault } from './fault-ids.ts'
-import type { Incoming, Ingress } from './submit/ingress.ts'
+import type { Incoming } from './incoming.ts'
+import type { Ingress } from './submit/ingress.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
@@ -106,61 +107,65 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
       operatorOnly(ingress.authenticate, request, page)
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
-  return (
-    // By default Elysia looks for the path behind the first eleven characters, and a host may be shorter.
-    new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })
-      .onError(({ code, error, request }) => {
-        if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
-        log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
-        return unforeseenResponse(requestIdOf(request))
-      })
-      // The scheme is case-insensitive (RFC 9110), the plugin is not.
-      .derive({ as: 'global' }, ({ headers }) => {
-        const given = headers['authorization']
-        if (given) headers['authorization'] = given.replace(/^bearer +/i, 'Bearer ')
-      })
-      .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
-      .post(
-        `${BASE_PATH}/feedbacks`,
-        submission(createFeedback),
-        bodyAndAnswer<typeof feedbackRecord, 201, { feedback: Feedback }>(),
-      )
-      .post(
-        `${BASE_PATH}/contacts/identify`,
-        submission(identifyContact),
-        bodyAndAnswer<typeof contactRecord, 201, Success>(),
-      )
-      .post(`${BASE_PATH}/contacts/purge`, submission(purgeContact), bodyAndAnswer<typeof purgeRequest, 200, Success>())
-      .post(
-        `${BASE_PATH}/accounts/identify`,
-        submission(identifyAccount),
-        bodyAndAnswer<typeof accountRecord, 201, Success>(),
-      )
-      .post(
-        `${BASE_PATH}/conversations`,
-        submission(submitConversation),
-        bodyAndAnswer<typeof conversationRecord, 200, Success>(),
-      )
-      .get(
-        `${BASE_PATH}/submissions/:id`,
-        ({ request, bearer: token, route, params }) =>
-          asTyped(readReceipt(receipts, incoming({ request, bearer: token, route }), params.id)),
-        answerAlone<{ submission: Receipt }>(),
-      )
-      .get('/healthz', () => Response.json({ alive: true }))
-      .get('/readyz', () => readyAnswer(isReady))
-      .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
-      .get(DOCS_PATH, ({ request }) => docs(request))
-      .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
-      .get('/metrics', forOperators(metricsPage(metrics, ingress.onFault)))
-      .get(OVERVIEW_PATH, forOperators(overview))
-      .get(`${OVERVIEW_PATH}/:file`, forOperators(overview))
-      .all(BOARD_PATH, forOperators(board), UNPARSED)
-      .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
-  )
+  return emptyApp(log)
+    .post(
+      `${BASE_PATH}/feedbacks`,
+      submission(createFeedback),
+      bodyAndAnswer<typeof feedbackRecord, 201, { feedback: Feedback }>(),
+    )
+    .post(
+      `${BASE_PATH}/contacts/identify`,
+      submission(identifyContact),
+      bodyAndAnswer<typeof contactRecord, 201, Success>(),
+    )
+    .post(`${BASE_PATH}/contacts/purge`, submission(purgeContact), bodyAndAnswer<typeof purgeRequest, 200, Success>())
+    .post(
+      `${BASE_PATH}/accounts/identify`,
+      submission(identifyAccount),
+      bodyAndAnswer<typeof accountRecord, 201, Success>(),
+    )
+    .post(
+      `${BASE_PATH}/conversations`,
+      submission(submitConversation),
+      bodyAndAnswer<typeof conversationRecord, 200, Success>(),
+    )
+    .get(
+      `${BASE_PATH}/submissions/:id`,
+      ({ request, bearer: token, route, params }) =>
+        asTyped(readReceipt(receipts, incoming({ request, bearer: token, route }), params.id)),
+      answerAlone<{ submission: Receipt }>(),
+    )
+    .get('/healthz', () => Response.json({ alive: true }))
+    .get('/readyz', () => readyAnswer(isReady))
+    .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
+    .get(DOCS_PATH, ({ request }) => docs(request))
+    .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
+    .get('/metrics', forOperators(metricsPage(metrics, ingress.onFault)))
+    .get(OVERVIEW_PATH, forOperators(overview))
+    .get(`${OVERVIEW_PATH}/:file`, forOperators(overview))
+    .all(BOARD_PATH, forOperators(board), UNPARSED)
+    .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
 type RouteContext = { request: Request; bearer: string | undefined; route: string }
+
+/** Finds tokens, and answers what no route foresees. */
+const emptyApp = (log: Log) =>
+  // By default Elysia looks for the path behind the first eleven characters, and a host may be shorter.
+  new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })
+    .onError(({ code, error, request }) => {
+      if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
+      log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
+      return unforeseenResponse(requestIdOf(request))
+    })
+    // The scheme is case-insensitive (RFC 9110), the plugin is not.
+    .derive({ as: 'global' }, ({ headers }) => {
+      const given = headers['authorization']
+      if (given) headers['authorization'] = given.replace(/^bearer +/i, 'Bearer ')
+    })
+    .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
 const readyAnswer = async (isReady: AppDependencies['isReady']): Promise<Response> => {
   const ready = await isReady()
@@ -184,5 +189,3 @@ const refuseOtherMethods = (routes: App): void => {
     routes.all(path, () => refusalResponse({ refused: 'wrong-method', allow: method }), UNPARSED)
   }
 }
-
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)

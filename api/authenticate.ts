@@ -1,6 +1,6 @@
 import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { TokenHolder } from '../db/tokens.ts'
-import type { Incoming } from './submit/ingress.ts'
+import type { Incoming } from './incoming.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 
 /** A revoked token is refused after this time at the latest, since a look-up is remembered for so long. */

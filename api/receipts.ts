@@ -2,7 +2,7 @@ import { asOwnId } from '../contract/identity/own-id.ts'
 import type { Receipt } from '../contract/receipt.ts'
 import { type Authenticate, callerOf } from './authenticate.ts'
 import { faultIds, type OnFault } from './fault-ids.ts'
-import type { Incoming } from './submit/ingress.ts'
+import type { Incoming } from './incoming.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
 
 export type ReceiptSources = {

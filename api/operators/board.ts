@@ -189,14 +189,14 @@ type Call = { request: Request; url: URL; path: string }
 
 /** The answer of the operation of Bull Board that reads what `path` names; 404 where none does. */
 const callOperation = async (board: Board, { request, url, path }: Call): Promise<Response> => {
-  for (const { method, route, handler } of board.routes) {
-    if (![method].flat().includes('get')) continue
-    const params = [route]
+  for (const route of board.routes) {
+    if (![route.method].flat().includes('get')) continue
+    const params = [route.route]
       .flat()
       .map((pattern) => matchPath(pattern, path))
       .find((found) => found !== undefined)
     if (params === undefined) continue
-    const { status = 200, body } = await handler({
+    const { status = 200, body } = await route.handler({
       queues: board.queues,
       uiConfig: board.uiConfig,
       query: Object.fromEntries(url.searchParams),

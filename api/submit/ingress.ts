@@ -1,7 +1,6 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { ResolveReferences } from '../../contract/identity/meaning.ts'
 import type { Operation } from '../../contract/job.ts'
-import type { Span } from '../../process/tracing.ts'
 import type { Admit, RateLimit } from '../../queue/admission.ts'
 import type { Authenticate } from '../authenticate.ts'
 import type { AwaitSettled } from './await-settled.ts'
@@ -24,6 +23,3 @@ export type Ingress = {
   onFault: OnFault
   count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused'] }) => void
 }
-
-/** A request below the base path; `span` is there when it is traced. */
-export type Incoming = { request: Request; token: string | undefined; span: Span | undefined }
