@@ -171,7 +171,7 @@ const storeTogether = async (turn: Turn, batch: readonly Held[]): Promise<void> 
   const fail = (error: unknown): void => batch.forEach(({ reject }) => reject(error))
   try {
     const results = await turn.store(items)
-    void turn.conclude(items, results).then(() => batch.forEach(({ resolve }, at) => resolve(results[at]!)), fail)
+    void turn.conclude(items, results).then(() => batch.forEach(({ resolve }, at) => resolve(results[at])), fail)
   } catch (error) {
     if (batch.length === 1 || !turn.isPermanent(error)) return fail(error)
     const alone = upToPurge(batch)

@@ -172,6 +172,8 @@ describe('a bad submission', () => {
     const holder = await service.sql.reserve()
     const [{ pid }] = await holder<[{ pid: number }]>`select pg_backend_pid() as pid`
     await holder`begin`
+    // On a slow machine the workers die more slowly than Postgres waits for an idle transaction.
+    await holder`set local idle_in_transaction_session_timeout = 0`
     await holder`select from feedback where source_id = ${record.sourceId} for update`
     const { submissionId } = await inject(service, queues, { body: feedbackBody('deadly', record) })
     const others: string[] = []
