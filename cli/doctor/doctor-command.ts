@@ -77,8 +77,9 @@ const testedVersions = (): Tested => {
 }
 
 /** A reader of single groups of settings, so that one bad value hides nothing else; it adds a finding about each bad value. */
-const reader = (environment: Environment, findings: Finding[]) => {
-  return <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
+const reader =
+  (environment: Environment, findings: Finding[]) =>
+  <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
     try {
       return readSettings(names, environment)
     } catch (error) {
@@ -86,7 +87,6 @@ const reader = (environment: Environment, findings: Finding[]) => {
       return undefined
     }
   }
-}
 
 const ofBadSettings = (error: unknown): Finding => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { endProcess, type StopStep } from './end-process.ts'
-import { signalOnParentDeath } from './parent-death.ts'
+import { signalOnParentDeath } from './end-process.ts'
 import { endLeftover, writePidFile } from './pid-file.ts'
 import { programLog } from './program-log.ts'
 import { restartDelays } from './restart-delay.ts'

@@ -3,7 +3,7 @@ import { chownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { PostgresBinaries } from './postgres-binaries.ts'
-import { SERVER_ENVIRONMENT } from './server-environment.ts'
+import { SERVER_ENVIRONMENT } from './server.ts'
 
 /** How to run PostgreSQL programs, which refuse to run as root. */
 export type PostgresAccount = {

@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { keptFile } from './kept-file.ts'
+import { keptPassword } from './kept-secrets.ts'
 import type { PostgresAccount } from './postgres-account.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
-import { SERVER_ENVIRONMENT } from './server-environment.ts'
+import { SERVER_ENVIRONMENT } from './server.ts'
 
 export const POSTGRES_USER = 'postgres'
 export const POSTGRES_DATABASE = 'feedback_insights'
-const PASSWORD_BYTES = 24
 const DATABASE_EXISTS = /database "\w+" already exists/
 
 /** Scram with the password for everyone on this machine; there is no socket that `local` could apply to. */
@@ -26,9 +24,8 @@ type ClusterOptions = {
 export const ensureCluster = async (options: ClusterOptions): Promise<{ cluster: string; password: string }> => {
   const { dataDir } = options
   const cluster = join(dataDir, 'cluster')
-  const passwordFile = join(dataDir, 'password')
-  const passwordLost = !existsSync(passwordFile)
-  const password = keptFile(passwordFile, () => randomBytes(PASSWORD_BYTES).toString('hex'))
+  const passwordLost = !existsSync(join(dataDir, 'password'))
+  const password = keptPassword(dataDir)
   if (!existsSync(cluster)) await createCluster({ ...options, cluster, password })
   else if (passwordLost) await prepare({ ...options, cluster, password })
   return { cluster, password }
