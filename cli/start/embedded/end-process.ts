@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 
-/** One attempt to end a process: the signal, and how long it has before the next attempt. */
+/** One attempt to end a process: the signal, and how long the process has before the next attempt. */
 export type StopStep = { readonly signal: NodeJS.Signals; readonly waitMs: number }
 
-/** Sends one signal after the other until the process is gone. */
+/** Sends one signal after the other until the process is gone. @throws when it outlives the last one */
 export const endProcess = async (pid: number, gone: Promise<unknown>, steps: readonly StopStep[]): Promise<void> => {
   for (const { signal, waitMs } of steps) {
     sendSignal(pid, signal)

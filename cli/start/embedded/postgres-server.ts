@@ -20,19 +20,19 @@ export type PostgresOptions = {
   readonly log?: (line: string) => void
 }
 
-/** Fast shutdown, then the immediate one, which recovery repairs at the next start. */
+/** Fast shutdown, then immediate shutdown, from which the next start recovers. */
 const STOP_STEPS = [
   { signal: 'SIGINT', waitMs: 15_000 },
   { signal: 'SIGQUIT', waitMs: 5_000 },
   { signal: 'SIGKILL', waitMs: 5_000 },
 ] as const
 
-/** Another start took the port, or the orphans of a killed server still hold its shared memory: both pass. */
+/** Another start took the port, or orphans of a killed server still hold its shared memory: both end by themselves. */
 const PASSING_TROUBLE = /could not create any TCP\/IP sockets|shared memory block .* is still in use/
 
 const SETTINGS: readonly string[] = [
   'listen_addresses=127.0.0.1',
-  // A socket's path may have about 100 bytes, which a data directory easily exceeds.
+  // A socket's path may have about 100 bytes, and the path of a data directory is easily longer.
   'unix_socket_directories=',
   'max_connections=100',
   'shared_buffers=128MB',
@@ -43,7 +43,7 @@ const SETTINGS: readonly string[] = [
   'timezone=UTC',
   'log_timezone=UTC',
   'log_checkpoints=off',
-  // Messages, details and statements of errors quote what people submitted; the callers get them, the log must not.
+  // Messages, details and statements of errors quote what people submitted: callers get them, the log must not have them.
   'log_min_messages=log',
   'log_min_error_statement=panic',
   'log_error_verbosity=terse',

@@ -16,13 +16,13 @@ export type RedisOptions = {
   readonly maxMemoryBytes?: number
   /** `everysec` may lose a second when the machine loses power, `always` nothing. */
   readonly appendFsync?: AppendFsync
-  /** Further lines of its configuration, such as those of a cluster's node. */
+  /** Further lines of its configuration, such as the settings of a cluster's node. */
   readonly settings?: readonly string[]
   /** Gets a line about each step that takes long. */
   readonly log?: (line: string) => void
 }
 
-/** Most feedback is shorter. */
+/** Most feedback is shorter than this. */
 const BYTES_IN_ONE_PIECE = 2_048
 const REWRITE_FROM_BYTES = 256 * 1024 ** 2
 const DEFAULT_MAX_MEMORY_BYTES = 1024 ** 3
@@ -90,7 +90,7 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     // A job is a hash. When Redis keeps the hash in one piece, with a body of this many bytes, a feedback's job takes 890 bytes of
     // memory, else 1,110. Redis 7 has a second name for this setting, and still knows this one.
     `hash-max-ziplist-value ${BYTES_IN_ONE_PIECE}`,
-    // A slow log and a crash report quote commands, and so what people submitted.
+    // A slow log and a crash report quote commands, and with them what people submitted.
     'slowlog-log-slower-than -1',
     ...(isAtLeast(version, 6, 2) ? ['crash-log-enabled no'] : []),
     ...settings,
