@@ -6,12 +6,12 @@ import type { Sql } from '../db/postgres.ts'
 import type { LookUpQueued, QueuedFacts, QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
 import { readStoredIdentity, type StoredIdentity } from '../db/stored-identity.ts'
 
-/** More keys than this are not gone through for one answer: it is then given without them. */
+/** One answer goes through this many keys at most, and is given without the rest. */
 const MOST_KEYS = 1_000
-/** What is asked without an acceptance number of its own is about all that is there. */
+/** The number of a question that no submission asks: it is about everything. */
 const LATEST = Number.MAX_SAFE_INTEGER
 
-/** Where facts are: stored and queued, and own ids that were answered before a row has them, with the key that they are of. */
+/** Where facts are: in Postgres, and in Redis. An alias tells the key of an own id that was answered before any row had it. */
 export type Identity = {
   sql: Sql
   lookUpQueued: LookUpQueued
@@ -20,8 +20,8 @@ export type Identity = {
 }
 
 /**
- * Whom references mean when part of what decides is still queued, purges included. What is queued is read before what is
- * stored, and taken off the queue's books after it is stored, so nothing is missed.
+ * Whom references mean while facts or purges that decide it are still queued. A queued fact leaves the books only after it is
+ * stored, and the books are read before Postgres, so no fact is missed.
  */
 export const meaningWithQueued = async (identity: Identity, question: Question): Promise<Meaning> => {
   const { workspaceId, number, source, references } = question
@@ -57,7 +57,7 @@ const queuedAs = (of: 'record' | 'project', { queued }: Neighbourhood, { id, num
   return facts?.of === of && facts.existsFrom! < number ? id : null
 }
 
-/** Whether a purge accepted now would concern anybody, stored or queued. */
+/** Whether a purge that is accepted now would concern anybody, stored or queued. */
 export const matchesWithQueued = async (
   identity: Identity,
   workspaceId: string,
@@ -69,13 +69,13 @@ export const matchesWithQueued = async (
   return registerOf(around, LATEST).matches(wanted)
 }
 
-/** Everything stored and queued about the keys that a question can depend on; `known`: own ids that are among them. */
+/** Everything stored and queued about the keys that a question can depend on. `known` are the own ids among them. */
 type Neighbourhood = { queued: QueuedFactsByKey; stored: StoredIdentity; known: ReadonlySet<string> }
 type NeighbourhoodQuestion = { workspaceId: string; number: number; references: readonly (Reference | null)[] }
 
 /**
- * From the keys that are asked about to those of the same contacts, until there are no more: emails that a contact has claimed,
- * contacts that have claimed an email.
+ * Goes from the keys of a question to the other keys of the same contacts until it finds no more: from a contact to the emails that
+ * it has claimed, and from an email to the contacts that have claimed it.
  */
 const readNeighbourhood = async (
   identity: Identity,
@@ -125,7 +125,7 @@ const add = (keys: Set<string>, key: string | null | undefined): void => {
 const sayingsIn = (queued: QueuedFactsByKey): Saying[] =>
   [...queued.values()].flatMap(({ said }) => said.flatMap(({ sayings }) => sayings))
 
-/** Hashes of the external keys that queued submissions name, and the purges among these submissions. */
+/** The hashes of the external keys that queued submissions name, and the purges among the submissions. */
 const namedIn = (queued: QueuedFactsByKey): { bases: string[]; purges: string[] } => {
   const sayings = sayingsIn(queued)
   return {
@@ -136,11 +136,11 @@ const namedIn = (queued: QueuedFactsByKey): { bases: string[]; purges: string[] 
 
 type Fact = { number: number; tell: (register: ContactRegister) => void }
 
-/** Tells a register all that was accepted before `number`, in that order. */
+/** A register that was told everything accepted before `number`, in the order of acceptance. */
 const registerOf = (around: Neighbourhood, number: number): ContactRegister => {
   const { stored } = around
   const register = new ContactRegister(new Map(Object.entries(stored.ended)))
-  // What was queued before a purge that is decided by now has been stored since.
+  // A purge is decided only after everything accepted before it is stored. So what it left in the books is old.
   const storedUntil = Math.max(0, ...stored.decided)
   const facts = [...storedFacts(stored), ...queuedFacts(around).filter((fact) => fact.number > storedUntil)]
   for (const fact of facts.filter((one) => one.number < number).toSorted((a, b) => a.number - b.number)) {
@@ -172,7 +172,7 @@ const storedFacts = ({ keys, emails, claims, remembered }: StoredIdentity): Fact
 ]
 
 const queuedFacts = (around: Neighbourhood): Fact[] => [
-  // A contact by name only is told of as if an email had been given: it exists, and what is said about it later does not end that.
+  // A contact known by name only is told like a given email: it exists, and no later saying ends that.
   ...[...around.queued].flatMap(([key, { existsFrom, of }]): Fact[] =>
     of === 'record' && existsFrom !== null ? [{ number: existsFrom, tell: (register) => register.given(key) }] : [],
   ),
@@ -185,7 +185,7 @@ const queuedFacts = (around: Neighbourhood): Fact[] => [
   ).map((told): Fact => ({ number: told.number, tell: (register) => tellSaying(register, around, told) })),
 ]
 
-/** A purge by external id and email is said about both, and purges once: told again, it would find who has the email after it. */
+/** A purge by external id and email is said about both keys, and is told once. Told twice, it would find who had the email after it. */
 const onceEachPurge = (sayings: readonly KeySaying[]): KeySaying[] => {
   const purges = new Set<string>()
   return sayings.filter(({ saying }) => {

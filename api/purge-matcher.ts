@@ -8,7 +8,7 @@ import { type Identity, matchesWithQueued } from './meaning-with-queued.ts'
 export type MatchesPurge = (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
 
 /**
- * Tells whether a purge would concern anything: a contact, stored or queued, an external id that a record remembers, or a dead
+ * Tells whether a purge would concern anything: a stored or queued contact, an external id that a record remembers, or a dead
  * submission.
  *
  * @throws when Redis or Postgres does not answer in time.

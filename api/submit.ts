@@ -3,7 +3,8 @@ import type { GenericSchema } from 'valibot'
 import type { Admission, AdmissionRequest, Admit, Bucket, RateLimit } from '../queue/admission.ts'
 import { JOB_VERSION, type JobOf, type Operation, type SubmissionJob } from '../contract/job.ts'
 import type { HashKey, Realm } from '../contract/identity/own-id.ts'
-import { keysConcerned, type Sayings, sayingsOf } from '../contract/identity/sayings.ts'
+import { keysOf, namesIn } from '../contract/identity/names.ts'
+import { type Sayings, sayingsOf } from '../contract/identity/sayings.ts'
 import type { AnswerReferences } from '../contract/identity/reference.ts'
 import type { MatchesPurge } from './purge-matcher.ts'
 import type { Idempotency } from '../queue/idempotency.ts'
@@ -161,7 +162,9 @@ const admit = async (
     submissionId,
     limit: ingress.limitOf(operation),
     idempotency,
-    ...(idempotency && { concerns: keysConcerned(sayings, references) }),
+    ...(idempotency && {
+      concerns: keysOf(namesIn({ hashKey: ingress.hashKey, workspaceId }, draft, references?.contact)),
+    }),
     full: pressure !== undefined,
     peek,
     sayings,

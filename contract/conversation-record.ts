@@ -38,8 +38,8 @@ export const conversationRecord = object({
 export type ConversationRecord = v.InferOutput<typeof conversationRecord>
 
 /** The contacts that a conversation names. Of doubles the later counts: its place is the last one, so that its claims are the latest too. */
-export const namedContacts = ({ contacts }: ConversationRecord): ContactRecord[] =>
-  lastOfEach(withSources(contacts), ({ source, id }) => JSON.stringify([source ?? null, id]))
+export const namedContacts = (conversation: ConversationRecord): ContactRecord[] =>
+  lastOfEach(sourcedContacts(conversation), ({ source, id }) => JSON.stringify([source ?? null, id]))
 
 /** Of several items with one key the last, in its place. */
 export const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => {
@@ -56,7 +56,7 @@ export const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): 
  * A contact without a source is the one of the same id that the conversation names with a source, if it does: otherwise two
  * elements of one acceptance number could mean the same contact, and neither would be the later.
  */
-const withSources = (contacts: readonly ContactRecord[]): ContactRecord[] => {
+export const sourcedContacts = ({ contacts }: ConversationRecord): ContactRecord[] => {
   const sources = new Map(contacts.flatMap(({ id, source }) => (source == null ? [] : [[id, source] as const])))
   return contacts.map((contact) => {
     const source = contact.source ?? sources.get(contact.id)

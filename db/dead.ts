@@ -1,6 +1,6 @@
 import type { Operation, SubmissionJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
-import { concernedKeys } from '../contract/identity/sayings.ts'
+import { keysOf, namesIn } from '../contract/identity/names.ts'
 import type { Sql } from './postgres.ts'
 
 export type DeadSubmission = { job: SubmissionJob; attempts: number; reason: string }
@@ -12,7 +12,7 @@ export const setAside = async (
   { job, attempts, reason }: DeadSubmission,
 ): Promise<void> => {
   const { workspaceId, submissionId, number, operation } = job
-  const keys = concernedKeys({ hashKey, workspaceId }, job)
+  const keys = keysOf(namesIn({ hashKey, workspaceId }, job))
   const dead = { id: submissionId, number, operation, attempts, reason, keys }
   await sql`select set_aside(${workspaceId}, ${sql.json(dead)}, ${JSON.stringify(job)})`
 }

@@ -1,18 +1,22 @@
-import * as v from 'valibot'
-import type { ContactRecord } from '../contract/contact-record.ts'
-import { type JobOf, type SubmissionJob, submissionJob } from '../contract/job.ts'
-import { comparableEmail, type HashKey, ownId, type Realm } from '../contract/identity/own-id.ts'
-import { concernedKeys } from '../contract/identity/sayings.ts'
-import { contactGroup, contactKey, feedbackReferences } from '../contract/identity/reference.ts'
-import { DEFAULT_SOURCE, feedbackId, feedbackSource } from '../contract/stored-feedback.ts'
+import { sourcedContacts } from '../contract/conversation-record.ts'
+import {
+  keysOf,
+  type Names,
+  namesIn,
+  namesInPurge,
+  namesOfContact,
+  namesOfExternalId,
+} from '../contract/identity/names.ts'
+import type { HashKey, Realm } from '../contract/identity/own-id.ts'
+import { type JobOf, parseJob, type SubmissionJob } from '../contract/job.ts'
 import type { Sql } from './postgres.ts'
 
-/** A decided purge: hashes of everything that its contacts could be meant by, and their own ids. */
+/** A decided purge. `keys` are hashes of everything by which its contacts could be meant, `contactIds` their own ids. */
 type Decided = { job: JobOf<'purge_contact'>; keys: readonly string[]; contactIds: readonly string[] }
 
 /**
- * Removes from the dead submissions that were accepted before a purge what concerns its contacts: whole submissions, or of a
- * conversation with others the contact's part. Repeating it changes nothing.
+ * Removes what concerns the contacts of a purge from the dead submissions that were accepted before it: a whole submission, or the
+ * contact's part of a conversation with others. Repeating it changes nothing.
  */
 export const purgeDead = async (sql: Sql, hashKey: HashKey, decided: Decided): Promise<void> => {
   const { workspaceId, submissionId: purgeId, number } = decided.job
@@ -23,16 +27,21 @@ export const purgeDead = async (sql: Sql, hashKey: HashKey, decided: Decided): P
       and d.keys && ${[...decided.keys, ...decided.contactIds]}::uuid[]`
   if (dead.length === 0) return
   const realm = { hashKey, workspaceId }
-  const others = await groupsOfOthers(sql, workspaceId, decided.keys)
+  const asked = namesInPurge(realm, decided.job.body)
+  const gone = {
+    keys: new Set([...decided.keys, ...decided.contactIds, ...asked.exact]),
+    asked: new Set(asked.anySource),
+    others: await groupsOfOthers(sql, workspaceId, decided.keys),
+  }
   for (const { id, job } of dead) {
-    const parsed = v.safeParse(submissionJob, JSON.parse(job))
-    const left = parsed.success ? withoutContacts(realm, parsed.output, { ...decided, others }) : undefined
-    const kept = left === undefined ? null : { job: JSON.stringify(left), keys: concernedKeys(realm, left) }
+    const parsed = parseJob(job)
+    const left = parsed ? withoutContacts(realm, parsed, gone) : undefined
+    const kept = left === undefined ? null : { job: JSON.stringify(left), keys: keysOf(namesIn(realm, left)) }
     await sql`select purge_dead(${workspaceId}, ${purgeId}, ${id}, ${kept === null ? null : sql.json(kept)})`
   }
 }
 
-/** Of the external ids (groups) that the purge ended in some source: those that somebody has in another. */
+/** The external ids (groups) that the purge ended in one source and that somebody has in another. */
 const groupsOfOthers = async (sql: Sql, workspaceId: string, keys: readonly string[]): Promise<ReadonlySet<string>> => {
   const rows = await sql<{ group: string }[]>`
     select distinct group_id as "group" from identity_key
@@ -41,15 +50,29 @@ const groupsOfOthers = async (sql: Sql, workspaceId: string, keys: readonly stri
   return new Set(rows.map(({ group }) => group))
 }
 
-type Gone = Decided & { others: ReadonlySet<string> }
+/** Whom the purge ended, and the external ids that others have still. */
+type Gone = {
+  keys: ReadonlySet<string>
+  /** External ids (groups) that the purge asked for in all sources. */
+  asked: ReadonlySet<string>
+  others: ReadonlySet<string>
+}
 
-/** What is left of a submission; undefined when nothing is. */
+/**
+ * Whether names are of a contact that the purge ended. An external id whose source is left open is of such a contact unless
+ * somebody else has it in another source.
+ */
+const isGone = ({ exact, anySource, oneSource }: Names, { keys, asked, others }: Gone): boolean =>
+  exact.some((key) => keys.has(key)) ||
+  anySource.some((group) => asked.has(group) || (keys.has(group) && !others.has(group))) ||
+  oneSource.some((group) => asked.has(group))
+
+/** What is left of a submission. Undefined when nothing is left. */
 const withoutContacts = (realm: Realm, job: SubmissionJob, gone: Gone): SubmissionJob | undefined => {
   switch (job.operation) {
     case 'create_feedback':
-      return isFeedbackOf(realm, job, gone) ? undefined : job
     case 'identify_contact':
-      return isContact(realm, { record: job.body, homeSource: DEFAULT_SOURCE }, gone) ? undefined : job
+      return isGone(namesIn(realm, job), gone) ? undefined : job
     case 'submit_conversation':
       return conversationWithout(realm, job, gone)
     case 'identify_account':
@@ -59,53 +82,18 @@ const withoutContacts = (realm: Realm, job: SubmissionJob, gone: Gone): Submissi
   }
 }
 
-const isFeedbackOf = (realm: Realm, { body, submissionId }: JobOf<'create_feedback'>, gone: Gone): boolean => {
-  const recordId = feedbackId({ ...realm, submissionId }, body)
-  const { contact } = feedbackReferences({ ...realm, number: 0, recordId }, body)
-  if (contact?.weak !== undefined && gone.keys.includes(contact.weak)) return true
-  if (contact?.own === true)
-    return (contact.ids ?? []).some((id) => gone.contactIds.includes(id) || gone.keys.includes(id))
-  const named = [body.contactId, body.contact?.id].filter((id) => id != null)
-  return body.isExternalContactId && named.some((id) => isExternalId(realm, { id, source: feedbackSource(body) }, gone))
-}
-
-/** An external id without a source of its own is the purged contact's, unless somebody else has it in another source. */
-const isExternalId = (
-  realm: Realm,
-  { id, source }: { id: string; source: string },
-  { keys, others }: Gone,
-): boolean => {
-  const group = contactGroup(realm, id)
-  return keys.includes(contactKey(realm, source, id)) || (keys.includes(group) && !others.has(group))
-}
-
-type Identified = { record: ContactRecord; homeSource: string }
-
-const isContact = (realm: Realm, { record, homeSource }: Identified, gone: Gone): boolean => {
-  const { body: wanted } = gone.job
-  const source = record.source ?? homeSource
-  const email = record.properties?.['$email']
-  const comparable = typeof email === 'string' ? comparableEmail(email) : undefined
-  return (
-    gone.keys.includes(contactKey(realm, source, record.id)) ||
-    (wanted.id === record.id && (wanted.source == null || wanted.source === source)) ||
-    (record.source == null && isExternalId(realm, { id: record.id, source }, gone)) ||
-    (comparable !== undefined && gone.keys.includes(ownId(realm, 'contact_email', comparable)))
-  )
-}
-
 const conversationWithout = (
   realm: Realm,
   job: JobOf<'submit_conversation'>,
   gone: Gone,
 ): JobOf<'submit_conversation'> | undefined => {
   const { contacts, messages, source } = job.body
-  const left = contacts.filter((record) => !isContact(realm, { record, homeSource: source }, gone))
-  const removed = new Set(contacts.filter((record) => !left.includes(record)).map(({ id }) => id))
-  for (const { id } of left) removed.delete(id)
+  const names = sourcedContacts(job.body).map((contact) => namesOfContact(realm, contact, source))
+  const left = contacts.filter((_, at) => !isGone(names[at]!, gone))
   const present = new Set(left.map(({ id }) => id))
+  const removed = new Set(contacts.map(({ id }) => id)).difference(present)
   const isTheirs = (id: string): boolean =>
-    removed.has(id) || (!present.has(id) && isExternalId(realm, { id, source }, gone))
+    removed.has(id) || (!present.has(id) && isGone(namesOfExternalId(realm, id, source), gone))
   const others = messages.filter(({ contactId }) => contactId === undefined || !isTheirs(contactId))
   if (left.length === 0 && others.every(({ contactId }) => contactId === undefined)) return undefined
   return { ...job, body: { ...job.body, contacts: left, messages: others } }

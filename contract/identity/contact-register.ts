@@ -1,25 +1,26 @@
 import { idAfterPurge } from './own-id.ts'
 import { DEFAULT_SOURCE } from '../stored-feedback.ts'
 
-/** An external id in one source, as somebody's key; `base` is its hash, `id` its own id at this moment. */
+/** An external id in one source. `base` is the hash of the key, `id` the own id that it has now. */
 type ExternalKey = { id: string; base: string; group: string; source: string; from: number; email: EmailFact }
-/** What was identified without a source: it belongs to the oldest key of its external id, or starts `homeBase`. */
+/** An external id that was identified without a source. It belongs to the oldest key of the id, or starts the key `homeBase`. */
 type BareId = { homeBase: string; source: string; from: number; email: EmailFact }
-/** Which email a contact has, and the number of the identify that said so. */
+/** The email of a contact, and the number of the identify that gave it. */
 type EmailFact = { number: number; email: string | null } | undefined
-/** Of several claims of one submission only the last decides; the others say whose email it is, too. */
+/** Of several claims in one submission only the last decides whom the email means. The others tell who has the email as well. */
 type Claim = { number: number; base: string; group: string; bare: boolean; decides: boolean }
 type Email = { given: boolean; orphaned: boolean; claims: Claim[] }
 
-/** The external id (a group) or the email that an own id is of. */
+/** The key that an own id belongs to: an external id (its group), or an email. */
 export type KeyOfId = { group: string; email: null } | { group: null; email: string }
 
-/** What a purge asks for, as keys. */
+/** What a purge asks for: its keys, and the source that limits the search. */
 export type WantedPurge = { group: string | null; email: string | null; source: string | null }
 
 /**
- * The contacts that a question can concern, kept as one careful clerk would: facts are told in the order of their acceptance
- * numbers, and each question is about what was told so far. The rules are those of db/migrations/0003_identity.sql.
+ * The rules of who is meant, for what is queued. The register holds the contacts that a question can concern, as one careful clerk
+ * would keep them: it is told facts in the order of their acceptance numbers, and answers by what it was told so far. For what is
+ * stored, `db/functions/` has the same rules, and test/api/meaning-with-queued.test.ts holds the two together.
  */
 export class ContactRegister {
   readonly #keys = new Map<string, ExternalKey>()
@@ -29,7 +30,7 @@ export class ContactRegister {
   readonly #decided: ReadonlyMap<string, number>
   readonly #ended: Map<string, number>
 
-  /** `ended`: by key, the number of the last purge that ended it, of those that are decided. */
+  /** `ended`: of each key that a decided purge ended, the number of the last such purge. */
   constructor(ended: ReadonlyMap<string, number>) {
     this.#decided = ended
     this.#ended = new Map(ended)
@@ -63,7 +64,7 @@ export class ContactRegister {
     claims.sort((a, b) => a.number - b.number)
   }
 
-  /** The email's own id means nobody, whoever else has claimed the email. */
+  /** From now on the email's own id means nobody, even if others have claimed the email. */
   orphaned(email: string): void {
     this.#email(email).orphaned = true
   }
@@ -102,13 +103,13 @@ export class ContactRegister {
     return keys.toSorted((a, b) => a.from - b.from || (a.source < b.source ? -1 : a.source > b.source ? 1 : 0))
   }
 
-  /** Whom an external id means: in the asker's own source, else in the oldest. */
+  /** The contact that an external id means: the one in the asker's own source, else the oldest. */
   external(group: string, ownSource: string): string | null {
     const keys = this.keysOf(group)
     return (keys.find(({ source }) => source === ownSource) ?? keys[0])?.id ?? null
   }
 
-  /** Whom an email means: who claimed it last, else the contact that the email itself stands for. */
+  /** The contact that an email means: the last one that claimed it, else the contact that the email itself stands for. */
   email(email: string): string {
     const claim = deciding(this.#emails.get(email)).at(-1)
     return claim ? this.#claimant(claim) : this.idOf(email)
@@ -118,7 +119,7 @@ export class ContactRegister {
     return bare ? (this.keysOf(group)[0]?.id ?? this.idOf(base)) : this.idOf(base)
   }
 
-  /** Whom an own id means, of those that the register knows: through an absorption the first who claimed it. */
+  /** The contact that an own id means, if the register knows it. The first contact that claimed an email absorbed the email's own. */
   own(id: string): string | null {
     for (const [email, held] of this.#emails) {
       if (this.idOf(email) !== id) continue
@@ -131,7 +132,7 @@ export class ContactRegister {
     return [...groups].some((group) => this.keysOf(group).some((key) => key.id === id)) ? id : null
   }
 
-  /** The key of an own id that the key got from a purge which is told here, or null: of others, what is stored tells. */
+  /** The key of an own id with which a purge told here made the key start afresh. Null for any other id: Postgres knows its key. */
   keyOfFresh(id: string): KeyOfId | null {
     for (const [base, number] of this.#ended) {
       if (idAfterPurge(base, number) !== id || this.#decided.get(base) === number) continue
@@ -145,12 +146,12 @@ export class ContactRegister {
     return [...this.#bare].find(([, { homeBase }]) => homeBase === base)?.[0]
   }
 
-  /** Whether a purge would concern anybody. */
+  /** Whether a purge would concern anybody now. */
   matches(wanted: WantedPurge): boolean {
     return (wanted.group !== null && this.#remembered.has(wanted.group)) || this.#matching(wanted).size > 0
   }
 
-  /** Removes whoever matches; their keys start afresh after `number`. */
+  /** Removes the contacts that match. Their keys start afresh after `number`. */
   purged(wanted: WantedPurge, number: number): void {
     const gone = this.#matching(wanted)
     const isGone = (claim: Claim): boolean => gone.has(this.#claimant(claim))

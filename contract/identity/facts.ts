@@ -2,8 +2,9 @@ import { storableDateTime } from '../date-time.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 
 /**
- * What is said about a contact or account: `c:` and a column, `p:` and a metadata key, or `k:` and a key, each with a rank. The greatest rank
- * holds: an identify ranks by its acceptance number, find-or-create below all of them and the first of them highest.
+ * What is said about a contact or account, by name: `c:` and a column, `p:` and a metadata key, or `k:` and a key. Of several values
+ * the one with the greatest rank holds. A value of an identify ranks by its acceptance number. A value of find-or-create ranks by its
+ * negated number, so it is below every identify, and the first one is the highest.
  */
 export type Facts = Record<string, [rank: number, value: JsonValue]>
 
@@ -20,7 +21,7 @@ const DATE_TIMES = ['$createdAt', '$updatedAt']
 const CONTACT_COLUMNS = ['$name', '$email', '$contractValue', '$createdAt', '$updatedAt']
 const ACCOUNT_COLUMNS = ['$name', '$domain', '$contractValue', '$createdAt', '$updatedAt']
 
-/** The facts of an identify call: its properties, already unflattened. `$`-keys without a column are metadata. */
+/** The facts of an identify call, whose properties have been unflattened. `$`-keys without a column are metadata. */
 export const identifiedFacts = (kind: 'contact' | 'account', properties: JsonObject, number: number): Facts => {
   const columns = kind === 'contact' ? CONTACT_COLUMNS : ACCOUNT_COLUMNS
   const facts: Facts = {}
@@ -35,10 +36,10 @@ export const identifiedFacts = (kind: 'contact' | 'account', properties: JsonObj
   return facts
 }
 
-/** Which email a contact has at present, as its key: a purge by email compares this. */
+/** The key of the email that a contact has now. A purge by email compares it. */
 export const emailKeyFact = (emailKey: string | null, number: number): Facts => ({ 'k:email': [number, emailKey] })
 
-/** The facts of a find-or-create reference: columns that were given, and its source data as metadata. */
+/** The facts of a find-or-create reference: its columns that have a value, and its source data as metadata. */
 export const givenFacts = (
   columns: Readonly<Record<string, JsonValue | undefined>>,
   sourceData: JsonObject | null | undefined,
@@ -52,7 +53,7 @@ export const givenFacts = (
   return facts
 }
 
-/** As `merge_facts` does in SQL; of equal ranks, which come from one submission, the later one in it holds. */
+/** Does what `merge_facts` does in SQL. Equal ranks come from one submission, and the later value in it holds. */
 export const mergeFacts = (earlier: Facts, later: Facts): Facts => {
   const merged = { ...earlier }
   for (const [key, fact] of Object.entries(later)) {

@@ -3,11 +3,11 @@ import type { AnswerReferences } from './reference.ts'
 
 export type Question = {
   workspaceId: string
-  /** Acceptance number of whoever asks: what came later does not count. */
+  /** The acceptance number of the submission that asks. What was accepted later does not count. */
   number: number
   source: string
   references: AnswerReferences
-  /** What was queued about the keys of `keysToLookUp` when the number was given. */
+  /** What queued submissions said about the keys of `keysToLookUp` when the number was given. */
   queued: QueuedFactsByKey
   /** Whether any purge of the workspace was undecided then. */
   purgesQueued: boolean

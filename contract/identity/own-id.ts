@@ -5,10 +5,10 @@ export type HashKey = KeyObject
 
 export const hashKeyFrom = (hexadecimal: string): HashKey => createSecretKey(hexadecimal, 'hex')
 
-/** Where ids are made: the installation's key and the workspace, so that workspaces share no id. */
+/** What ids are made with. The workspace is part of it, so two workspaces share no id. */
 export type Realm = { hashKey: HashKey; workspaceId: string }
 
-/** What an own id can stand for. Contacts, accounts and projects are meant by keys; records are found again by theirs. */
+/** What an own id can stand for: a key by which a contact, account or project is meant, or a record that is found again by its key. */
 export type KeyKind =
   | 'contact_external'
   | 'contact_bare'
@@ -23,8 +23,8 @@ export type KeyKind =
   | 'message'
 
 /**
- * The id that belongs to a key in a workspace, the same in every process and before anything is stored: a keyed SHA-256 as
- * a UUID of version 8. It tells nothing about the key to anybody without the hash key.
+ * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process makes the same one, before anything is
+ * stored. Without the hash key it tells nothing about the key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: readonly string[]): string => {
   const hex = createHmac('sha256', hashKey)
@@ -45,10 +45,10 @@ const uuidOf = (hex: string, variant: string): string =>
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** The canonical form of something that can be an own id, else undefined: such an id belongs to nobody. */
+/** The canonical form of a text that can be an own id. Undefined for any other text, which is the id of nobody. */
 export const asOwnId = (value: string): string | undefined => (UUID.test(value) ? value.toLowerCase() : undefined)
 
-/** How emails and domains compare: trimmed, and in lower case when they look like one. Undefined when blank. */
+/** The form in which emails and domains are compared: trimmed, and in lower case if they have an `@` or a dot. Undefined when blank. */
 export const comparableEmail = (given: string): string | undefined => comparable(given, '@')
 export const comparableDomain = (given: string): string | undefined => comparable(given, '.')
 

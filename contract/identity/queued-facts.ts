@@ -1,8 +1,8 @@
 import type { Saying } from './sayings.ts'
 
 /**
- * What queued submissions say about a key: since which number an own id exists and what it is of (see `Pending`), and sayings
- * by acceptance number, ascending.
+ * What queued submissions say about a key: the number from which an own id exists and what it is of (`Sayings.newIds`), and their
+ * sayings, by ascending acceptance number.
  */
 export type QueuedFacts = {
   existsFrom: number | null

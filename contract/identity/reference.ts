@@ -13,9 +13,9 @@ import {
 } from './own-id.ts'
 
 /**
- * Whom a record names, as keys. `ids` are tried first, in order: own ids, or groups (one external id in all sources). Then
- * `weak`, with what find-or-create gave about it. `nameKey` is an account name that came with a domain. `preferred` is the
- * key that a message's conversation identified itself.
+ * The keys by which a record names a contact, account or project. `ids` are tried first, in order: own ids (`own`), or groups. Then
+ * comes `weak`, with what find-or-create gave about it (`given`). `nameKey` is an account name that came with a domain. `preferred`
+ * is the key of a message's sender whom the conversation itself identified.
  */
 export type Reference = {
   ids?: string[]
@@ -28,17 +28,17 @@ export type Reference = {
 }
 
 export type References = { contact: Reference | null; account: Reference | null; project: Reference | null }
-/** Those that an answer tells of, and that the queue's books know: accounts are in neither. */
+/** The references that an answer tells of and that the books know. Accounts are in neither. */
 export type AnswerReferences = Pick<References, 'contact' | 'project'>
 
-/** Where a reference stands: hashes are made for this workspace, `number` ranks what is given, `recordId` owns the nameless. */
+/** `number` is the acceptance number, which ranks given facts. A contact without an email belongs to the record `recordId`. */
 export type ReferenceContext = Realm & { number: number; recordId: string }
 
-/** The external id X of a contact in whatever source. The key of X in one source is `contactKey`. */
+/** The group of a contact's external id: the id in all sources. Its key in one source is `contactKey`. */
 export const contactGroup = (realm: Realm, externalId: string): string => ownId(realm, 'contact_bare', externalId)
 export const contactKey = (realm: Realm, source: string, externalId: string): string =>
   ownId(realm, 'contact_external', source, externalId)
-/** Accounts have no source of their own: one key for each external id. */
+/** An account's external id has one key, since accounts have no source of their own. */
 export const accountKey = (realm: Realm, externalId: string): string => ownId(realm, 'account_external', externalId)
 
 /** Contact, account and project of a feedback. */
@@ -89,8 +89,8 @@ const RECALLED_CHARACTERS = 200
 const recalled = new WeakMap<HashKey, Map<string, string>>()
 
 /**
- * Feedback names the same accounts again and again, so their ids are made once: 2 us each on Bun, 9 on Deno. Nothing about people is
- * kept like this, a purge would have to find it.
+ * Feedback names the same accounts again and again, so their ids are kept. Making both ids of an account anew took 6 µs of
+ * processor time a feedback on Bun and 55 on Deno. Ids of people are not kept like this: a purge would have to find them.
  */
 const recalledId = (realm: Realm, kind: 'account_name' | 'account_domain', value: string): string => {
   if (value.length > RECALLED_CHARACTERS) return ownId(realm, kind, value)

@@ -7,21 +7,24 @@ import { type AnswerReferences, answerReferences, contactGroup, contactKey } fro
 import { DEFAULT_SOURCE, feedbackId, feedbackSource } from '../stored-feedback.ts'
 
 /**
- * What a submission that is still queued says about identity, as far as the ingress needs it to answer: kept in Redis from its
- * admission until it is stored, so that whoever asks in between finds it. Accounts are in no answer, so they are left out.
+ * What a queued submission says about identity, as far as the ingress needs it to answer. Redis keeps it from the admission until
+ * the submission is stored, so that a request in between finds it. No answer tells of accounts, so they are left out.
  */
 export type Sayings = {
-  /** What exists from this submission on, by own id: a project, a contact by name only, or one with an external id (its group). */
+  /** Own ids that exist from this submission on. Each is of a project, of a contact known by name only, or of an external id (its group). */
   newIds: { id: string; of: 'project' | 'record' | (string & {}) }[]
-  /** What is said about a key, each key once. */
+  /** Each key stands here once. */
   aboutKeys: { keyId: string; sayings: Saying[] }[]
 }
 
 /**
- * About a group: an external id was identified in a source (`named`) or without one (`bare`; `id` is the key that it starts at
- * home), with the email that this gives it (null: none any more; absent: not mentioned); or a record remembers it.
- * About an email, or the record of a contact by name only: it was given by find-or-create; or it was claimed by the external key `id` of `group`, or by its bare one.
- * About either: it is purged.
+ * One thing that a submission says about a key.
+ * About a group: an identify named the external id with a source (`named`) or without one (`bare`; `id` is the key that it starts
+ * at home). `email` is the email that this identify gives it: null takes it away, and an absent one was not mentioned. Or a record
+ * remembers the external id (`remembered`).
+ * About an email, or about the record of a contact known by name only: a find-or-create gave it (`given`), or the external key `id`
+ * of `group` claimed it (`claim`; `bare` when the identify had no source).
+ * About either: a purge asks for it.
  */
 export type Saying =
   | { kind: 'named' | 'bare'; id: string; source: string; email?: string | null }
@@ -30,10 +33,10 @@ export type Saying =
   | { kind: 'claim'; id: string; group: string; bare: boolean }
   | { kind: 'purge'; submissionId: string; group: string | null; email: string | null; source: string | null }
 
-/** Ids that the same reference tries first, for a record of `source`: if one means somebody, nothing else of it counts. */
+/** Ids that the same reference tries first, for a record of `source`. If one of them means somebody, the rest of the reference does not count. */
 export type NamedIds = { ids: string[]; own: boolean; source: string }
 
-/** The same at admission and when the submission is settled; the acceptance number plays no part. */
+/** Admission and settling get the same result, since the acceptance number plays no part. */
 export const sayingsOf = (realm: Realm, job: SubmissionJob): Sayings => {
   switch (job.operation) {
     case 'create_feedback': {
@@ -69,7 +72,7 @@ const remembered = (keyId: string, unless: NamedIds | null = null): Sayings['abo
   sayings: [{ kind: 'remembered', unless }],
 })
 
-/** Of a feedback whose references are known already. */
+/** The sayings of a feedback whose references have been made already. */
 export const feedbackSayings = ({ contact, project }: AnswerReferences, source: string): Sayings => {
   const aboutKeys: Sayings['aboutKeys'] = []
   const unless = contact?.ids ? { ids: contact.ids, own: contact.own === true, source } : null
@@ -77,7 +80,7 @@ export const feedbackSayings = ({ contact, project }: AnswerReferences, source: 
   if (contact?.weak !== undefined && (!isRecord || unless !== null)) {
     aboutKeys.push({ keyId: contact.weak, sayings: [{ kind: 'given', unless }] })
   }
-  // Of several external ids the last is remembered, unless there is something else to know the contact by.
+  // The last of several external ids is remembered, unless the contact is known by something else.
   if (contact?.own === false && contact.weak === undefined) aboutKeys.push(remembered(contact.ids!.at(-1)!, unless))
   const newIds: Sayings['newIds'] = []
   if (isRecord && unless === null) newIds.push({ id: contact.weak!, of: 'record' })
@@ -110,19 +113,3 @@ const referencesOf = (realm: Realm, job: JobOf<'create_feedback'>): AnswerRefere
   const recordId = feedbackId({ ...realm, submissionId: job.submissionId }, job.body)
   return answerReferences({ ...realm, number: 0, recordId }, job.body)
 }
-
-/** Identity keys of all contacts that a submission concerns, also by own id: those by which a purge finds it. */
-export const concernedKeys = (realm: Realm, job: SubmissionJob): string[] => {
-  if (job.operation !== 'create_feedback') return keysConcerned(sayingsOf(realm, job))
-  const references = referencesOf(realm, job)
-  return keysConcerned(feedbackSayings(references, feedbackSource(job.body)), references)
-}
-
-/** The same of a submission of which this is known already; `references` are those of a feedback. */
-export const keysConcerned = ({ newIds, aboutKeys }: Sayings, references?: AnswerReferences): string[] => [
-  ...new Set([
-    ...newIds.map(({ id }) => id),
-    ...aboutKeys.map(({ keyId }) => keyId),
-    ...(references?.contact?.ids ?? []),
-  ]),
-]
