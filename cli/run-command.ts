@@ -2,6 +2,7 @@ import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
 import { isMadeWith } from '../db/installation.ts'
+import { MigrationRefused } from '../db/migrate.ts'
 import { openDatabase } from '../db/open-database.ts'
 import type { Sql } from '../db/postgres.ts'
 import { describeFault, isUnavailable } from '../process/fault.ts'
@@ -121,8 +122,9 @@ export const openForCommand = (
 
 /** What an operator reads about each kind of error. An error that no line knows came from Postgres. */
 const explain = (error: unknown, usage: string): string => {
-  if (error instanceof CommandError || error instanceof BadSettings) return error.message
-  if (error instanceof Error && error.message.startsWith('The database is at migration')) return error.message
+  if (error instanceof CommandError || error instanceof BadSettings || error instanceof MigrationRefused) {
+    return error.message
+  }
   if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${usage}`
   // Deno throws it where something is printed; Bun makes it an event of the output.
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return cannotPrint(error)

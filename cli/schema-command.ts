@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { startPostgres } from './start/embedded/postgres-server.ts'
+import { writeEdition } from '../db/functions.ts'
 import { migrate, readMigrations } from '../db/migrate.ts'
 import { connectPostgres } from '../db/postgres.ts'
 import { schemaText } from '../db/schema-text.ts'
 
 const USAGE = `usage: npm run schema
-Writes db/schema.sql: what all migrations come to, taken from an empty PostgreSQL of its own.`
+Writes db/schema.sql, the tables that all migrations come to, taken from an empty PostgreSQL of its own, and counts up
+db/functions/edition.json if functions have changed.`
 
 const STATEMENT_TIMEOUT_MS = 60_000
 
@@ -24,6 +26,7 @@ const write = async (): Promise<void> => {
   const options = { connections: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'schema' }
   const sql = connectPostgres(server.url, options)
   ends.defer(() => sql.end({ timeout: 5 }))
+  await writeEdition()
   await migrate(sql, await readMigrations())
   writeFileSync(new URL('../db/schema.sql', import.meta.url), await schemaText(sql))
 }

@@ -50,9 +50,13 @@ export const storedRows = (
       sql`select to_jsonb(k) - 'workspace_id' as item from ${ofContacts('identity_key', 'subject_id')} as k`,
     ),
     accounts: rowsOf(
-      sql`select jsonb_build_object('id', a.id, 'name', a.name) as item from account as a
-        where workspace_id = ${ws} and id in (
-          select account_id from contact where workspace_id = ${ws} and id = any (${ids}::uuid[]))`,
+      sql`select jsonb_build_object('id', a.id, 'name', a.name) as item
+        from (
+          select distinct account_id from contact
+          where workspace_id = ${ws} and id = any (${ids}::uuid[]) and account_id is not null
+        ) as c, lateral (
+          select id, name from account where workspace_id = ${ws} and id = c.account_id offset 0
+        ) as a`,
     ),
     feedback: rowsOf(sql`select to_jsonb(f) - 'workspace_id' as item from ${records('feedback')} as f`),
     supersededReferences: rowsOf(
@@ -61,10 +65,13 @@ export const storedRows = (
     conversations: rowsOf(
       sql`select jsonb_build_object(
           'id', v.id, 'source', v.source, 'external_id', v.external_id, 'title', v.title, 'created_at', v.created_at) as item
-        from conversation as v where workspace_id = ${ws} and id in (
+        from (
           select conversation_id from ${ofContacts('conversation_contact')} as c
           union
-          select conversation_id from ${records('message')} as m)`,
+          select conversation_id from ${records('message')} as m
+        ) as of_contact, lateral (
+          select * from conversation where workspace_id = ${ws} and id = of_contact.conversation_id offset 0
+        ) as v`,
     ),
     messages: rowsOf(sql`select to_jsonb(m) - 'workspace_id' as item from ${records('message')} as m`),
   }

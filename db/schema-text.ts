@@ -3,20 +3,21 @@ import type { Sql } from './postgres.ts'
 type Part = { text: string }
 
 const HEAD =
-  '-- What the migrations come to, for reading and comparing; the migrations make it. Written by npm run schema.'
+  '-- The tables that the migrations come to, for reading and comparing; the migrations make them. Written by npm run schema.'
 
 /**
- * The schema that a database has now, as SQL in the order of names: types, tables with their constraints, indexes, views,
- * functions, triggers. Names stand without the schema that they are in. Two databases with the same text have the same schema.
+ * The tables that a database has now, as SQL in the order of names: types, tables with their constraints, the functions behind
+ * their generated columns, indexes, views, triggers. Names stand without the schema that they are in. Two databases with the same
+ * text have the same tables; all other functions are those of db/functions.
  */
 export const schemaText = async (sql: Sql): Promise<string> => {
   const [{ name }] = await sql<[{ name: string }]>`select current_schema() as name`
   const parts = [
     await typesOf(sql),
     await tablesOf(sql),
+    await generatingFunctionsOf(sql),
     await indexesOf(sql),
     await viewsOf(sql),
-    await functionsOf(sql),
     await triggersOf(sql),
   ]
   const texts = parts.flat().map(({ text }) => text.replaceAll(`${name}.`, '').trim())
@@ -52,6 +53,14 @@ const tablesOf = (sql: Sql): Promise<Part[]> => sql<Part[]>`
   where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
   order by c.relname`
 
+const generatingFunctionsOf = (sql: Sql): Promise<Part[]> => sql<Part[]>`
+  select trim(pg_get_functiondef(p.oid)) || ';' as text
+  from pg_proc as p
+  where p.pronamespace = current_schema()::regnamespace and exists (
+    select from pg_depend as d
+    where d.classid = 'pg_attrdef'::regclass and d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid)
+  order by p.proname`
+
 const indexesOf = (sql: Sql): Promise<Part[]> => sql<Part[]>`
   select pg_get_indexdef(x.indexrelid) || ';' as text
   from pg_index as x join pg_class as i on i.oid = x.indexrelid
@@ -62,11 +71,6 @@ const indexesOf = (sql: Sql): Promise<Part[]> => sql<Part[]>`
 const viewsOf = (sql: Sql): Promise<Part[]> => sql<Part[]>`
   select format(E'create view %I as\n%s', relname, pg_get_viewdef(oid, true)) as text
   from pg_class where relkind = 'v' and relnamespace = current_schema()::regnamespace order by relname`
-
-const functionsOf = (sql: Sql): Promise<Part[]> => sql<Part[]>`
-  select trim(pg_get_functiondef(oid)) || ';' as text
-  from pg_proc where pronamespace = current_schema()::regnamespace and prokind in ('f', 'p')
-  order by proname, pg_get_function_identity_arguments(oid)`
 
 const triggersOf = (sql: Sql): Promise<Part[]> => sql<Part[]>`
   select pg_get_triggerdef(g.oid, true) || ';' as text

@@ -1,6 +1,7 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
+import { hasFunctions, readEdition } from '../../db/functions.ts'
 import { isMadeWith } from '../../db/installation.ts'
-import type { Migration } from '../../db/migrate.ts'
+import { type Migration, reasonToRefuse } from '../../db/migrate.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { listTokens, type Scope } from '../../db/tokens.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
@@ -62,12 +63,14 @@ const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Prom
   const applied = new Set(done.map(({ number }) => number))
   const missing = migrations.filter(({ number }) => !applied.has(number))
   const newest = Math.max(0, ...applied)
-  const known = migrations.at(-1)?.number ?? 0
-  if (newest > known) {
-    return wrong(`The database is at migration ${newest}, this version knows ${known}.`, 'Start a newer version.')
+  const refusal = reasonToRefuse(migrations, [...applied])
+  if (refusal !== undefined) return wrong(refusal.found, refusal.advice)
+  if (missing.length > 0) {
+    return wrong(`Migrations are missing: ${missing.map(({ name }) => name).join(', ')}.`, 'Run: npm run migrate')
   }
-  if (missing.length === 0) return well(`The database is migrated (${newest}).`)
-  return wrong(`Migrations are missing: ${missing.map(({ name }) => name).join(', ')}.`, 'Run: npm run migrate')
+  return (await hasFunctions(sql, await readEdition()))
+    ? well(`The database is migrated (${newest}).`)
+    : wrong('The functions of the database are not those of this version.', 'Run: npm run migrate')
 }
 
 const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Finding> => {

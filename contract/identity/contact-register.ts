@@ -20,7 +20,7 @@ export type WantedPurge = { group: string | null; email: string | null; source: 
 /**
  * The rules of who is meant, for what is queued. The register holds the contacts that a question can concern, as one careful clerk
  * would keep them: it is told facts in the order of their acceptance numbers, and answers by what it was told so far. For what is
- * stored, `db/functions/` has the same rules, and test/api/meaning-with-queued.test.ts holds the two together.
+ * stored, db/functions/resolve.sql has the same rules, and test/api/meaning-with-queued.test.ts holds the two together.
  */
 export class ContactRegister {
   readonly #keys = new Map<string, ExternalKey>()

@@ -11,7 +11,7 @@ import { DEFAULT_SOURCE, feedbackId, feedbackSource } from '../stored-feedback.t
  * the submission is stored, so that a request in between finds it. No answer tells of accounts, so they are left out.
  */
 export type Sayings = {
-  /** Own ids that exist from this submission on. Each is of a project, of a contact known by name only, or of an external id (its group). */
+  /** Own ids that exist from this submission on: of a project, of a contact known by name only, or of an external id (its group). */
   newIds: { id: string; of: 'project' | 'record' | (string & {}) }[]
   /** Each key stands here once. */
   aboutKeys: { keyId: string; sayings: Saying[] }[]
@@ -33,7 +33,7 @@ export type Saying =
   | { kind: 'claim'; id: string; group: string; bare: boolean }
   | { kind: 'purge'; submissionId: string; group: string | null; email: string | null; source: string | null }
 
-/** Ids that the same reference tries first, for a record of `source`. If one of them means somebody, the rest of the reference does not count. */
+/** Ids that the same reference tries first, for a record of `source`. If one means somebody, the rest of it does not count. */
 export type NamedIds = { ids: string[]; own: boolean; source: string }
 
 /** Admission and settling get the same result, since the acceptance number plays no part. */

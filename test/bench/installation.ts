@@ -30,7 +30,7 @@ export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: stri
 
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
 /** Not emptied: whose they are and what they were made with. */
-const KEPT_TABLES = ['workspace', 'token', 'installation', 'schema_migration']
+const KEPT_TABLES = ['workspace', 'token', 'installation', 'schema_migration', 'schema_functions']
 
 export const startInstallation = async (
   { databaseUrl, redisUrl }: ServerUrls,

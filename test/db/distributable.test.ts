@@ -10,6 +10,7 @@ const OF_THE_INSTALLATION: Readonly<Record<string, string>> = {
   token: 'a row for each token; found by its hash, before it is known whose it is',
   installation: 'one row',
   schema_migration: 'a row for each migration',
+  schema_functions: 'one row',
 }
 
 const OWN_ID = 'asked with an id that is a keyed hash of the workspace and more, so that it means one workspace already'

@@ -109,12 +109,21 @@ describe('the doctor', () => {
     const [last] = await service.sql<{ number: number; name: string }[]>`
       delete from schema_migration where number = (select max(number) from schema_migration) returning number, name`
     try {
-      assert.match((await run()).stdout, new RegExp(`^wrong +Migrations are missing: ${last!.name}`, 'm'))
+      assert.match(
+        (await run()).stdout,
+        /^wrong +The database is at migration 20.*\n +→ Migrate it with release 0\.1 first/m,
+      )
       await service.sql`insert into schema_migration (number, name) values (9999, '9999_later.sql')`
       assert.match((await run()).stdout, /^wrong +The database is at migration 9999.*\n +→ Start a newer version/m)
     } finally {
       await service.sql`delete from schema_migration where number = 9999`
       await service.sql`insert into schema_migration ${service.sql(last!)}`
+    }
+    await service.sql`update schema_functions set edition = edition - 1`
+    try {
+      assert.match((await run()).stdout, /^wrong +The functions of the database are not those of this version/m)
+    } finally {
+      await service.sql`update schema_functions set edition = edition + 1`
     }
   })
 

@@ -29,7 +29,7 @@ describe('after a backup was restored', () => {
     const tables = await service.sql<{ name: string }[]>`
       select table_name as name from information_schema.tables
       where table_schema = ${service.redisPrefix} and table_type = 'BASE TABLE'
-        and table_name not in ('workspace', 'token', 'installation', 'schema_migration')`
+        and table_name not in ('workspace', 'token', 'installation', 'schema_migration', 'schema_functions')`
     const names = tables.map(({ name }) => name)
     for (const name of names)
       await service.sql`create table ${service.sql(`backup_${name}`)} as table ${service.sql(name)}`

@@ -5,14 +5,13 @@ import { testServers } from './servers.ts'
 
 export type TestSchema = { name: string; sql: Sql; drop: () => Promise<void> }
 
-/** A migrated schema of its own in the test server, and a pool that works in it. */
-export const freshSchema = async (connections = 4): Promise<TestSchema> => {
+/** A schema of its own in the test server, and a pool that works in it. */
+export const emptySchema = async (connections = 4): Promise<TestSchema> => {
   const { databaseUrl } = testServers()
   const name = `t_${randomBytes(8).toString('hex')}`
   const options = { connections, statementTimeoutMs: 60_000, applicationName: 'test', schema: name }
   const sql = connectPostgres(databaseUrl, options)
   await sql`create schema ${sql(name)}`
-  await migrate(sql, await readMigrations())
   return {
     name,
     sql,
@@ -21,4 +20,11 @@ export const freshSchema = async (connections = 4): Promise<TestSchema> => {
       await sql.end({ timeout: 5 })
     },
   }
+}
+
+/** One that is migrated. */
+export const freshSchema = async (connections = 4): Promise<TestSchema> => {
+  const schema = await emptySchema(connections)
+  await migrate(schema.sql, await readMigrations())
+  return schema
 }

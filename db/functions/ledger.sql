@@ -1,9 +1,4 @@
--- The highest acceptance number that is settled, per workspace: when Redis has lost its data and its clock has gone back, no
--- number at or below it is given again.
-alter table ledger add column highest_number bigint not null default 0;
-update ledger as l set highest_number = coalesce(
-  (select max(acceptance_number) from submission as s where s.workspace_id = l.workspace_id and s.state = l.state), 0);
-
+-- The ledger: what became of a workspace's submissions, counted by triggers where their states are written.
 create or replace function count_settled() returns trigger
   language plpgsql as $$
 begin

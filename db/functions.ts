@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import * as v from 'valibot'
+import type { Sql } from './postgres.ts'
+
+const DIRECTORY = new URL('./functions/', import.meta.url)
+const EDITION = new URL('edition.json', DIRECTORY)
+/** What functions are declared with has to be there, and what is retired can only go when nothing that is left needs it. */
+const FIRST = 'types.sql'
+const LAST = 'retired.sql'
+
+const edition = v.object({ edition: v.pipe(v.number(), v.safeInteger()), checksum: v.string() })
+
+/** Which functions a version has. Of two editions the greater is the newer one. */
+export type Edition = v.InferOutput<typeof edition>
+export type Functions = Edition & { text: string }
+
+/** As `npm run schema` has written it; reads no function. */
+export const readEdition = async (): Promise<Edition> => v.parse(edition, JSON.parse(await readFile(EDITION, 'utf8')))
+
+/** All files of db/functions in the order in which they are applied. */
+export const readFunctions = async (): Promise<Functions> => {
+  const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql'))
+  const others = names.filter((name) => name !== FIRST && name !== LAST).toSorted()
+  const texts = await Promise.all([FIRST, ...others, LAST].map((name) => readFile(new URL(name, DIRECTORY), 'utf8')))
+  return { ...(await readEdition()), text: texts.join('\n') }
+}
+
+export const checksumOf = ({ text }: Pick<Functions, 'text'>): string => createHash('sha256').update(text).digest('hex')
+
+/** Counts the edition up if the files are others than those that it is of. */
+export const writeEdition = async (): Promise<void> => {
+  const functions = await readFunctions()
+  const checksum = checksumOf(functions)
+  if (checksum === functions.checksum) return
+  const next: Edition = { edition: functions.edition + 1, checksum }
+  await writeFile(EDITION, `${JSON.stringify(next, undefined, 2)}\n`)
+}
+
+/**
+ * Applies all functions in one transaction if the database has others: of an older edition, or edited by hand since. Those of a
+ * newer edition stay, and so an older version that comes back goes on with them. Returns whether anything was applied.
+ * Callers hold the lock of migrations.
+ */
+export const applyFunctions = async (sql: Sql, { edition: ours, checksum, text }: Functions): Promise<boolean> => {
+  await sql`
+    create table if not exists schema_functions (
+      id boolean primary key default true check (id),
+      edition integer not null,
+      checksum text not null,
+      catalogue text not null
+    )`
+  const [held] = await sql<{ edition: number; checksum: string; isUntouched: boolean }[]>`
+    select edition, checksum, catalogue = (${sql.unsafe(CATALOGUE)}) as "isUntouched" from schema_functions`
+  if (held && held.edition > ours) return false
+  if (held?.edition === ours && held.checksum === checksum && held.isUntouched) return false
+  await sql.unsafe(`
+    set local check_function_bodies = off;
+    ${text}
+    insert into schema_functions (edition, checksum, catalogue) values (${ours}, '${checksum}', (${CATALOGUE}))
+    on conflict (id) do update set edition = excluded.edition, checksum = excluded.checksum, catalogue = excluded.catalogue;`)
+  return true
+}
+
+/** Every function of the schema as it is by now. */
+const CATALOGUE = `
+  select md5(string_agg(pg_get_functiondef(oid), '' order by proname, pg_get_function_identity_arguments(oid)))
+  from pg_proc where pronamespace = current_schema()::regnamespace and prokind in ('f', 'p')`
+
+/** Whether the functions are those of this edition, or of a newer one. */
+export const hasFunctions = async (sql: Sql, { edition: ours, checksum }: Edition): Promise<boolean> => {
+  const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_functions') is not null as exists`
+  if (!found!.exists) return false
+  const [held] = await sql<Edition[]>`select edition, checksum from schema_functions`
+  return held !== undefined && (held.edition > ours || (held.edition === ours && held.checksum === checksum))
+}

@@ -1,0 +1,117 @@
+-- A part of a batch, its keys as own ids at the number of whoever says them, and without what fences refuse. `refused` are the
+-- numbers of submissions of which nothing is left.
+create or replace function past_fences(ws uuid, part jsonb, out passed jsonb, out refused bigint[])
+  language plpgsql stable as $$
+begin
+  passed := part;
+  refused := '{}';
+  -- Mostly nobody was ever purged, and the keys need not be read.
+  if not exists (select from fence where workspace_id = ws) then return; end if;
+  if not is_fenced(ws, mentions_of(part)) then return; end if;
+  refused := refused_by_fences(ws, part);
+  if part ? 'keys' then
+    passed := passed || jsonb_build_object(
+      'keys', keys_past_fences(ws, part -> 'keys', refused), 'claims', claims_past_fences(ws, part -> 'claims', refused));
+  end if;
+  if part ? 'feedback' then
+    passed := passed || jsonb_build_object('feedback', (
+      select coalesce(jsonb_agg(
+        f || jsonb_build_object('contact_ref', reference_at(ws, nullif(f -> 'contact_ref', 'null'), n))
+      ), '[]')
+      from jsonb_array_elements(part -> 'feedback') as f, lateral (select (f ->> 'number')::bigint) as s (n)
+      where n <> all (refused)
+    ));
+  end if;
+  if part ? 'conversations' then
+    passed := passed || jsonb_build_object(
+      'conversations', conversations_past_fences(ws, part -> 'conversations', refused),
+      'messages', messages_past_fences(ws, part -> 'messages', refused));
+  end if;
+end $$;
+
+-- Every key of a part that a purge can have ended.
+create or replace function mentions_of(part jsonb) returns uuid[]
+  language sql immutable as $$
+  select array(
+    select u.id::uuid from jsonb_array_elements(part -> 'keys') as k,
+      lateral (values (k ->> 'id'), (k ->> 'group_id'), (k ->> 'home_id')) as u (id) where u.id is not null
+    union
+    select u.id::uuid from jsonb_array_elements(part -> 'claims') as c, lateral (values (c ->> 'key_id'), (c ->> 'target_id')) as u (id)
+    union
+    select (f ->> 'id')::uuid from jsonb_array_elements(part -> 'feedback') as f where f ->> 'source_id' is not null
+    union
+    select u.id::uuid
+    from (
+      select f -> 'contact_ref' as ref from jsonb_array_elements(part -> 'feedback') as f
+      union all
+      select m -> 'contact_ref' from jsonb_array_elements(part -> 'messages') as m
+    ) as r,
+      lateral (
+        select r.ref ->> 'weak' union all select r.ref ->> 'preferred'
+        union all select jsonb_array_elements_text(r.ref -> 'ids')
+      ) as u (id)
+    where jsonb_typeof(r.ref) = 'object' and u.id is not null
+    union
+    select (c ->> 'id')::uuid from jsonb_array_elements(part -> 'conversations') as c
+    union
+    select key::uuid from jsonb_array_elements(part -> 'conversations') as c, jsonb_array_elements_text(c -> 'contact_keys') as key
+    union
+    select (m ->> 'id')::uuid from jsonb_array_elements(part -> 'messages') as m
+  )
+$$;
+
+create or replace function refused_by_fences(ws uuid, part jsonb) returns bigint[]
+  language sql stable as $$
+  select array(
+    select (f ->> 'number')::bigint from jsonb_array_elements(part -> 'feedback') as f
+    where is_reference_ended(ws, nullif(f -> 'contact_ref', 'null'), (f ->> 'number')::bigint, f ->> 'source')
+      or ended_after(ws, (f ->> 'id')::uuid, (f ->> 'number')::bigint)
+    union
+    select (k ->> 'said_from')::bigint from jsonb_array_elements(part -> 'keys') as k
+    where ended_after(ws, (k ->> 'id')::uuid, (k ->> 'said_from')::bigint)
+      and not exists (
+        select from jsonb_array_elements(part -> 'conversations') as c where c -> 'number' = k -> 'said_from'
+      )
+    union
+    select n from jsonb_array_elements(part -> 'conversations') as c, lateral (select (c ->> 'number')::bigint) as s (n)
+    where is_conversation_ended(ws, c, part -> 'messages', n) or ended_after(ws, (c ->> 'id')::uuid, n)
+  )
+$$;
+
+create or replace function keys_past_fences(ws uuid, keys jsonb, refused bigint[]) returns jsonb
+  language sql stable as $$
+  select coalesce(jsonb_agg(
+    k || jsonb_build_object('id', id_at(ws, (k ->> 'id')::uuid, n), 'home_id', id_at(ws, (k ->> 'home_id')::uuid, n))
+  ), '[]')
+  from jsonb_array_elements(keys) as k, lateral (select (k ->> 'said_from')::bigint) as s (n)
+  where n <> all (refused) and not ended_after(ws, (k ->> 'id')::uuid, n)
+$$;
+
+create or replace function claims_past_fences(ws uuid, claims jsonb, refused bigint[]) returns jsonb
+  language sql stable as $$
+  select coalesce(jsonb_agg(
+    c || jsonb_build_object('key_id', id_at(ws, (c ->> 'key_id')::uuid, n), 'target_id', id_at(ws, (c ->> 'target_id')::uuid, n))
+  ), '[]')
+  from jsonb_array_elements(claims) as c, lateral (select (c ->> 'number')::bigint) as s (n)
+  where n <> all (refused) and not ended_after(ws, (c ->> 'target_id')::uuid, n) and not ended_after(ws, (c ->> 'key_id')::uuid, n)
+$$;
+
+create or replace function conversations_past_fences(ws uuid, conversations jsonb, refused bigint[]) returns jsonb
+  language sql stable as $$
+  select coalesce(jsonb_agg(c || jsonb_build_object('contact_keys', (
+    select coalesce(jsonb_agg(id_at(ws, key::uuid, n)), '[]') from jsonb_array_elements_text(c -> 'contact_keys') as key
+    where not ended_after(ws, key::uuid, n)
+  ))), '[]')
+  from jsonb_array_elements(conversations) as c, lateral (select (c ->> 'number')::bigint) as s (n)
+  where n <> all (refused)
+$$;
+
+create or replace function messages_past_fences(ws uuid, messages jsonb, refused bigint[]) returns jsonb
+  language sql stable as $$
+  select coalesce(jsonb_agg(
+    m || jsonb_build_object('contact_ref', reference_at(ws, nullif(m -> 'contact_ref', 'null'), n))
+  ), '[]')
+  from jsonb_array_elements(messages) as m, lateral (select (m ->> 'number')::bigint) as s (n)
+  where n <> all (refused) and not ended_after(ws, (m ->> 'id')::uuid, n)
+    and not is_reference_ended(ws, nullif(m -> 'contact_ref', 'null'), n, m ->> 'source')
+$$;

@@ -1,0 +1,178 @@
+-- What texts have taught the tagger: the sums of all shares (table tag_share), kept by triggers.
+
+-- Rows are written in the order of their hashes, besides the workspace's lock that every writer of shares holds.
+create or replace function count_shares() returns trigger
+  language plpgsql as $$
+declare
+  change int := case tg_op when 'INSERT' then 1 else -1 end;
+  ws uuid;
+  emptied bigint[];
+begin
+  for ws in select distinct workspace_id from shares order by workspace_id loop
+    insert into tag_memory as k (workspace_id, texts, judged, given, judged_terms, terms)
+    select ws, change * count(*), change * count(*) filter (where judged), change * sum(given),
+      change * coalesce(sum(terms) filter (where judged), 0), change * sum(terms)
+    from shares where workspace_id = ws
+    on conflict (workspace_id) do update set
+      texts = k.texts + excluded.texts, judged = k.judged + excluded.judged, given = k.given + excluded.given,
+      judged_terms = k.judged_terms + excluded.judged_terms, terms = k.terms + excluded.terms;
+    delete from tag_memory where workspace_id = ws and texts <= 0;
+    with changed as (
+      insert into tag_term as k (workspace_id, hash, texts, determined, free, valued, judged, given)
+      select ws, t.hash, change * count(*), change * count(*) filter (where t.traits & 1 <> 0),
+        change * count(*) filter (where t.traits & 2 <> 0), change * count(*) filter (where t.traits & 4 <> 0),
+        change * count(*) filter (where s.judged), change * count(*) filter (where t.traits & 8 <> 0)
+      from shares as s, unnest(s.hashes, s.traits) as t (hash, traits)
+      where s.workspace_id = ws
+      group by t.hash order by t.hash
+      on conflict (workspace_id, hash) do update set
+        texts = k.texts + excluded.texts, determined = k.determined + excluded.determined, free = k.free + excluded.free,
+        valued = k.valued + excluded.valued, judged = k.judged + excluded.judged, given = k.given + excluded.given
+      returning hash, texts
+    )
+    select array_agg(hash) filter (where texts <= 0) into emptied from changed;
+    delete from tag_term where workspace_id = ws and hash = any (emptied);
+    with changed as (
+      insert into tag_in_use as k (workspace_id, hash, title_id, title, people, generated)
+      select ws, t.hash, md5(t.title)::uuid, t.title,
+        change * count(*) filter (where s.judged), change * count(*) filter (where not s.judged)
+      from shares as s, unnest(s.tag_hashes, s.titles) as t (hash, title)
+      where s.workspace_id = ws
+      group by t.hash, t.title order by t.hash, md5(t.title)
+      on conflict (workspace_id, hash, title_id) do update set
+        people = k.people + excluded.people, generated = k.generated + excluded.generated
+      returning hash, people + generated as uses
+    )
+    select array_agg(distinct hash) filter (where uses <= 0) into emptied from changed;
+    delete from tag_in_use where workspace_id = ws and hash = any (emptied) and people <= 0 and generated <= 0;
+  end loop;
+  return null;
+end $$;
+
+create or replace function take_out(ws uuid, records uuid[]) returns void
+  language plpgsql as $$
+begin
+  delete from tag_share where workspace_id is not distinct from ws and ctid = any (array(
+    select s.place from unnest(records) as r (id),
+      lateral (select ctid as place from tag_share where workspace_id = ws and record_id = r.id offset 0) as s
+  ));
+end $$;
+
+-- With a record goes its share, whatever removes the record.
+create or replace function take_out_shares() returns trigger
+  language plpgsql as $$
+declare
+  ws uuid;
+  ids uuid[];
+begin
+  for ws, ids in select workspace_id, array_agg(id) from gone group by workspace_id order by workspace_id loop
+    perform take_out(ws, ids);
+  end loop;
+  return null;
+end $$;
+
+-- A feedback that took the place of another has another text.
+create or replace function take_out_replaced() returns trigger
+  language plpgsql as $$
+declare
+  ws uuid;
+  ids uuid[];
+begin
+  for ws, ids in
+    select b.workspace_id, array_agg(b.id)
+    from before_rows as b join after_rows as a on a.workspace_id = b.workspace_id and a.id = b.id and a.number <> b.number
+    group by b.workspace_id order by b.workspace_id
+  loop
+    perform take_out(ws, ids);
+  end loop;
+  return null;
+end $$;
+
+-- A conversation that lost messages has another text.
+create or replace function take_out_shortened() returns trigger
+  language plpgsql as $$
+declare
+  ws uuid;
+  ids uuid[];
+begin
+  for ws, ids in
+    select workspace_id, array_agg(distinct conversation_id) from gone group by workspace_id order by workspace_id
+  loop
+    perform take_out(ws, ids);
+  end loop;
+  return null;
+end $$;
+
+-- Takes the oldest shares out, of texts that people tagged or of the others, until so many terms are gone.
+create or replace function forget_oldest(ws uuid, of_people boolean, excess bigint) returns void
+  language plpgsql as $$
+begin
+  if coalesce(excess, 0) <= 0 then return; end if;
+  perform take_out(ws, array(
+    select record_id from (
+      select record_id, sum(terms) over (order by number, record_id) - terms as before
+      from (
+        -- A share has a term or more, but for texts that say nothing: a bound to what one call looks at.
+        select record_id, number, terms from tag_share
+        where workspace_id = ws and judged = of_people order by number, record_id limit least(excess, 10000)
+      ) as oldest
+    ) as summed
+    where before < excess
+  ));
+end $$;
+
+-- What the memory says about terms, and the tags in use that have them as their keys. The shares of some records do not count.
+create or replace function known_texts(ws uuid, except_records uuid[])
+returns table (texts bigint, judged bigint, given bigint)
+  language sql stable
+  as $$
+  select k.texts - o.texts, k.judged - o.judged, k.given - o.given
+  from tag_memory as k, (
+    select count(*) as texts, count(*) filter (where s.judged) as judged, coalesce(sum(s.given), 0) as given
+    from shares_of(ws, except_records) as s
+  ) as o
+  where k.workspace_id = ws
+$$;
+
+create or replace function known_terms(ws uuid, wanted bigint[], except_records uuid[])
+returns table (hash bigint, texts int, determined int, free int, valued int, judged int, given int)
+  language sql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+  with own as (
+    select t.hash, count(*)::int as texts, (count(*) filter (where t.traits & 1 <> 0))::int as determined,
+      (count(*) filter (where t.traits & 2 <> 0))::int as free, (count(*) filter (where t.traits & 4 <> 0))::int as valued,
+      (count(*) filter (where s.judged))::int as judged, (count(*) filter (where t.traits & 8 <> 0))::int as given
+    from shares_of(ws, except_records) as s, unnest(s.hashes, s.traits) as t (hash, traits)
+    group by t.hash
+  )
+  select k.hash, k.texts - coalesce(o.texts, 0), k.determined - coalesce(o.determined, 0), k.free - coalesce(o.free, 0),
+    k.valued - coalesce(o.valued, 0), k.judged - coalesce(o.judged, 0), k.given - coalesce(o.given, 0)
+  from tag_term as k left join own as o on o.hash = k.hash
+  where k.workspace_id = ws and k.hash = any (wanted) and k.texts > coalesce(o.texts, 0)
+$$;
+
+create or replace function known_tags(ws uuid, wanted bigint[], except_records uuid[])
+returns table (hash bigint, title text, people int, generated int)
+  language sql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+  with own as (
+    select t.hash, t.title, (count(*) filter (where s.judged))::int as people,
+      (count(*) filter (where not s.judged))::int as generated
+    from shares_of(ws, except_records) as s, unnest(s.tag_hashes, s.titles) as t (hash, title)
+    group by t.hash, t.title
+  )
+  select k.hash, k.title, k.people - coalesce(o.people, 0), k.generated - coalesce(o.generated, 0)
+  from tag_in_use as k left join own as o on o.hash = k.hash and o.title = k.title
+  where k.workspace_id = ws and k.hash = any (wanted)
+    and (k.people > coalesce(o.people, 0) or k.generated > coalesce(o.generated, 0))
+$$;
+
+create or replace function shares_of(ws uuid, records uuid[]) returns setof tag_share
+  language sql stable as $$
+  select s.* from unnest(records) as r (id),
+    lateral (select * from tag_share where workspace_id = ws and record_id = r.id offset 0) as s
+$$;
