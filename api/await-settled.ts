@@ -1,5 +1,5 @@
 import type { SubmissionState } from '../contract/receipt.ts'
-import type { SettledId } from '../db/receipts.ts'
+import type { SettledId } from '../db/submissions/receipts.ts'
 
 const LOOK_EVERY_MS = 25
 

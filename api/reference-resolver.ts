@@ -1,4 +1,4 @@
-import { coalesce, SPACED } from '../process/coalesce.ts'
+import { coalesce } from '../process/coalesce.ts'
 import type { AnswerReferences, Reference } from '../contract/identity/reference.ts'
 import { isPermanentFault } from '../process/fault.ts'
 import type { Meaning, Question, ResolveReferences } from '../contract/identity/meaning.ts'
@@ -63,7 +63,7 @@ export const referenceResolver = (identity: Identity, timeoutMs: number): Resolv
   }
 }
 
-const TOGETHER = { items: 500, ...SPACED }
+const TOGETHER = { items: 500 }
 
 /** Only an email can have been claimed by somebody else, and only an id can be unknown. */
 const needsLookUp = (reference: Reference | null): boolean =>

@@ -1,4 +1,4 @@
-import type { RedisClient } from '../queue/redis.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
 import { type Names, namesIn, namesInPurge } from '../contract/identity/names.ts'
 import type { HashKey, Realm } from '../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'

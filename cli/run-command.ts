@@ -9,7 +9,7 @@ import { describeFault, isUnavailable } from '../process/fault.ts'
 import { serviceEnvironment } from '../process/service-file.ts'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../process/settings.ts'
 import { closeQueues, type JobQueues, openQueues } from '../queue/job-queues.ts'
-import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/redis.ts'
+import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/connect-redis.ts'
 
 type OpenRedis = { redis: RedisClient; prefix: string }
 

@@ -37,11 +37,11 @@ export const conversationRecord = object({
 })
 export type ConversationRecord = v.InferOutput<typeof conversationRecord>
 
-/** The contacts that a conversation names. Of doubles the later counts: its place is the last one, so that its claims are the latest too. */
+/** The contacts that a conversation names, each once. Its last record counts and keeps its place, so that its claims are the latest too. */
 export const namedContacts = (conversation: ConversationRecord): ContactRecord[] =>
   lastOfEach(sourcedContacts(conversation), ({ source, id }) => JSON.stringify([source ?? null, id]))
 
-/** Of several items with one key the last, in its place. */
+/** Keeps only the last of several items with the same key, in its place. */
 export const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): T[] => {
   const last = new Map<string, T>()
   for (const item of items) {
@@ -53,8 +53,8 @@ export const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): 
 }
 
 /**
- * A contact without a source is the one of the same id that the conversation names with a source, if it does: otherwise two
- * elements of one acceptance number could mean the same contact, and neither would be the later.
+ * A contact without a source means the contact of the same id that the conversation also names with a source, if there is one.
+ * Otherwise two elements with one acceptance number could mean the same contact, and neither would be the later one.
  */
 export const sourcedContacts = ({ contacts }: ConversationRecord): ContactRecord[] => {
   const sources = new Map(contacts.flatMap(({ id, source }) => (source == null ? [] : [[id, source] as const])))

@@ -1,7 +1,7 @@
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,100}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 
 /**
- * A date-time of RFC 3339 with an offset that exists on the calendar and lies in the years 1 to 9999 in UTC.
+ * True for a date-time of RFC 3339 with an offset that exists on the calendar and lies in the years 1 to 9999 in UTC.
  * A leap second is refused: neither JavaScript nor Postgres can keep it.
  */
 export const isDateTime = (value: string): boolean => {
@@ -16,7 +16,7 @@ export const isDateTime = (value: string): boolean => {
     number,
   ]
   if (hour > 23 || minute > 59 || second > 59) return false
-  // Two-digit years mean 19xx to Date.UTC, so a date is built with the full year set on its own.
+  // Date.UTC reads the years 0 to 99 as 19xx, so the full year is set on its own.
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
   if (date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return false
@@ -28,7 +28,7 @@ export const isDateTime = (value: string): boolean => {
   return date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999
 }
 
-/** Postgres takes offsets below 16 hours only, and RFC 3339 up to 23:59: those times are given in UTC, all others as they are. */
+/** Postgres takes offsets below 16 hours, RFC 3339 up to 23:59. A time with a larger offset is returned in UTC, any other as it is. */
 export const storableDateTime = (value: string): string => {
   const [, offsetHours] = /[+-](\d{2}):\d{2}$/.exec(value) ?? []
   if (offsetHours === undefined || Number(offsetHours) < 16) return value

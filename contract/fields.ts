@@ -4,9 +4,8 @@ import type { JsonObject } from './json.ts'
 import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
 
 /**
- * The kinds of field that the interface knows. Every message says what was expected, as the rest of a sentence that begins
- * with the path and "must be"; none quotes the value. The metadata says in JSON Schema what a function checks; validation
- * never looks at it.
+ * The kinds of field that the interface knows. Every message says what was expected: it ends a sentence that begins with the
+ * path and "must be". No message quotes the value. Metadata says in JSON Schema what a function checks; validation ignores it.
  */
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
@@ -20,7 +19,7 @@ export const dateTime = v.pipe(
 const isShort = (value: string): boolean =>
   value.length <= MAX_IDENTIFIER_CHARACTERS || [...value].length <= MAX_IDENTIFIER_CHARACTERS
 
-/** Names, emails, domains, sources: may be empty. */
+/** A name, an email, a domain or a source. It may be empty. */
 export const shortText = v.pipe(
   text,
   v.check(isShort, `at most ${MAX_IDENTIFIER_CHARACTERS} characters long`),
@@ -33,14 +32,14 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 /** Free key-value pairs, kept as they are, whatever the keys are called. */
 export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 
-/** An object of known members; others are ignored. Arrays are no objects, though `v.object` takes them. */
+/** An object of known members; other members are ignored. An array is not an object, though `v.object` takes it for one. */
 export const object = <const Entries extends v.ObjectEntries>(entries: Entries) =>
   v.pipe(anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(), v.check(isObject, 'an object'), v.object(entries))
 
-/** Takes anything; whoever writes a body is told the type that the rest of the pipe asks for. */
+/** Takes any value. Its input type is what the rest of the pipe asks for, so that the compiler checks bodies that are written in code. */
 const anyOf = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unknown>
 
-/** An object whose known members are checked while all of it is kept. */
+/** An object whose known members are checked. All members are kept. */
 export const openObject = <const Entries extends v.ObjectEntries>(known: Entries) => {
   const schema = v.object(known)
   return v.pipe(

@@ -1,4 +1,4 @@
-/** What the books of a workspace's queue say. */
+/** What the books in Redis say about the submissions of a workspace. */
 export type BookTotals = {
   workspaceId: string
   accepted: number
@@ -7,10 +7,10 @@ export type BookTotals = {
   oldestNumber: number | null
 }
 
-/** What the submissions of a workspace came to that are settled; each is counted by itself. */
+/** How many submissions of a workspace are settled, by the state in which they ended. */
 export type SettledTotals = { workspaceId: string } & Record<'applied' | 'superseded' | 'purged' | 'dead', number>
 
-/** What a workspace's submissions came to. `difference` is 0 when nothing is in flight. */
+/** The accounts of a workspace. `difference`: accepted, but neither queued nor settled; 0 when nothing is in flight. */
 export type Ledger = BookTotals & SettledTotals & { difference: number }
 
 type LedgerSources = {
@@ -20,8 +20,8 @@ type LedgerSources = {
 }
 
 /**
- * The ledgers of all workspaces. The books are read before the totals, so that a submission which is settled meanwhile is counted
- * twice, and never missing.
+ * The ledgers of all workspaces. The books are read before the totals, so that a submission that is settled in between is counted
+ * twice and is never missing.
  */
 export const readLedgers = async ({ listWorkspaceIds, readBooks, readTotals }: LedgerSources): Promise<Ledger[]> => {
   const books = await Promise.all((await listWorkspaceIds()).map(readBooks))

@@ -1,4 +1,4 @@
-/** Bounds of what is accepted; the configurable ones are defaults. */
+/** Bounds of what is accepted. A bound that can be configured stands here with its default. */
 export const MAX_IDENTIFIER_CHARACTERS = 512
 export const MAX_BODY_BYTES = 512 * 1024
 export const MAX_CONVERSATION_BODY_BYTES = 5 * 1024 * 1024

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
 
-/** A problem of a body: where, and what was expected there. No message quotes a value. */
+/** A problem of a body. The message says what was expected at the path and never quotes a value. */
 export type Problem = { message: string; path: string }
 
-/** The value as the schema makes it, or every problem with it (at most 100). */
+/** Returns the value as the schema makes it, or all problems with it (at most 100). */
 export const checkBody = <S extends v.GenericSchema>(
   schema: S,
   value: unknown,
@@ -17,7 +17,7 @@ export const checkBody = <S extends v.GenericSchema>(
 const problemOf = (issue: v.BaseIssue<unknown>): Problem => {
   const path = v.getDotPath(issue) ?? ''
   const subject = path === '' ? 'The body' : path
-  // Valibot reports a missing member as an issue of the object, with the member's name in quotes as what it expected.
+  // Valibot reports a missing member as an issue of the object: it "expected" the name of the member, in quotes.
   const missing = issue.type === 'object' && issue.received === 'undefined' && issue.expected?.startsWith('"')
   return { path, message: missing ? `${subject} is required` : `${subject} must be ${issue.message}` }
 }

@@ -1,19 +1,16 @@
-/** One queue for each kind of work, so that each is seen, paused and scaled on its own. */
+/** Each kind of work has a queue of its own, which can be watched, paused and scaled alone. */
 export const QUEUE_NAMES = ['feedback', 'contacts', 'accounts', 'conversations', 'tagging', 'purges'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
 /** The hash tag keeps all keys of one queue in one slot of a Redis Cluster, and spreads the queues over the slots. */
 export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:${queue}}`
 
-/** All keys of one workspace's admission in one slot. */
-export const admissionPrefix = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}`
-
 /** How many finished jobs a queue keeps, and for how many seconds. */
 export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
 const ATTEMPTS = 8
 const FIRST_RETRY_MS = 500
 
-/** How every job is queued. */
+/** The options with which every job is queued. */
 export const JOB_OPTIONS = {
   attempts: ATTEMPTS,
   backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },

@@ -2,12 +2,12 @@ import type { Operation } from './job.ts'
 
 export type SubmissionState = 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
 
-/** Keyed hashes (`HASH_KEY`) of what a purge asked for, null where it did not. */
+/** Keyed hashes (`HASH_KEY`) of the identifiers that a purge asked for; null for one that it did not give. */
 export type PurgeIdentifiers = { id: string | null; email: string | null }
 
 /**
- * What became of a submission. Nothing in it is personal; `counts` is what a purge removed, per table, and `identifiers` are
- * keyed hashes (`HASH_KEY`) of what it asked for. Times are RFC 3339 in UTC.
+ * What became of a submission. It holds no personal data. Times are RFC 3339 in UTC. Only the receipt of a purge has `counts`,
+ * the rows that it removed per table, and `identifiers`.
  */
 export type Receipt = {
   id: string

@@ -4,10 +4,10 @@ const REPLACEMENT = '\u{FFFD}'
 
 /**
  * The value with every U+0000 and every lone surrogate, in strings and in keys, replaced by U+FFFD: Postgres stores neither.
- * A key that becomes like another one gets U+FFFD and a number appended, so that both stay.
+ * A key that becomes equal to another one gets U+FFFD and a number appended, so that both stay.
  *
- * Returns `value` itself if nothing has to be replaced, and never changes it. Recursive: made for what the body reader lets
- * through, whose depth is bounded.
+ * Returns `value` itself if nothing has to be replaced, and never changes it. The function is recursive: the body reader has
+ * bounded the depth of the values that it is given.
  */
 export const storable = <T extends JsonValue>(value: T): T => storableValue(value) as T
 
@@ -24,7 +24,7 @@ const storableText = (text: string): string => {
 
 const storableArray = (array: JsonValue[]): JsonValue[] => {
   let result = array
-  // Not by entries(), which is ten times slower: this runs over every element of every body.
+  // `entries()` is ten times slower, and this loop runs over every element of every body.
   for (let index = 0; index < array.length; index++) {
     const element = array[index] as JsonValue
     const stored = storableValue(element)
@@ -49,14 +49,14 @@ const storableObject = (object: JsonObject): JsonObject => {
   return renamed.length === 0 ? result : rename(result, renamed)
 }
 
-/** Keys that are fine keep their names, wherever they stand; the others take the names that are left. */
+/** A key that needs no replacement keeps its name, wherever it stands. The other keys take the names that are left. */
 const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
   const result: JsonObject = {}
   const unfit = new Set(renamed)
   for (const key of Object.keys(object)) {
     if (!unfit.has(key)) setMember(result, key, object[key] as JsonValue)
   }
-  // Counted per name: a body can hold 100,000 keys that all become the same, and none may try all numbers again.
+  // The last number of each name is kept: a body can hold 100,000 keys that become the same, and no key may try all numbers again.
   const taken = new Map<string, number>()
   for (const key of renamed) {
     const name = storableText(key)

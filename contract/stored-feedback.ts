@@ -3,19 +3,19 @@ import type { JsonObject } from './json.ts'
 import { ownId, type Realm } from './identity/own-id.ts'
 import { unflattenIf } from './unflatten.ts'
 
-/** Where contacts and accounts are created when nobody names a source; also the source of a feedback without one. */
+/** The source in which contacts and accounts are created when none is named, and the source of a feedback that names none. */
 export const DEFAULT_SOURCE = 'API'
 
-/** Source of a feedback as it is stored. */
+/** The source of a feedback as it is stored. */
 export const feedbackSource = (record: FeedbackRecord): string => record.source ?? DEFAULT_SOURCE
 
-/** Source data as it is stored; null when there is none. */
+/** The source data of a feedback as it is stored; null when there is none. */
 export const feedbackSourceData = (record: FeedbackRecord): JsonObject | null => {
   if (record.sourceData == null) return null
   return unflattenIf(record.shouldUnflattenSourceData, record.sourceData)
 }
 
-/** The id of a feedback: the same for every submission of one record; a record of its own without `sourceId`. */
+/** The id of a feedback. Submissions with the same source and `sourceId` share one id; without a `sourceId` it is the submission's id. */
 export const feedbackId = (
   { submissionId, ...realm }: Realm & { submissionId: string },
   record: FeedbackRecord,

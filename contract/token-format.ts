@@ -4,7 +4,10 @@ const PREFIX = 'fbi_'
 const RANDOM_BYTES = 24
 const CHECKSUM_CHARACTERS = 8
 
-/** A new token: prefix, 192 random bits in base64url, checksum. Only whoever asked for it ever has it. */
+/** A token that the environment gives: 16 to 200 visible ASCII characters. Tokens that we make have this form, too. */
+export const BOOTSTRAP_TOKEN = /^[\x21-\x7e]{16,200}$/
+
+/** Makes a token: prefix, 192 random bits in base64url, checksum. It is kept nowhere; only its hash is. */
 export const makeToken = (): string => {
   const body = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url')
   return body + checksum(body)
@@ -12,13 +15,13 @@ export const makeToken = (): string => {
 
 const checksum = (body: string): string => tokenHash(body).slice(0, CHECKSUM_CHARACTERS)
 
-/** False when it cannot be a token: worth no look-up. Bootstrap tokens have any form of 16 to 200 visible characters. */
+/** False when the text cannot be a token and needs no look-up. A token without our prefix can still be a bootstrap token. */
 export const isPlausibleToken = (token: string): boolean => {
-  if (!/^[\x21-\x7e]{16,200}$/.test(token)) return false
+  if (!BOOTSTRAP_TOKEN.test(token)) return false
   if (!token.startsWith(PREFIX)) return true
   const body = token.slice(0, -CHECKSUM_CHARACTERS)
   return token.slice(-CHECKSUM_CHARACTERS) === checksum(body)
 }
 
-/** What is stored of a token: its SHA-256, here in hexadecimal. */
+/** The SHA-256 of a token in hexadecimal. Nothing else of a token is stored. */
 export const tokenHash = (token: string): string => hash('sha256', token)

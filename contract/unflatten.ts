@@ -1,9 +1,9 @@
 import { isJsonObject, setMember, type JsonObject, type JsonValue } from './json.ts'
 
-/** Twenty bytes of key must not become a tree of any size. */
+/** A key must not become a tree of any depth. */
 const MAX_SEGMENTS = 32
 
-/** Harmless to us as keys, but not to everyone who will read the stored object. */
+/** These keys are harmless to us, but not to every program that will read the stored object. */
 const NEVER_SPLIT_AT = new Set(['__proto__', 'constructor', 'prototype'])
 
 type Dotted = {
@@ -15,12 +15,12 @@ type Dotted = {
  * Turns dotted top-level keys into nested objects: `a.b` with a value becomes `a` containing `b` with that value.
  *
  * - Keys that begin with `$` stay as they are. Segments are always object keys, also when they are digits.
- * - Objects for the same place merge. Where two values want one place, the nested object that was given as such wins, then
- *   the dotted key with fewer segments, then the one first in the order of UTF-16 code units; so the order of the keys
- *   in `object` makes no difference. The loser stays whole, under its dotted key.
- * - A key stays dotted too if it has an empty segment, more than 32, or one that names a prototype.
+ * - Objects for the same place merge. Where two values want one place, an object that was given nested wins, then the dotted
+ *   key with fewer segments, then the key that comes first in the order of UTF-16 code units. So the order of the keys in
+ *   `object` makes no difference. The value that loses stays whole, under its dotted key.
+ * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that names a prototype.
  *
- * Never changes `object`, but the result may share parts with it, and is `object` itself if nothing is dotted.
+ * Never changes `object`. The result can share parts with it, and is `object` itself if no key is dotted.
  */
 export const unflatten = (object: JsonObject): JsonObject => {
   const result: JsonObject = {}
@@ -41,7 +41,7 @@ export const unflatten = (object: JsonObject): JsonObject => {
   return result
 }
 
-/** The segments of a key that can be split; undefined for one that has to stay. */
+/** The segments of a key; undefined for a key that has to stay as it is. */
 const split = (key: string): string[] | undefined => {
   if (key.startsWith('$') || !key.includes('.')) return undefined
   const segments = key.split('.', MAX_SEGMENTS + 1)
@@ -49,25 +49,22 @@ const split = (key: string): string[] | undefined => {
   return splits && segments.length <= MAX_SEGMENTS ? segments : undefined
 }
 
-const byRank = (one: Dotted, other: Dotted): number => {
-  return one.segments.length - other.segments.length || (one.key < other.key ? -1 : 1)
-}
+const byRank = (one: Dotted, other: Dotted): number =>
+  one.segments.length - other.segments.length || (one.key < other.key ? -1 : 1)
 
-const nest = (segments: readonly string[], value: JsonValue): JsonObject => {
-  return segments.reduceRight<JsonValue>((inner, segment) => ({ [segment]: inner }), value) as JsonObject
-}
+const nest = (segments: readonly string[], value: JsonValue): JsonObject =>
+  segments.reduceRight<JsonValue>((inner, segment) => ({ [segment]: inner }), value) as JsonObject
 
-/** Whether everything in `addition` finds its place free, or an object on both sides. */
-const fits = (target: JsonObject, addition: JsonObject): boolean => {
-  return Object.keys(addition).every((key) => {
+/** Whether the place of every value in `addition` is free in `target`, or both sides have an object there. */
+const fits = (target: JsonObject, addition: JsonObject): boolean =>
+  Object.keys(addition).every((key) => {
     if (!Object.hasOwn(target, key)) return true
     const held = valueOf(target, key)
     const added = valueOf(addition, key)
     return isJsonObject(held) && isJsonObject(added) && fits(held, added)
   })
-}
 
-/** Only for what fits. An object that was given is copied before it changes, once: else many keys would cost a copy each. */
+/** Merges an `addition` that fits. An object that was given is copied only once before it changes: else each key would cost a copy. */
 const merge = (target: JsonObject, addition: JsonObject, copies: Set<JsonObject>): void => {
   for (const key of Object.keys(addition)) {
     const added = valueOf(addition, key)
@@ -85,11 +82,9 @@ const merge = (target: JsonObject, addition: JsonObject, copies: Set<JsonObject>
   }
 }
 
-/** Of a key that is known to be there. */
-const valueOf = (object: JsonObject, key: string): JsonValue => {
-  return object[key] as JsonValue
-}
+/** The value of a key that is known to be there. */
+const valueOf = (object: JsonObject, key: string): JsonValue => object[key] as JsonValue
 
-/** As a `shouldUnflatten…` flag asks for it. */
+/** Unflattens an object if a `shouldUnflatten…` flag asks for it. */
 export const unflattenIf = (wanted: boolean | null | undefined, object: JsonObject): JsonObject =>
   wanted === true ? unflatten(object) : object

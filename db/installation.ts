@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { HashKey } from '../contract/identity/own-id.ts'
 import type { Sql } from './postgres.ts'
 
-/** True when the database was made with this hash key; the first to ask makes it so. */
+/** True when the database was made with this hash key. The first process that asks binds the database to its key. */
 export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<boolean> => {
   const proof = proofOf(hashKey)
   const [row] = await sql<{ same: boolean }[]>`
@@ -12,7 +12,7 @@ export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<bool
   return row!.same
 }
 
-/** The same for those who only look: a database that nothing has started on yet belongs to no key. */
+/** The same without binding the database: false while no process has started on it. */
 export const isMadeWith = async (sql: Sql, hashKey: HashKey): Promise<boolean> =>
   (await sql`select from installation where hash_key_proof = ${proofOf(hashKey)}`).count > 0
 

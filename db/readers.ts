@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from './postgres.ts'
 
-/** The tables that people query; everything else is the service's own. */
+/** The tables that people query. All other tables are internal. */
 export const READABLE_TABLES = [
   'account',
   'account_external_id',
@@ -17,13 +17,13 @@ export const READABLE_TABLES = [
 ] as const
 
 const PASSWORD_BYTES = 24
-/** A query that is forgotten holds back the vacuum of what purges remove. */
+/** A forgotten query keeps vacuum from clearing away the rows that purges removed. */
 const STATEMENT_TIMEOUT = '5min'
 
 /**
- * Makes a login role that can read those tables of this schema and do nothing else, and returns its password, which is kept nowhere.
+ * Makes a login role that can only read those tables of this schema, and returns its password, which is kept nowhere.
  *
- * @throws when there is a role of this name, or when the user of DATABASE_URL may not make roles.
+ * @throws when a role of this name exists, or when the user of DATABASE_URL may not make roles.
  */
 export const createReader = async (sql: Sql, name: string): Promise<string> => {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url')
@@ -40,7 +40,7 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
   return password
 }
 
-/** Takes the role away with what it was granted here. */
+/** Drops the role and everything that it was granted here. */
 export const dropReader = async (sql: Sql, name: string): Promise<void> => {
   const [{ statements }] = await sql<[{ statements: string }]>`
     select format('drop owned by %1$I; drop role %1$I', ${name}::text) as statements`

@@ -2,7 +2,7 @@ import { tokenHash } from '../contract/token-format.ts'
 import type { Sql } from './postgres.ts'
 import { DEFAULT_WORKSPACE } from './workspaces.ts'
 
-/** submit: submissions of its workspace. admin: these and purges. operator: dashboard, metrics and /admin, no submissions. */
+/** submit: submissions of its workspace. admin: submissions and purges. operator: dashboard, metrics and /admin, no submissions. */
 export const SCOPES = ['submit', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
 
@@ -16,7 +16,7 @@ export type StoredToken = {
   revokedAt: Date | null
 }
 
-/** Keeps the hash of a new token. Undefined when there is no such workspace. */
+/** Stores the hash of a new token and returns the token's id; undefined when there is no such workspace. */
 export const addToken = async (
   sql: Sql,
   token: { token: string; workspace: string | null; scopes: readonly Scope[]; expiresAt: Date | null },
@@ -37,13 +37,13 @@ export const listTokens = (sql: Sql): Promise<StoredToken[]> =>
     from token as t left join workspace as w on w.id = t.workspace_id
     order by w.name nulls first, t.created_at`.execute()
 
-/** False when there is no such token, or it was revoked before. */
+/** Revokes a token. False when there is no such token, or it was revoked before. */
 export const revokeToken = async (sql: Sql, id: string): Promise<boolean> =>
   (await sql`update token set revoked_at = now() where id::text = ${id} and revoked_at is null`).count === 1
 
 export type TokenHolder = { workspaceId: string | null; scopes: Scope[]; expiresAt: Date | null }
 
-/** Who holds the token with this hash; nobody when it is unknown, expired or revoked. */
+/** The holder of the token with this hash; undefined when the token is unknown, expired or revoked. */
 export const findTokenHolder = async (sql: Sql, hash: string): Promise<TokenHolder | undefined> => {
   const [row] = await sql<TokenHolder[]>`
     select workspace_id as "workspaceId", scopes, expires_at as "expiresAt" from token
@@ -52,8 +52,8 @@ export const findTokenHolder = async (sql: Sql, hash: string): Promise<TokenHold
 }
 
 /**
- * Makes the bootstrap tokens of the environment valid for the default workspace, and those of former starts invalid. A token
- * that was revoked by hand comes back when it is still in the environment: whoever sets it there wants it.
+ * Makes the bootstrap tokens of the environment valid for the default workspace, and the bootstrap tokens of former starts
+ * invalid. A token that was revoked by hand is valid again while the environment has it: the environment decides.
  */
 export const setBootstrapTokens = async (sql: Sql, tokens: { access?: string; admin?: string }): Promise<void> => {
   const wanted = [

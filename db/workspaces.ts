@@ -5,7 +5,7 @@ export type Workspace = { id: string; name: string; createdAt: Date }
 /** The workspace that exists from the first start. */
 export const DEFAULT_WORKSPACE = 'default'
 
-/** Undefined when the name is taken. */
+/** Makes a workspace; undefined when the name is taken. */
 export const createWorkspace = async (sql: Sql, name: string): Promise<Workspace | undefined> => {
   const [row] = await sql<Workspace[]>`
     insert into workspace (id, name) values (gen_random_uuid(), ${name})
@@ -24,7 +24,7 @@ export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
 
 /** Tables whose rows belong to a workspace, in an order in which they can be emptied. */
 const OWNED_TABLES = [
-  // Before the records: their triggers find nothing left to count off.
+  // These come before the records, so that the triggers of the records find nothing to count off.
   'tag_term',
   'tag_in_use',
   'tag_memory',
@@ -54,8 +54,8 @@ const OWNED_TABLES = [
 const ROWS_PER_STEP = 5_000
 
 /**
- * Deletes a workspace with its tokens and everything in it, in steps that can be repeated; its tokens end first, so that
- * nothing new comes in. Returns the rows deleted, or undefined when there is no workspace of that name.
+ * Deletes a workspace with its tokens and everything in it, in steps that can be repeated. Its tokens go first, so that nothing
+ * new comes in. Returns how many rows it deleted, or undefined when there is no workspace of that name.
  */
 export const deleteWorkspace = async (sql: Sql, name: string): Promise<number | undefined> => {
   const [workspace] = await sql<{ id: string }[]>`select id from workspace where name = ${name}`

@@ -9,14 +9,12 @@ type Needed = Settings<'HASH_KEY' | 'LOG_LEVEL'>
 
 type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Log }
 
-export type ConnectedProcess<Config, Sql, Redis> = Stores<Sql, Redis> & { config: Config }
-
 type ProcessKind<Config, Sql, Redis> = {
   name: 'api' | 'worker'
   readConfig: () => Config
   connectPostgres: (config: Config) => Sql
   connectRedis: (config: Config, log: Log) => Promise<Redis>
-  /** Each tells why this process cannot work with its stores, or nothing. They are asked in their order. */
+  /** Each returns why this process cannot work with its stores, or undefined. They run one after the other, in this order. */
   reasonsNotToStart: readonly ((stores: Stores<Sql, Redis>) => Promise<string | undefined>)[]
 }
 
@@ -27,19 +25,19 @@ Serves the HTTP interface until SIGTERM. The environment that it reads is in doc
 Stores what is queued until SIGTERM. The environment that it reads is in docs/environment.md.`,
 } as const
 
-/** Ends this process, which cannot go on, with the reason as its last line. */
+/** Ends this process with status 1; the reason is its last line on stderr. */
 export const endWith = (reason: string): never => {
   process.stderr.write(`${reason}\n`)
   process.exit(1)
 }
 
 /**
- * What API and workers have in common at their start: reads the configuration, connects, and asks whether these stores will do.
- * Otherwise it ends the process with the reason.
+ * The common start of API and workers: reads the configuration, connects to both stores, and asks for reasons not to start. If
+ * there is one, or the configuration is bad, it ends the process with the reason.
  */
 export const connectProcess = async <Config extends Needed, Sql, Redis>(
   kind: ProcessKind<Config, Sql, Redis>,
-): Promise<ConnectedProcess<Config, Sql, Redis>> => {
+): Promise<Stores<Sql, Redis> & { config: Config }> => {
   printHelp(USAGES[kind.name])
   const config = readOrEnd(kind.readConfig)
   const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })

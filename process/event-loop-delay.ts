@@ -1,11 +1,11 @@
 import { gauge, type Metric } from './metric-text.ts'
 
-/** How late timers ran, in seconds: half of them at most `median`, 99 % at most `p99`. */
+/** How late timers ran, in seconds: half of them at most `median`, 99 % of them at most `p99`. */
 export type LoopDelay = { median: number; p99: number; max: number }
 export type LoopDelayWatch = { current: () => LoopDelay; stop: () => void }
 
 const LOOK_EVERY_MS = 50
-/** What is told is of the last looks, 10 s unless the loop was held up. */
+/** The delay is that of the last looks: of 10 s, or of more when the loop was held up. */
 const LOOKS_KEPT = 200
 
 /**

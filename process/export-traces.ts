@@ -7,7 +7,7 @@ import { describeFault } from './fault.ts'
 import type { Span, SpanBeginning, Tracing } from './tracing.ts'
 import { withinTime } from './within-time.ts'
 
-/** What waits to be sent, about 1 KB each; what comes while so many wait is not sent. */
+/** Spans that wait to be sent, of about 1 KB each. While so many wait, further spans are dropped. */
 const MAX_WAITING_SPANS = 4_096
 const SEND_EVERY_MS = 1_000
 const SEND_TIMEOUT_MS = 5_000
@@ -16,8 +16,8 @@ const STOP_WITHIN_MS = 2_000
 const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER } as const
 
 /**
- * Sends spans to the collector at this base URL, in batches, behind the back of the work that they are of. How they are sent
- * beyond that (headers, compression) the exporter reads from OpenTelemetry's own environment variables.
+ * Sends spans to the collector at this base URL, in batches, and does not hold up the work that they describe. The exporter reads
+ * further options (headers, compression) from OpenTelemetry's own environment variables.
  */
 export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: Log): Tracing => {
   const exporter = new OTLPTraceExporter({
@@ -28,7 +28,7 @@ export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: L
     resource: resourceFromAttributes({ 'service.name': `feedback-insights-${process}` }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: sayingOnce(exporter, log),
+        exporter: loggingReachability(exporter, log),
         maxQueueSize: MAX_WAITING_SPANS,
         scheduledDelayMillis: SEND_EVERY_MS,
         exportTimeoutMillis: SEND_TIMEOUT_MS,
@@ -57,8 +57,8 @@ const contextOf = (traceparent: string | undefined): Context => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
 }
 
-/** Says once that the collector does not take spans, and once that it does again. */
-const sayingOnce = (exporter: SpanExporter, log: Log): SpanExporter => {
+/** Logs once that the collector does not take spans, and once that it takes them again. */
+const loggingReachability = (exporter: SpanExporter, log: Log): SpanExporter => {
   let isReached = true
   return {
     export: (spans, done) =>

@@ -1,6 +1,6 @@
 import { NO_ANSWER } from './within-time.ts'
 
-/** SQLSTATE classes and codes, and the driver's own codes, by what they mean for whoever retries. */
+/** SQLSTATE classes and codes, and codes of the driver and the system, sorted by what they mean for a retry. */
 const PERMANENT_CLASSES = ['22', '42']
 const PERMANENT_CODES = ['23502', '23514', '54000']
 const UNAVAILABLE_CLASSES = ['08', '53']
@@ -22,9 +22,17 @@ const UNAVAILABLE_CODES = [
 ]
 const SQLSTATE_LENGTH = 5
 
-const codeOf = (error: unknown): string | undefined => {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : undefined
+/** True when trying again cannot help, because the data or the statement is wrong, not the server. */
+export const isPermanentFault = (error: unknown): boolean => isOf(error, PERMANENT_CLASSES, PERMANENT_CODES)
+
+/** True when Postgres is away or has run out of a resource: trying again helps when that is over, and not before. */
+export const isUnavailable = (error: unknown): boolean => isOf(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
+
+/** The part of a fault that may be logged or kept: its kind and code. A message can quote a customer's data. */
+export const describeFault = (error: unknown): string => {
+  const code = codeOf(error)
+  const name = error instanceof Error ? error.name : typeof error
+  return code === undefined ? name : `${name} ${code}`
 }
 
 const isOf = (error: unknown, classes: readonly string[], codes: readonly string[]): boolean => {
@@ -33,15 +41,7 @@ const isOf = (error: unknown, classes: readonly string[], codes: readonly string
   return codes.includes(code) || (code.length === SQLSTATE_LENGTH && classes.includes(code.slice(0, 2)))
 }
 
-/** True when trying again cannot help: the data or the statement is wrong, not the server. */
-export const isPermanentFault = (error: unknown): boolean => isOf(error, PERMANENT_CLASSES, PERMANENT_CODES)
-
-/** True when Postgres is away or out of something: trying again helps once it is back, and not before. */
-export const isUnavailable = (error: unknown): boolean => isOf(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
-
-/** What may be logged or kept of a fault: its kind and code. A message can quote a customer's data. */
-export const describeFault = (error: unknown): string => {
-  const code = codeOf(error)
-  const name = error instanceof Error ? error.name : typeof error
-  return code === undefined ? name : `${name} ${code}`
+const codeOf = (error: unknown): string | undefined => {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
 }

@@ -1,7 +1,7 @@
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** One event with fields: ids, counts, durations, kinds of fault. Never a payload, never an error's own message. */
+/** Logs an event with fields: ids, counts, durations, kinds of fault. A field never holds a payload or the message of an error. */
 export type Log = (
   level: Exclude<LogLevel, 'silent'>,
   event: string,

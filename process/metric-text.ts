@@ -1,4 +1,4 @@
-/** One figure of a metric. `suffix` is what a part of a histogram has behind the name of the whole. */
+/** One figure of a metric. `suffix` follows the name of the metric; only the parts of a histogram have one. */
 type Figure = { labels: Readonly<Record<string, string>>; value: number; suffix?: '_bucket' | '_sum' | '_count' }
 export type Metric = {
   name: string
@@ -7,7 +7,7 @@ export type Metric = {
   figures: readonly Figure[]
 }
 
-/** Metrics in the Prometheus text format 0.0.4. One without figures still says that it exists. */
+/** Metrics in the Prometheus text format 0.0.4. A metric without figures still has its HELP and TYPE lines. */
 export const metricText = (metrics: readonly Metric[]): string =>
   metrics.map((metric) => `${lines(metric).join('\n')}\n`).join('')
 
@@ -26,12 +26,12 @@ const escaped = (value: string): string => value.replaceAll('\\', '\\\\').replac
 
 export type Counter = {
   add: (labels: Readonly<Record<string, string>>, by?: number) => void
-  /** Over all labels. */
+  /** The sum over all labels. */
   total: () => number
   read: () => Metric
 }
 
-/** Counts since the start of the process, apart for each set of labels. The names of labels keep their order. */
+/** Counts since the start of the process, for each set of labels. A caller always gives the labels in the same order. */
 export const createCounter = (name: string, help: string): Counter => {
   const counts = new Map<string, { labels: Readonly<Record<string, string>>; value: number }>()
   return {
@@ -46,14 +46,14 @@ export const createCounter = (name: string, help: string): Counter => {
 
 export type Histogram = {
   observe: (labels: Readonly<Record<string, string>>, value: number) => void
-  /** How many values fell between each bound and the one before, over all labels; the last is what lies above all. */
+  /** How many values fell between each bound and the bound before it, over all labels. The last element counts those above all bounds. */
   totals: () => number[]
   read: () => Metric
 }
 
 type Observed = { labels: Readonly<Record<string, string>>; counts: number[]; sum: number }
 
-/** How values are spread over `bounds`, which ascend and belong to the range below them. */
+/** Counts how many values fall between `bounds`. These ascend, and each belongs to the range below it. */
 export const createHistogram = (name: string, help: string, bounds: readonly number[]): Histogram => {
   const observed = new Map<string, Observed>()
   const empty = (): number[] => Array.from({ length: bounds.length + 1 }, () => 0)
@@ -91,7 +91,7 @@ const figuresOf = ({ labels, counts, sum }: Observed, bounds: readonly number[])
   return [...buckets, { labels, value: sum, suffix: '_sum' }, { labels, value: below, suffix: '_count' }]
 }
 
-/** A gauge of figures that are known already. */
+/** A gauge with the given figures. */
 export const gauge = (name: string, help: string, figures: Metric['figures']): Metric => ({
   name,
   help,
@@ -99,6 +99,6 @@ export const gauge = (name: string, help: string, figures: Metric['figures']): M
   figures,
 })
 
-/** A gauge of one figure without labels; of none while the figure is not known. */
+/** A gauge of one figure without labels; it has no figure while the value is not known. */
 export const gaugeOf = (name: string, help: string, value: number | undefined): Metric =>
   gauge(name, help, value === undefined ? [] : [{ labels: {}, value }])

@@ -2,8 +2,8 @@ import type { Log } from './log.ts'
 import type { Tracing } from './tracing.ts'
 
 /**
- * Traces of a process, sent to an OpenTelemetry collector (OTLP over HTTP), or undefined when there is none. Then nothing of it
- * is loaded either. A collector that is away costs spans and nothing else, and is logged once.
+ * Opens the tracing of a process to an OpenTelemetry collector (OTLP over HTTP). Without an endpoint it returns undefined and loads
+ * nothing of OpenTelemetry. While the collector is away, spans are lost and one line is logged; nothing else changes.
  */
 export const openTracing = async (
   process: 'api' | 'worker',

@@ -1,24 +1,30 @@
 type Host = { host: string; port: number }
 
-/** How to log in to the servers, and to the sentinels, which have passwords of their own or none. */
+/** How to log in to the servers and to the sentinels. Sentinels have a password of their own or none. */
 export type RedisAccess = { username?: string; password?: string; sentinelPassword?: string; isEncrypted: boolean }
 
-/** What a REDIS_URL names: one server, the nodes by which a cluster is found, or the sentinels who know a master. */
+/** What a REDIS_URL names: one server, the nodes by which a cluster is found, or the sentinels that know a master. */
 export type RedisAddress =
   | { kind: 'server'; url: string }
   | { kind: 'cluster'; nodes: readonly Host[]; access: RedisAccess }
   | { kind: 'sentinel'; sentinels: readonly Host[]; master: string; access: RedisAccess }
 
-const SEVERAL =
-  /^(?<protocol>rediss?)\+(?<kind>cluster|sentinel):\/\/(?:(?<user>[^:@/?]*)(?::(?<password>[^@/?]*))?@)?(?<hosts>[^@/?]+)(?:\/(?<master>[A-Za-z0-9._-]*))?(?:\?sentinelPassword=(?<sentinelPassword>[^&]+))?$/
+const SEVERAL = new RegExp(
+  [
+    String.raw`^(?<protocol>rediss?)\+(?<kind>cluster|sentinel)://`,
+    String.raw`(?:(?<user>[^:@/?]*)(?::(?<password>[^@/?]*))?@)?`,
+    String.raw`(?<hosts>[^@/?]+)(?:/(?<master>[A-Za-z0-9._-]*))?`,
+    String.raw`(?:\?sentinelPassword=(?<sentinelPassword>[^&]+))?$`,
+  ].join(''),
+)
 const HOST = /^(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(?<port>\d{1,5}))?$/
 const DEFAULT_PORT = { cluster: 6_379, sentinel: 26_379 } as const
 const HIGHEST_PORT = 65_535
 
 /**
  * Reads `redis://…`, `redis+cluster://user:password@host:port,host:port` or
- * `redis+sentinel://user:password@host:port,host:port/master?sentinelPassword=…`; each also with `rediss` for TLS. Undefined when it
- * is none of them. A form of its own tells a cluster from a server, since one node, or one name for all, is enough to find it.
+ * `redis+sentinel://user:password@host:port,host:port/master?sentinelPassword=…`; each also with `rediss` for TLS. Returns undefined
+ * for any other text. A cluster needs a form of its own: one node is enough to find it, and the URL of one node is that of a server.
  */
 export const readRedisUrl = (text: string): RedisAddress | undefined => {
   const parts = SEVERAL.exec(text)?.groups

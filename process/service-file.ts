@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 export const DEFAULT_DATA_DIR = '.data'
 
-/** Where a service that `npm start` runs can be reached; kept in its DATA_DIR, readable by its owner alone. */
+/** How to reach a service that `npm start` runs. The file is in the DATA_DIR of the service; only its owner can read it. */
 export type ServiceFile = {
   url: string
   databaseUrl: string
@@ -18,10 +18,10 @@ const pathIn = (dataDir: string): string => join(dataDir, 'service.json')
 export const writeServiceFile = (dataDir: string, service: ServiceFile): Promise<void> =>
   writeFile(pathIn(dataDir), `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600 })
 
-/** The service has stopped: commands shall not look for it. */
+/** To be called when the service stops, so that no command looks for it. */
 export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true })
 
-/** What the service that runs in DATA_DIR left; undefined when none does. */
+/** Undefined when no service runs in this directory. */
 export const readServiceFile = async (dataDir: string): Promise<ServiceFile | undefined> => {
   try {
     return JSON.parse(await readFile(pathIn(dataDir), 'utf8')) as ServiceFile
@@ -31,8 +31,8 @@ export const readServiceFile = async (dataDir: string): Promise<ServiceFile | un
 }
 
 /**
- * The environment with the connection strings and the hash key of the service that runs in DATA_DIR, where it has none of its
- * own: so that commands reach it without being told.
+ * Adds the connection strings and the hash key of the service that runs in DATA_DIR to an environment that lacks them, so that
+ * commands reach the service without being told where it is.
  */
 export const serviceEnvironment = async (
   environment: Readonly<Record<string, string | undefined>>,

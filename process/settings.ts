@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
+import { BOOTSTRAP_TOKEN } from '../contract/token-format.ts'
+import { LOG_LEVELS } from './log.ts'
 import { readRedisUrl } from './redis-address.ts'
 
-/**
- * Every environment variable that the service knows: its form, its default, and the expected form in words, which a start
- * with a bad value prints. Each process picks those that it needs.
- */
+const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({
+  schema,
+  expected,
+})
+
 const port = v.pipe(
   v.string(),
   v.regex(/^\d{1,5}$/),
@@ -20,7 +23,13 @@ const wholeNumber = (from: number, to: number) =>
     v.transform(Number),
     v.check((value) => value >= from && value <= to),
   )
-const bootstrapToken = v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,200}$/))
+const bodyBytes = (bytes: number) =>
+  setting(v.optional(wholeNumber(1, 64 * 1024 * 1024), String(bytes)), 'bytes from 1 to 67108864')
+const address = setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on')
+const bootstrapToken = setting(
+  v.optional(v.pipe(v.string(), v.regex(BOOTSTRAP_TOKEN))),
+  '16 to 200 visible ASCII characters',
+)
 const serverUrl = (...protocols: readonly string[]) =>
   v.pipe(
     v.string(),
@@ -34,14 +43,13 @@ const originList = v.pipe(
 )
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
 
-const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({
-  schema,
-  expected,
-})
-
+/**
+ * Every environment variable that the service knows: its form, its default, and the expected form in words, which a start with a
+ * bad value prints. Each process picks the variables that it needs.
+ */
 export const SETTINGS = {
   PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
-  HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
+  HOST: address,
   DATABASE_URL: setting(
     serverUrl('postgres:', 'postgresql:'),
     'a URL such as postgres://user:password@host:5432/database',
@@ -67,25 +75,16 @@ export const SETTINGS = {
   ),
   DATABASE_CONNECTIONS: setting(v.optional(wholeNumber(1, 1000), '8'), 'a whole number from 1 to 1000'),
   HASH_KEY: setting(v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{64}$/)), '64 hexadecimal digits'),
-  BOOTSTRAP_ACCESS_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
-  BOOTSTRAP_ADMIN_TOKEN: setting(v.optional(bootstrapToken), '16 to 200 visible ASCII characters'),
+  BOOTSTRAP_ACCESS_TOKEN: bootstrapToken,
+  BOOTSTRAP_ADMIN_TOKEN: bootstrapToken,
   WORKER_PORT: setting(v.optional(port, '3001'), 'a port from 1 to 65535, or 0 for any free one'),
-  WORKER_HOST: setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on'),
+  WORKER_HOST: address,
   WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '1000'), 'a whole number from 1 to 10000'),
   SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
   RECEIPT_DAYS: setting(v.optional(wholeNumber(1, 36_500), '90'), 'days from 1 to 36500'),
-  LOG_LEVEL: setting(
-    v.optional(v.picklist(['debug', 'info', 'warn', 'error', 'silent']), 'info'),
-    'one of debug, info, warn, error, silent',
-  ),
-  MAX_BODY_BYTES: setting(
-    v.optional(wholeNumber(1, 64 * 1024 * 1024), String(MAX_BODY_BYTES)),
-    'bytes from 1 to 67108864',
-  ),
-  MAX_CONVERSATION_BYTES: setting(
-    v.optional(wholeNumber(1, 64 * 1024 * 1024), String(MAX_CONVERSATION_BODY_BYTES)),
-    'bytes from 1 to 67108864',
-  ),
+  LOG_LEVEL: setting(v.optional(v.picklist(LOG_LEVELS), 'info'), `one of ${LOG_LEVELS.join(', ')}`),
+  MAX_BODY_BYTES: bodyBytes(MAX_BODY_BYTES),
+  MAX_CONVERSATION_BYTES: bodyBytes(MAX_CONVERSATION_BODY_BYTES),
   CORS_ORIGINS: setting(
     v.optional(originList),
     'origins such as https://app.example.com, in lower case, without a path, separated by commas',
@@ -117,12 +116,12 @@ export type Settings<Names extends SettingName> = {
   readonly [N in Names]: v.InferOutput<(typeof SETTINGS)[N]['schema']>
 }
 
-/** A setting that is missing or has a bad form. The message has a line for each, with the expected form and no value. */
+/** Settings are missing or have a bad form. The message has a line for each of them, with the expected form and without the value. */
 export class BadSettings extends Error {
   override readonly name = 'BadSettings'
 }
 
-/** What can also be in a file, whose name is in the variable of this name with `_FILE` behind it. */
+/** Settings that can also be in a file. A variable of the same name with `_FILE` behind it names the file. */
 const SECRETS = ['DATABASE_URL', 'REDIS_URL', 'HASH_KEY', 'BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
 
 const NO_SCHEMA_BEHIND_POOLER =
@@ -131,7 +130,7 @@ const NO_SCHEMA_BEHIND_POOLER =
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The environment with those secrets that are not in it, but in a file that it names; without the white space at their ends.
+ * Adds the secrets to an environment that only names their files. White space at the ends of a file is cut off.
  *
  * @throws BadSettings when a file cannot be read.
  */
@@ -152,7 +151,7 @@ export const withSecretFiles = (environment: Environment): Environment => {
 }
 
 /**
- * Reads the named variables of an environment into a readonly object, secrets also from files.
+ * Reads the named variables of an environment, secrets also from files, into a readonly object.
  *
  * @throws BadSettings with every problem at once.
  */

@@ -2,8 +2,8 @@ import type { Operation } from '../contract/job.ts'
 import type { QueueName } from '../contract/queues.ts'
 
 /**
- * All that a span says of its work: kinds, counts and ids of ours. There is no room for anything that was submitted. Names are
- * those of OpenTelemetry where it has one.
+ * Everything that a span says about its work: kinds, counts and our own ids. There is no attribute for anything that was submitted.
+ * Where OpenTelemetry has a name for an attribute, it has that name.
  */
 export type SpanAttributes = {
   'http.request.method'?: string
@@ -12,24 +12,24 @@ export type SpanAttributes = {
   'messaging.system'?: 'bullmq'
   'messaging.operation.type'?: 'process'
   'messaging.destination.name'?: QueueName
-  /** Submissions that were stored by the same statement, or texts of a tagging. */
+  /** How many submissions the same statement stored, or how many texts a tagging read. */
   'messaging.batch.message_count'?: number
   'feedback_insights.operation'?: Operation
   'feedback_insights.workspace.id'?: string
   'feedback_insights.submission.id'?: string
   /** Why a request was turned away. */
   'feedback_insights.refused'?: string
-  /** In which a submission is, as its receipt says it. */
+  /** The state of the submission, as its receipt gives it. */
   'feedback_insights.state'?: string
   'feedback_insights.attempts'?: number
 }
 
 /** A piece of work in a trace. */
 export type Span = {
-  /** Makes what follows from this work part of the same trace. */
+  /** Work that begins with this as its parent belongs to the same trace. */
   readonly traceparent: string
   readonly set: (attributes: SpanAttributes) => void
-  /** It failed: with what, as `describeFault` says it. */
+  /** Marks the work as failed; `fault` comes from `describeFault`. */
   readonly fail: (fault: string) => void
   readonly end: () => void
 }
@@ -37,13 +37,13 @@ export type Span = {
 export type SpanBeginning = {
   kind: 'server' | 'consumer'
   name: string
-  /** Absent: a trace begins. */
+  /** The traceparent of the work that led to this one; undefined when this one begins a trace. */
   parent: string | undefined
   attributes: SpanAttributes
 }
 
 export type Tracing = {
   begin: (beginning: SpanBeginning) => Span
-  /** Sends what is left, for two seconds at most. */
+  /** Sends the spans that are left, for two seconds at most. */
   stop: () => Promise<void>
 }

@@ -1,7 +1,7 @@
-/** The code of the error when there was no answer in time. */
+/** The code of the error with which `withinTime` rejects. */
 export const NO_ANSWER = 'NO_ANSWER'
 
-/** Rejects when a promise is not settled in time; what it was for goes on, unheard. */
+/** Rejects when a promise is not settled in time. Its work goes on, but nobody learns how that ends. */
 export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {

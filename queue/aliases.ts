@@ -1,16 +1,16 @@
-import type { RedisClient } from './redis.ts'
-import { admissionKeys } from './admission-keys.ts'
 import type { KeyOfId } from '../contract/identity/contact-register.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { admissionKeys } from './keys.ts'
 
-/** Longer than anything stays queued; once it is stored, the row of the id tells the same. */
+/** Longer than anything stays queued; once the id is stored, its row says the same. */
 const KEPT_SECONDS = 7 * 24 * 60 * 60
 
-export type Aliases = {
+type Aliases = {
   findAlias: (workspaceId: string, ownId: string) => Promise<KeyOfId | null>
   keepAlias: (workspaceId: string, ownId: string, of: KeyOfId) => Promise<void>
 }
 
-/** Which key an own id is of, of ids that were answered while the purge that made the key start afresh was queued. */
+/** The keys of own ids that were answered while the purge was queued after which the key starts afresh. */
 export const aliasesIn = (redis: RedisClient, prefix: string): Aliases => ({
   findAlias: async (workspaceId, ownId) => {
     const kept = await redis.get(admissionKeys(prefix, workspaceId).alias(ownId))

@@ -1,39 +1,30 @@
-import type { RedisClient } from './redis.ts'
-import { admissionKeys } from './admission-keys.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { admissionKeys, type Numbered, readByNumber } from './keys.ts'
 
-/** A workspace's undecided purges, and what is outstanding, by number, ascending; of more than are read only the lowest. */
-export type Barrier = { purges: readonly number[]; outstanding: readonly Outstanding[] }
-type Outstanding = { number: number; submissionId: string }
+/** A workspace's undecided purges, and its outstanding submissions, by number, ascending; only the lowest `OUTSTANDING_READ` of each. */
+export type Barrier = { purges: readonly number[]; outstanding: readonly Numbered[] }
 export type ReadBarrier = (workspaceId: string) => Promise<Barrier>
 
-/** More than workers hold at once. */
+/** More than the workers hold at once. */
 const OUTSTANDING_READ = 5_000
 
-/** What is outstanding is read only if there is a purge. Read after the purges, so that nothing is taken for settled which is not. */
+/** Outstanding submissions are read only if there is a purge, and after the purges, so that no outstanding one is taken for settled. */
 export const barrierIn =
   (redis: RedisClient, prefix: string): ReadBarrier =>
   async (workspaceId) => {
     const name = admissionKeys(prefix, workspaceId)
-    const lowest = async (key: string): Promise<Outstanding[]> =>
-      inPairs(await redis.zrange(key, '0', String(OUTSTANDING_READ - 1), 'WITHSCORES'))
+    const lowest = async (key: string): Promise<Numbered[]> =>
+      readByNumber(await redis.zrange(key, '0', String(OUTSTANDING_READ - 1), 'WITHSCORES'))
     const purges = (await lowest(name.purges)).map(({ number }) => number)
     return { purges, outstanding: purges.length === 0 ? [] : await lowest(name.outstanding) }
   }
 
-const inPairs = (membersAndScores: readonly string[]): Outstanding[] => {
-  const pairs: Outstanding[] = []
-  for (let index = 0; index < membersAndScores.length; index += 2) {
-    pairs.push({ submissionId: membersAndScores[index]!, number: Number(membersAndScores[index + 1]) })
-  }
-  return pairs
-}
-
-/** `ready`: numbers, ascending; `missing`: submissions that are waited for and that somebody else has, lowest first. */
-export type Readiness = { ready: number[]; missing: string[] }
+/** `ready`: numbers, ascending. `missing`: submissions that others have and that must be stored first, lowest first. */
+type Readiness = { ready: number[]; missing: string[] }
 
 /**
- * Which of the numbers that somebody has in hand may be stored by one statement now: a purge is decided when all that was
- * accepted before it is stored, and what was accepted after it is stored when it is decided.
+ * Which of the numbers that a worker has in hand one statement may store now. A purge is decided when everything is stored that was
+ * accepted before it, and what was accepted after it is stored when it is decided.
  */
 export const readyNow = (
   inHand: readonly { number: number; isPurge: boolean }[],

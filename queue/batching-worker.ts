@@ -1,37 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import { createRedisBackend, type Job, type JobJson, Worker, type WorkerOptions } from 'bullmq'
 import { FINISHED_JOBS_KEPT } from '../contract/queues.ts'
+import type { RedisClient } from './connect-redis.ts'
 import { type Hands, type JobBatches, jobBatches } from './job-batches.ts'
 import { type FinishedJob, jobsAtOnceIn } from './jobs-at-once.ts'
-import type { RedisClient } from './redis.ts'
 
-/** A worker with so much in hand fetches nothing more until something is finished: one body can be as large as a thousand others. */
+/** A worker that holds so many bytes fetches nothing until it finishes a job: one body can be as large as a thousand others. */
 const MOST_BYTES_IN_HAND = 16_000_000
 
 type Processor = (job: Job, lockToken?: string) => Promise<unknown>
 type Options = WorkerOptions & { connection: RedisClient; concurrency: number; lockDuration: number }
 
-/** What a processor came to: returns or throws it. */
+/** Returns the processor's result, or throws its error. */
 type Outcome = () => unknown
 
 /**
- * A worker of BullMQ that fetches as many jobs as it has hands free, begins with all of them at once, and finishes with one call those
- * that are done at the same time. BullMQ's own makes a call for each job and leads each through its loop: one that does nothing
- * costs it 50 µs and Redis 65 µs of processor time, here 11 µs and 20 µs, a thousand in hand. Whatever is not done at once is left to
- * BullMQ: what fails, is given back, or is held by another by now.
+ * A worker of BullMQ that fetches as many jobs as it has free hands, begins all of them at once, and finishes with one call the jobs that
+ * are done at the same time. BullMQ's own worker makes a call for each job and leads each through its loop: a job that does nothing costs
+ * it 50 µs and Redis 65 µs of processor time, here 11 µs and 20 µs, with a thousand in hand. A job that fails, is given back, or is held
+ * by another worker by now is left to BullMQ.
  */
 export class BatchingWorker extends Worker {
   readonly #process: Processor
-  /** In the locks of all its jobs. BullMQ has one for each hand. */
+  /** The token in the locks of all jobs of this worker. BullMQ has a token for each hand. */
   readonly #token: string
   readonly #batches: JobBatches
-  /** Of those that were fetched together, all but the first, which BullMQ's loop gets. */
+  /** The jobs that were fetched together, without the first, which BullMQ's loop gets. */
   #others: readonly JobJson[] = []
-  /** What has begun, by the first of those that were fetched together. */
+  /** The work on jobs that were fetched together, by the first of them. */
   readonly #begun = new Map<Job, Promise<unknown>>()
   readonly #outcomes = new Map<Job, Outcome>()
   #inHand = 0
-  /** Of the bodies of the jobs in hand, roughly. */
+  /** Bytes of the bodies in hand, roughly. */
   #bytesInHand = 0
 
   constructor(name: string, process: Processor, options: Options) {
@@ -73,7 +73,7 @@ export class BatchingWorker extends Worker {
     return first
   }
 
-  /** Awaits what has begun when the job was fetched, so that BullMQ's loop knows when it has ended. */
+  /** Awaits the work that began when the job was fetched, so that BullMQ's loop knows when it has ended. */
   override async processJob(first: Job): Promise<void> {
     await this.#begun.get(first)
     this.#begun.delete(first)
@@ -118,7 +118,7 @@ export class BatchingWorker extends Worker {
       }
       return { isFinished: false, again }
     }
-    // Its processor may have finished it, along with something else.
+    // The processor may have finished the job already, in one step with its books (settle-jobs.ts).
     const isFinished =
       job.finishedOn !== undefined || (await this.#batches.finish(finishedJob(job, result)).catch(() => false))
     return { isFinished, result, again: () => result }
@@ -157,7 +157,7 @@ const batched = (backend: Backend, { batches, hands, keepOthers }: Fetching) => 
       keepOthers(others)
       return [first!, first!.id, 0, 0]
     },
-    // Once more, if the connection was lost at the first time. If it is not ours any more, BullMQ knows how to say so.
+    // A second attempt, if the connection broke at the first. If the job is not ours any more, BullMQ knows how to say so.
     moveToCompleted: async (...[job, result, ...rest]: Parameters<Backend['moveToCompleted']>) => {
       const finishedOn = Date.now()
       const isFinished = await batches.finish(finishedJob(job as Job, result))

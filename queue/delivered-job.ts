@@ -7,7 +7,7 @@ export type DeliveredJob = Job
 export const hopeless = (why: string): Error => new UnrecoverableError(why)
 export const isHopeless = (error: unknown): boolean => error instanceof UnrecoverableError
 
-/** Gives a job back to its queue for a while. This counts as no attempt. It throws what BullMQ wants to hear then. */
+/** Gives a job back to its queue for a while, which counts as no attempt. @throws the error by which BullMQ knows that. */
 export const giveBack = async (job: DeliveredJob, token: string, forMs: number): Promise<never> => {
   await job.moveToDelayed(Date.now() + forMs, token)
   throw new DelayedError()

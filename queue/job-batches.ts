@@ -2,35 +2,35 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { JobJson } from 'bullmq'
 import { type FinishedJob, JOBS_AT_ONCE, type JobsAtOnce } from './jobs-at-once.ts'
 
-/** A worker that has so many jobs in hand and has fetched all that waited lets some more come before it fetches again. */
+/** A worker that has so many jobs in hand, and has fetched all that waited, lets some more come before it fetches again. */
 const BUSY_FROM = 50
 const GATHER_MS = 20
-/** One whose hands are full looks again after this time. */
+/** A worker whose hands are full looks again after this time. */
 const LOOK_AGAIN_MS = 20
 
 type Finishing = { job: FinishedJob; resolve: (finished: boolean) => void; reject: (reason: unknown) => void }
 
-/** Of a worker: how many jobs it has, and how many more it could take. */
+/** How many jobs a worker has, and how many more it could take. */
 export type Hands = { inHand: number; room: number }
 
 export type JobBatches = {
   /**
-   * The next jobs, at least one, or until when there is none, in Unix milliseconds (0: until one comes, or there is room). Undefined
-   * when it is to be asked for in BullMQ's own way.
+   * The next jobs, at least one; or until when there is none, in Unix milliseconds (0: until one comes, or there is room); or undefined
+   * when BullMQ's own way must find the next job.
    */
   next: (hands: () => Hands) => Promise<readonly JobJson[] | { delayedUntil: number } | undefined>
-  /** Together with all that finish in this turn of the event loop. False when it is not the worker's any more. */
+  /** Finishes a job, together with all jobs that finish in this turn of the event loop. False when the worker does not hold it any more. */
   finish: (job: FinishedJob) => Promise<boolean>
-  /** Nothing more is handed out. Returns what was fetched when this came. */
+  /** Hands nothing more out. Returns the jobs that were being fetched. */
   close: () => Promise<readonly JobJson[]>
 }
 
-/** Fetches as many jobs as there are hands for, and finishes them one by one, with as few calls as it takes. */
+/** Fetches as many jobs as there are hands for, and finishes each when it is done, with as few calls as possible. */
 export const jobBatches = ({ fetch, remind, finish }: JobsAtOnce): JobBatches => {
   let left: readonly JobJson[] = []
   let finishing: Finishing[] = []
   let isClosed = false
-  /** What is known without asking: there were no more when the last ones were fetched. One that comes since wakes the worker. */
+  /** Set when the last fetch took all that waited, so that the next one is spared. A job that comes later wakes the worker. */
   let none: { delayedUntil: number } | undefined
   let wasAll = false
   let asking: ReturnType<JobsAtOnce['fetch']> | undefined
@@ -60,7 +60,7 @@ export const jobBatches = ({ fetch, remind, finish }: JobsAtOnce): JobBatches =>
       }
       if (hands().room < 1) {
         await wait(LOOK_AGAIN_MS)
-        // It waits for one to come now, though there may be some.
+        // BullMQ waits for a job to come now, though some may be waiting.
         await remind()
         return { delayedUntil: 0 }
       }

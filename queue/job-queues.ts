@@ -1,17 +1,21 @@
 import { type Job, Queue } from 'bullmq'
-import { coalesce } from '../process/coalesce.ts'
-import { type AddedJob, addJobsIn } from './jobs-at-once.ts'
-import type { RedisClient } from './redis.ts'
 import { type Operation, QUEUE_OF, type SettledJob, type SubmissionJob, type TaggingJob } from '../contract/job.ts'
 import { JOB_OPTIONS, QUEUE_NAMES, type QueueName, queuePrefix } from '../contract/queues.ts'
+import { coalesce } from '../process/coalesce.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { type AddedJob, addJobsIn } from './jobs-at-once.ts'
+import { luaScript } from './lua-script.ts'
 
-/** Entries that a queue's event stream keeps, roughly; nothing of the product reads it. */
+/** The queues that carry submissions: all but the one for tagging. */
+export const SUBMISSION_QUEUES: readonly QueueName[] = [...new Set(Object.values(QUEUE_OF))]
+
+/** Entries that a queue's event stream keeps, roughly; nothing reads it. */
 const EVENTS_KEPT = 1_000
 
 export type JobQueue = Queue
 export type JobQueues = Readonly<Record<QueueName, JobQueue>>
 
-/** The queues as producers and dashboards use them. The connection stays the caller's to close. */
+/** The queues as producers and dashboards use them. The caller closes the connection. */
 export const openQueues = (connection: RedisClient, prefix: string, onError: (error: Error) => void): JobQueues => {
   const open = (name: QueueName): Queue => {
     const queue = new Queue(name, {
@@ -30,26 +34,22 @@ export const closeQueues = async (queues: JobQueues): Promise<void> => {
   await Promise.all(Object.values(queues).map((queue) => queue.close()))
 }
 
-/** Jobs that one call queues at most, and their characters together: Redis answers nobody else meanwhile. */
+/** What one call queues at most, in jobs and in characters: Redis answers nobody else meanwhile. */
 const QUEUED_AT_ONCE = { items: 100, weight: { most: 1_000_000, of: ({ data }: AddedJob): number => data.length } }
 
-export type EnqueueSubmission = (job: SubmissionJob) => Promise<void>
-
-/** Of a submission: its job as JSON text. */
-type JobToQueue = Pick<SubmissionJob, 'operation' | 'submissionId'> & { text: string }
-
-/** What an admission needs to know of queues. */
+/** What an admission needs of the queues. */
 export type Queueing = {
-  enqueue: (job: JobToQueue) => Promise<void>
-  /** Whether the job of a submission is in its queue: waiting, in hand, to be tried again, or done a moment ago. */
+  /** `text` is the submission's job as JSON. */
+  enqueue: (submission: Pick<SubmissionJob, 'operation' | 'submissionId'> & { text: string }) => Promise<void>
+  /** Whether the job of a submission is in its queue: waiting, in hand, to be tried again, or finished a moment ago. */
   isQueued: (submission: Pick<SubmissionJob, 'workspaceId' | 'operation' | 'submissionId'>) => Promise<boolean>
   /** How the names of an operation's queue begin in Redis. */
   namesOf: (operation: Operation) => string
 }
 
 /**
- * Queues admitted submissions under their own ids, so that doing it twice queues them once; those together that come at the same
- * time: twenty that come together cost Redis 9 µs each, by themselves 30 µs.
+ * Queues admitted submissions under their own ids, so that doing it twice queues them once. Submissions that come at the same time share
+ * a call: each of twenty together costs Redis 9 µs, one alone 30 µs.
  */
 export const queueingIn = (redis: RedisClient, queues: JobQueues): Queueing => {
   const addTo = Object.fromEntries(
@@ -72,41 +72,29 @@ export const queueingIn = (redis: RedisClient, queues: JobQueues): Queueing => {
 }
 
 /** Queues submissions that have a number already. */
-export const submissionEnqueuer = (redis: RedisClient, queues: JobQueues): EnqueueSubmission => {
+export const submissionEnqueuer = (redis: RedisClient, queues: JobQueues) => {
   const { enqueue } = queueingIn(redis, queues)
-  return (job) => enqueue({ operation: job.operation, submissionId: job.submissionId, text: JSON.stringify(job) })
+  return (job: SubmissionJob): Promise<void> =>
+    enqueue({ operation: job.operation, submissionId: job.submissionId, text: JSON.stringify(job) })
 }
 
-/** For scripts: what is left of the body of a job, given how it begins (`leftBegins`). */
-export const BODY_LEFT = `
-local function bodyLeft(begins, number, id)
-  return begins .. ',"number":' .. number .. ',"submissionId":"' .. id .. '"}'
-end
-`
+type Settled = Omit<SettledJob, 'settled'>
 
-export const leftBegins = ({ version, operation, workspaceId }: Settleable): string => {
+/** How begins what is left of a settled submission's job; lua/functions/body-left.lua completes it. */
+export const leftBegins = ({ version, operation, workspaceId }: Settled): string => {
   const left: Omit<SettledJob, 'number' | 'submissionId'> = { version, operation, workspaceId, settled: true }
   return JSON.stringify(left).slice(0, -1)
 }
 
-// KEYS how the names of jobs begin, which are all in one slot. ARGV how begins what is left of each, then number and id of each.
-// A job that is gone does not come back.
-const FORGET_BODIES = `
-${BODY_LEFT}
-for at = 2, #ARGV, 2 do
-  local left = bodyLeft(ARGV[1], ARGV[at], ARGV[at + 1])
-  if redis.call('HSET', KEYS[1] .. ARGV[at + 1], 'data', left) == 1 then redis.call('DEL', KEYS[1] .. ARGV[at + 1]) end
-end
-return 0
-`
+const FORGET_BODIES = luaScript('forget-bodies', ['body-left'])
 
 type WithForgetBodies = { forgetBodies(numberOfKeys: number, ...rest: (string | number)[]): Promise<0> }
 
-export type ForgetBodies = (settled: readonly Settleable[]) => Promise<void>
+export type ForgetBodies = (settled: readonly Settled[]) => Promise<void>
 
 /**
- * Takes from the jobs of settled submissions what was submitted: finished jobs are kept for a while for operators, and hold
- * nothing that a purge would have to find.
+ * Takes the submitted body out of the jobs of settled submissions: finished jobs are kept for operators for a while, and then hold nothing
+ * that a purge would have to find.
  */
 export const forgetBodiesIn = (redis: RedisClient, queues: JobQueues): ForgetBodies => {
   redis.defineCommand('forgetBodies', { lua: FORGET_BODIES })
@@ -126,21 +114,11 @@ export const forgetBodiesIn = (redis: RedisClient, queues: JobQueues): ForgetBod
   }
 }
 
-// KEYS the list of waiting jobs, taken from its end. ARGV jobs, first ones first.
-const TO_THE_FRONT = `
-local moved = 0
-for i = #ARGV, 1, -1 do
-  if redis.call('LREM', KEYS[1], -1, ARGV[i]) == 1 then
-    redis.call('RPUSH', KEYS[1], ARGV[i])
-    moved = moved + 1
-  end
-end
-return moved
-`
+const BRING_FORWARD = luaScript('bring-forward')
 
 /**
- * Puts those of the submissions that wait in a queue first in it: one that is tried again has lost its place. Returns
- * how many were moved in each queue.
+ * Moves submissions that wait to the front of their queues: a submission that is tried again has lost its place. Returns how many were
+ * moved in each queue.
  */
 export const bringForward = async (
   redis: RedisClient,
@@ -148,18 +126,15 @@ export const bringForward = async (
   submissionIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> => {
   if (submissionIds.length === 0) return new Map()
-  const names = [...new Set(Object.values(QUEUE_OF))]
   return new Map(
     await Promise.all(
-      names.map(async (name): Promise<[string, number]> => {
-        const moved = await redis.eval(TO_THE_FRONT, 1, queues[name].toKey('wait'), ...submissionIds)
+      SUBMISSION_QUEUES.map(async (name): Promise<[string, number]> => {
+        const moved = await redis.eval(BRING_FORWARD, 1, queues[name].toKey('wait'), ...submissionIds)
         return [name, Number(moved)]
       }),
     ),
   )
 }
-
-type Settleable = Pick<SubmissionJob, 'version' | 'operation' | 'workspaceId' | 'submissionId' | 'number'>
 
 /** Returns the ids of the jobs. */
 export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
@@ -170,7 +145,7 @@ export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJo
   return added.flatMap(({ id }) => id ?? [])
 }
 
-/** How a tagging job ended, with how many records it kept; undefined while it has not. One that is gone had ended well. */
+/** How a tagging job ended, and how many records it kept; undefined while it has not ended. A job that is gone ended well. */
 export const taggingOutcome = async (
   queues: JobQueues,
   id: string,
@@ -179,12 +154,12 @@ export const taggingOutcome = async (
   if (job === undefined) return { failed: false, kept: undefined }
   if (await job.isFailed()) return { failed: true, kept: 0 }
   if (!(await job.isCompleted())) return undefined
-  // Read again: it may have ended between the two.
+  // The job is read again, since it may have ended after the first reading.
   const ended: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
   return { failed: false, kept: ended?.returnvalue }
 }
 
-/** Submissions that wait in all queues together. */
+/** How many jobs wait in all queues together. */
 export const countWaiting = async (queues: JobQueues): Promise<number> => {
   const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'delayed')))
   return counts.reduce((sum, count) => sum + count, 0)

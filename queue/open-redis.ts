@@ -1,8 +1,9 @@
 import { describeFault } from '../process/fault.ts'
 import type { Log } from '../process/log.ts'
-import { type RedisClient, redisCondition, unfitness } from './redis.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { redisCondition, unfitness } from './redis-condition.ts'
 
-/** Waits until a connection is ready, and from then on logs once that Redis went away, and once that it is back. */
+/** Waits until a connection is ready. Logs once when Redis goes away, and once when it is back, also while it waits. */
 export const whenReady = async (redis: RedisClient, log: Log): Promise<RedisClient> => {
   logReachability(redis, log)
   // BullMQ keeps the failure of its first command for ever, so nothing is opened on a connection that is not ready.
@@ -17,10 +18,10 @@ export const whyNotThisRedis = async (redis: RedisClient, log: Log): Promise<str
   return unfitness(condition)
 }
 
-/** After this long without a failure, a cluster is taken for whole. */
+/** After so long without a failure, a cluster counts as whole. */
 const QUIET_MS = 5_000
 
-/** The client tells its errors many times a second; one line tells of an outage, and one of its end. */
+/** The client emits errors many times a second; the log gets one line about an outage, and one about its end. */
 const logReachability = (redis: RedisClient, log: Log): void => {
   let reachable = true
   const away = (error: unknown): void => {

@@ -1,15 +1,15 @@
 import type { Queue } from 'bullmq'
-import type { RedisClient } from './redis.ts'
+import type { RedisClient } from './connect-redis.ts'
 
 const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
-/** What lies in a queue. `oldestSeconds` is the age of the oldest job that is neither done nor given up; 0 when there is none. */
+/** What lies in a queue. `oldestSeconds` is the age of the oldest job that is neither finished nor failed; 0 when there is none. */
 export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(typeof STATES)[number], number>
 
-/** Delayed jobs lie by the time at which they are due, so the oldest is looked for among the first of them only. */
+/** Delayed jobs lie in the order in which they are due; the oldest one is searched among so many of the first. */
 const DELAYED_LOOKED_AT = 100
 
-/** Jobs are as old as the clock of the API process says that queued them. Payloads are not read. */
+/** A job's age goes by the clock of the API process that queued it. Payloads are not read. */
 export const readQueueDepths = (queues: readonly Queue[], redis: RedisClient, nowMs: number): Promise<QueueDepth[]> =>
   Promise.all(
     queues.map(async (queue) => {
@@ -33,7 +33,7 @@ const oldestOf = async (queue: Queue, redis: RedisClient): Promise<number | unde
     queue.getRanges(['delayed'], 0, DELAYED_LOOKED_AT - 1, true),
   ])
   const times = await Promise.all(first.flat().map((id) => redis.hget(queue.toKey(id), 'timestamp')))
-  // One that ended in between has none any more.
+  // A job that ended in between has no time any more.
   const known = times.flatMap((time) => (time == null ? [] : Number(time)))
   return known.length === 0 ? undefined : Math.min(...known)
 }

@@ -1,17 +1,17 @@
-import type { RedisClient } from './redis.ts'
-import { admissionKeys } from './admission-keys.ts'
-import type { Saying } from '../contract/identity/sayings.ts'
 import type { LookUpQueued, QueuedFacts, QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
+import type { Saying } from '../contract/identity/sayings.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { admissionKeys, readExistsValue } from './keys.ts'
 
-/** As Redis answers: `number:of`, and the fields and values of what is said. */
+/** As Redis answers: the value of exists, or an empty text, and the fields and values of said. */
 export type RawFacts = [exists: string, said: string[]][]
 
 export const factsByKey = (ids: readonly string[], facts: RawFacts): QueuedFactsByKey =>
   new Map(
     ids.map((id, index) => {
       const [exists, said] = facts[index]!
-      const [from = '', of] = exists.split(':')
-      return [id, { existsFrom: from === '' ? null : Number(from), of: of ?? null, said: inOrder(said) }]
+      const existing = exists === '' ? { existsFrom: null, of: null } : readExistsValue(exists)
+      return [id, { ...existing, said: inOrder(said) }]
     }),
   )
 
@@ -24,7 +24,7 @@ const inOrder = (fieldsAndValues: readonly string[]): QueuedFacts['said'] => {
   return result.toSorted((a, b) => a.number - b.number)
 }
 
-/** What queued submissions say about keys, for those who do not submit anything with the same question. */
+/** Looks up what queued submissions say about keys, without a submission of its own. */
 export const queuedFactsIn =
   (redis: RedisClient, prefix: string): LookUpQueued =>
   async (workspaceId, keyIds) => {

@@ -1,20 +1,22 @@
-import { parseJob, QUEUE_OF, type SubmissionJob } from '../contract/job.ts'
+import { parseJob, type SubmissionJob } from '../contract/job.ts'
 import { queuePrefix } from '../contract/queues.ts'
-import { type RedisClient, scanKeys } from './redis.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { SUBMISSION_QUEUES } from './job-queues.ts'
+import { scanKeys } from './redis-servers.ts'
 
 /** A submission with its job as it was queued. */
-export type JobText = { job: SubmissionJob; text: string }
+type JobText = { job: SubmissionJob; text: string }
 
-/** A job can be as large as a conversation, and this many are held at a time. */
+/** So many jobs are held at a time, each of which can be as large as a conversation. */
 const KEYS_AT_ONCE = 16
 const ANY_UUID = '????????-????-????-????-????????????'
 
 /**
- * The submissions whose jobs are not finished, whatever queue and state they are in, some at a time. They are found by their
- * keys and not by the lists of their queues, from one to another of which they move meanwhile.
+ * The submissions whose jobs are not finished, whatever queue and state they are in, some at a time. The search goes by the keys of the
+ * jobs and not by the lists of their queues, since jobs move from list to list meanwhile.
  */
 export const queuedSubmissions = async function* (redis: RedisClient, prefix: string): AsyncGenerator<JobText> {
-  const queues = [...new Set(Object.values(QUEUE_OF))].map((queue) => `${queuePrefix(prefix, queue)}:${queue}:`)
+  const queues = SUBMISSION_QUEUES.map((queue) => `${queuePrefix(prefix, queue)}:${queue}:`)
   for await (const found of scanKeys(redis, { match: `{${prefix}:*}:*:${ANY_UUID}`, count: KEYS_AT_ONCE })) {
     const names = found.filter((name) => queues.includes(name.slice(0, -ANY_UUID.length)))
     const jobs = await Promise.all(names.map((name) => redis.hmget(name, 'data', 'finishedOn', 'failedReason')))

@@ -1,28 +1,18 @@
 import type { Job } from 'bullmq'
-import { admissionKeys } from './admission-keys.ts'
 import { QUEUE_OF, type SubmissionJob } from '../contract/job.ts'
 import { FINISHED_JOBS_KEPT } from '../contract/queues.ts'
-import { BODY_LEFT, type ForgetBodies, type JobQueues, leftBegins } from './job-queues.ts'
-import { FINISH_JOBS_TOLD, JOBS_AT_ONCE, KEPT_OF_ONE_CALL } from './jobs-at-once.ts'
-import type { RedisClient } from './redis.ts'
-import { SETTLE_TOLD, type SettledSubmission, type OpenBooks, settleTold } from './open-books.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { type ForgetBodies, type JobQueues, leftBegins } from './job-queues.ts'
+import { JOBS_AT_ONCE, KEPT_OF_ONE_CALL } from './jobs-at-once.ts'
+import { admissionKeys } from './keys.ts'
+import { luaScript } from './lua-script.ts'
+import { type OpenBooks, type SettledSubmission, settleArguments } from './open-books.ts'
 
-// KEYS those of SETTLE_TOLD, then active stalled completed. ARGV prefix now token keptOfOneCall keptCount keptSeconds, how begins
-// what is left of a body, #jobs, id, result, attempts and number of each; then what SETTLE_TOLD is told.
-// Off the books first: of a Redis that is full only scripts that have written already may write more.
-const SETTLE_JOBS = `
-${BODY_LEFT}
-${FINISH_JOBS_TOLD}
-${SETTLE_TOLD}
-local last = 8 + 4 * ARGV[8]
-settle(KEYS, ARGV, last + 1)
-local function leftOf(at) return bodyLeft(ARGV[7], ARGV[at + 3], ARGV[at]) end
-return finishJobs(KEYS[5], KEYS[6], KEYS[7], {unpack(ARGV, 1, 6)}, ARGV, 9, last, 4, leftOf)
-`
+const SETTLE_JOBS = luaScript('settle-jobs', ['body-left', 'finish-jobs', 'settle'])
 
 type WithSettleJobs = { settleJobs(numberOfKeys: number, ...rest: (string | number)[]): Promise<(0 | 1)[]> }
 
-/** A submission that Postgres has settled, its job, the token by which the job is held, and what the job comes to. */
+/** A submission that Postgres has settled, its job, the token by which the job is held, and the job's result. */
 export type SettledInHand = {
   submission: SubmissionJob
   settled: SettledSubmission
@@ -42,48 +32,13 @@ type Dependencies = {
 }
 
 /**
- * Takes submissions off the books and finishes their jobs in one step, after which nothing of what was submitted is in Redis: a job
- * that is finished so has its `finishedOn`, and one that another holds by now, or that stays for operators, loses its body. With
- * bodies forgotten, books cleared and jobs finished by a call each, a feedback that is drained took Redis 26 us, so 23. On a cluster,
- * where books and jobs lie in different slots, bodies are forgotten first, and finishing is left to the worker. It can be
- * repeated without harm.
+ * Takes submissions off the books and finishes their jobs in one step, after which nothing that was submitted is in Redis. A job that this
+ * step finishes has its `finishedOn`; a job that another worker holds by now, or that stays for operators, loses its body. A feedback that
+ * is drained takes Redis 23 us; with a call each to forget bodies, clear the books and finish jobs it took 26. On a cluster, where books
+ * and jobs lie in different slots, bodies are forgotten first, and the worker finishes the jobs. It can be repeated without harm.
  */
 export const settleJobsIn = ({ redis, prefix, queues, settlement, forgetBodies }: Dependencies): SettleJobs => {
   redis.defineCommand('settleJobs', { lua: SETTLE_JOBS })
-  const withSettleJobs = redis as RedisClient & WithSettleJobs
-  const settleTogether = async (inHand: readonly SettledInHand[]): Promise<void> => {
-    const [{ submission, token }] = inHand as [SettledInHand]
-    const queue = queues[QUEUE_OF[submission.operation]]
-    const { keys, told } = settleTold(
-      admissionKeys(prefix, submission.workspaceId),
-      inHand.map(({ settled }) => settled),
-    )
-    const now = Date.now()
-    const { count, age } = FINISHED_JOBS_KEPT
-    const answers = await withSettleJobs.settleJobs(
-      keys.length + 3,
-      ...keys,
-      ...['active', 'stalled', 'completed'].map((name) => queue.toKey(name)),
-      queue.toKey(''),
-      now,
-      token,
-      KEPT_OF_ONE_CALL,
-      count,
-      age,
-      leftBegins(submission),
-      inHand.length,
-      ...inHand.flatMap(({ settled, job, result }) => [
-        job.id!,
-        JSON.stringify(result),
-        job.attemptsMade + 1,
-        settled.number,
-      ]),
-      ...told,
-    )
-    inHand.forEach(({ job }, index) => {
-      if (answers[index] === 1) job.finishedOn = now
-    })
-  }
   return async (inHand) => {
     if (redis.isCluster) {
       await forgetBodies(inHand.map(({ submission }) => submission))
@@ -95,9 +50,41 @@ export const settleJobsIn = ({ redis, prefix, queues, settlement, forgetBodies }
     )
     const calls = [...alike.values()].flatMap((all) =>
       Array.from({ length: Math.ceil(all.length / JOBS_AT_ONCE) }, (_, at) =>
-        settleTogether(all.slice(at * JOBS_AT_ONCE, (at + 1) * JOBS_AT_ONCE)),
+        settleTogether({ redis, prefix, queues }, all.slice(at * JOBS_AT_ONCE, (at + 1) * JOBS_AT_ONCE)),
       ),
     )
     await Promise.all(calls)
   }
+}
+
+/** Settles submissions of one workspace and operation whose jobs one token holds. The order of arguments is that of settle-jobs.lua. */
+const settleTogether = async (
+  { redis, prefix, queues }: Pick<Dependencies, 'redis' | 'prefix' | 'queues'>,
+  inHand: readonly SettledInHand[],
+): Promise<void> => {
+  const [{ submission, token }] = inHand as [SettledInHand]
+  const queue = queues[QUEUE_OF[submission.operation]]
+  const books = settleArguments(
+    admissionKeys(prefix, submission.workspaceId),
+    inHand.map(({ settled }) => settled),
+  )
+  const keys = [...books.keys, ...['active', 'stalled', 'completed'].map((name) => queue.toKey(name))]
+  const now = Date.now()
+  const { count, age } = FINISHED_JOBS_KEPT
+  const settings = [queue.toKey(''), now, token, KEPT_OF_ONE_CALL, count, age, leftBegins(submission), inHand.length]
+  const answers = await (redis as RedisClient & WithSettleJobs).settleJobs(
+    keys.length,
+    ...keys,
+    ...settings,
+    ...inHand.flatMap(({ settled, job, result }) => [
+      job.id!,
+      JSON.stringify(result),
+      job.attemptsMade + 1,
+      settled.number,
+    ]),
+    ...books.args,
+  )
+  inHand.forEach(({ job }, index) => {
+    if (answers[index] === 1) job.finishedOn = now
+  })
 }

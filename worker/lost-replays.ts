@@ -1,11 +1,11 @@
 import { parseJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
 import { sayingsOf } from '../contract/identity/sayings.ts'
-import { giveUpReplay, listBegunReplays } from '../db/dead.ts'
+import { giveUpReplay, listBegunReplays } from '../db/submissions/dead.ts'
 import type { Sql } from '../db/postgres.ts'
 import { hasJob } from '../queue/find-job.ts'
 import type { JobQueues } from '../queue/job-queues.ts'
-import type { RedisClient } from '../queue/redis.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
 import { openBooksIn } from '../queue/open-books.ts'
 
 type ReplayedStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }

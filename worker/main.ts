@@ -12,7 +12,7 @@ import { FINISHED_JOBS_KEPT, QUEUE_NAMES, type QueueName, queuePrefix } from '..
 import { describeFault } from '../process/fault.ts'
 import { bringForward, closeQueues, enqueueTagging, forgetBodiesIn, openQueues } from '../queue/job-queues.ts'
 import { processReportsIn, startReporting } from '../queue/process-reports.ts'
-import { connectToWork } from '../queue/redis.ts'
+import { connectToWork } from '../queue/connect-redis.ts'
 import { settleJobsIn } from '../queue/settle-jobs.ts'
 import { openBooksIn } from '../queue/open-books.ts'
 import { clearBooks } from '../queue/withdraw.ts'

@@ -3,10 +3,11 @@ import type { JobOf, TaggingJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
 import { purgeDead } from '../db/purge-dead.ts'
 import { purgeKeys } from '../contract/identity/purge-keys.ts'
-import { findPurge, type PurgeCounts, removePurged, settlePurge } from '../db/purge.ts'
+import { findPurge, type PurgeCounts, removePurged, settlePurge } from '../db/purges/purge.ts'
 import type { Sql } from '../db/postgres.ts'
-import { type RedisClient, serversOf } from '../queue/redis.ts'
-import { tagShortened } from '../db/tag-shortened.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
+import { serversOf } from '../queue/redis-servers.ts'
+import { tagShortened } from '../db/tags/tag-shortened.ts'
 
 export type PurgeDependencies = {
   sql: Sql

@@ -1,9 +1,9 @@
 import type { Sql } from '../db/postgres.ts'
-import { findState } from '../db/receipts.ts'
+import { findState } from '../db/submissions/receipts.ts'
 import { listWorkspaceIds } from '../db/workspaces.ts'
 import { hasJob } from '../queue/find-job.ts'
 import type { JobQueues } from '../queue/job-queues.ts'
-import type { RedisClient } from '../queue/redis.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
 import { clearBooks, outstandingBefore, withdraw } from '../queue/withdraw.ts'
 
 /** An admission without a job is given up after this time: its request got no confirmation. */

@@ -1,8 +1,8 @@
 import { isDateTime } from '../../contract/date-time.ts'
 import { asOwnId } from '../../contract/identity/own-id.ts'
 import { type Operation, QUEUE_OF } from '../../contract/job.ts'
-import { countDead, type DeadEntry, type DeadFilter, dropDead, findDead, listDead } from '../../db/dead.ts'
-import { redisCondition } from '../../queue/redis.ts'
+import { countDead, type DeadEntry, type DeadFilter, dropDead, findDead, listDead } from '../../db/submissions/dead.ts'
+import { redisCondition } from '../../queue/redis-condition.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 import { replay, type ReplayOutcome, type ReplayStores } from './replay.ts'
 

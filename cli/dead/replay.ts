@@ -1,12 +1,12 @@
 import { type Operation, parseJob, QUEUE_OF } from '../../contract/job.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import { sayingsOf } from '../../contract/identity/sayings.ts'
-import { findDeadJob, markReplayed, type ReplayRefusal } from '../../db/dead.ts'
+import { findDeadJob, markReplayed, type ReplayRefusal } from '../../db/submissions/dead.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { makeRoom } from '../../queue/find-job.ts'
 import { type JobQueues, submissionEnqueuer } from '../../queue/job-queues.ts'
 import { putOnBooks } from '../../queue/put-on-books.ts'
-import type { RedisClient } from '../../queue/redis.ts'
+import type { RedisClient } from '../../queue/connect-redis.ts'
 
 export type ReplayStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }
 

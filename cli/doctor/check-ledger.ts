@@ -1,8 +1,8 @@
 import { readLedgers } from '../../contract/ledger.ts'
-import { readSettledTotals } from '../../db/ledger.ts'
+import { readSettledTotals } from '../../db/submissions/ledger.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
 import { bookTotalsIn } from '../../queue/book-totals.ts'
-import type { RedisClient } from '../../queue/redis.ts'
+import type { RedisClient } from '../../queue/connect-redis.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
 

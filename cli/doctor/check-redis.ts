@@ -1,5 +1,7 @@
 import { closeQueues, countWaiting, openQueues } from '../../queue/job-queues.ts'
-import { type RedisClient, serverCondition, serversOf, unfitness, type RedisServer } from '../../queue/redis.ts'
+import type { RedisClient } from '../../queue/connect-redis.ts'
+import { serverCondition, unfitness } from '../../queue/redis-condition.ts'
+import { type RedisServer, serversOf } from '../../queue/redis-servers.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */

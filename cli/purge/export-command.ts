@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { readFences } from '../../db/fences.ts'
+import { readFences } from '../../db/purges/fences.ts'
 import { print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run --silent purge:export > fences.ndjson

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
-import { countRetag } from '../../db/retag.ts'
+import { countRetag } from '../../db/tags/retag.ts'
 import { findWorkspace } from '../find-workspace.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, print, runCommand } from '../run-command.ts'

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
 import { enqueueTagging, type JobQueues, taggingOutcome } from '../../queue/job-queues.ts'
 import type { Sql } from '../../db/postgres.ts'
-import { type Retag, type RetagPage, retagPages } from '../../db/retag.ts'
+import { type Retag, type RetagPage, retagPages } from '../../db/tags/retag.ts'
 
 const RECORDS_PER_JOB = 500
 /** Jobs that wait at once: more would delay the tags of new records. */

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
+import { admissionKeys } from '../../queue/keys.ts'
+import { admissionsIn } from '../../queue/admit.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
+import { connectToAnswer } from '../../queue/connect-redis.ts'
+import { noQueues } from '../support/no-queues.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { runCommand } from '../support/command.ts'
 import { assertStoredAsByOneClerk, submitHistory } from '../support/one-clerk.ts'
@@ -71,6 +76,46 @@ describe('on a Redis Cluster of three nodes', () => {
     const other = await service.post('/feedbacks', { description: 'another' }, { headers: key, api: 1 })
     assert.deepEqual([first.status, again.status, other.status], [201, 201, 422])
     assert.equal(first.headers.get('Submission-Id'), again.headers.get('Submission-Id'))
+  })
+
+  it('an admission in flight when its connection breaks fails, is not repeated, and the next one passes at once', async () => {
+    const ingress = connectToAnswer(cluster.url) as Cluster
+    ingress.on('error', () => {})
+    try {
+      await once(ingress, 'ready')
+      const workspaceId = randomUUID()
+      const admit = admissionsIn(ingress, service.redisPrefix, noQueues)
+      const submit = () =>
+        admit({
+          workspaceId,
+          operation: 'create_feedback',
+          submissionId: randomUUID(),
+          sayings: { newIds: [], aboutKeys: [] },
+          lookUp: [],
+        })
+      await submit()
+      const { ledger } = admissionKeys(service.redisPrefix, workspaceId)
+      // The other nodes refuse the key.
+      const { port, redis } = await Promise.any(
+        cluster.nodes.map(async (node) => node.redis.hget(ledger, 'accepted').then(() => node)),
+      )
+      const id = await ingress
+        .nodes('master')
+        .find(({ options }) => options.port === port)!
+        .client('ID')
+      await redis.call('CLIENT', 'PAUSE', '10000', 'WRITE')
+      const submitted = assert.rejects(submit())
+      await until('it is held', async () =>
+        new RegExp(`^id=${id} .* flags=\\S*b`, 'm').test(String(await redis.client('LIST'))),
+      )
+      await redis.client('KILL', 'ID', id)
+      await submitted
+      await redis.call('CLIENT', 'UNPAUSE')
+      assert.equal((await submit()).outcome, 'admitted')
+      assert.equal(await redis.hget(ledger, 'accepted'), '2')
+    } finally {
+      ingress.disconnect()
+    }
   })
 
   it('a purge leaves no byte on any node', async () => {

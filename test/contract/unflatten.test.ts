@@ -151,15 +151,12 @@ describe('unflatten, whatever the object', () => {
 const segment = fc.constantFrom('a', 'b', 'c', '0', '', '$', '$a', '__proto__', 'constructor', 'toString', '\u{1F600}')
 const key = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('.'))
 const scalar: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue[]>(1, 2, 'text', null, true, [], [{ 'a.b': 1 }])
+// Defines each member, also `__proto__`.
+const fromEntries = (entries: [string, JsonValue][]): JsonObject => Object.fromEntries(entries)
 const objects: fc.Arbitrary<JsonObject> = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
   value: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, tie('object')),
   object: fc.array(fc.tuple(key, tie('value')), { maxLength: 6 }).map(fromEntries),
 })).object
-
-const fromEntries = (entries: [string, JsonValue][]): JsonObject => {
-  // Defines each member, also `__proto__`.
-  return Object.fromEntries(entries)
-}
 
 /** Every value that is not an object, with all keys on the way to it: the same whether keys are dotted or nested. */
 const leaves = (value: JsonValue, path = ''): string[] => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { admissionKeys } from '../../queue/admission-keys.ts'
+import { admissionKeys } from '../../queue/keys.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 
 const AT_ONCE = 60

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { admissionKeys } from '../../queue/admission-keys.ts'
+import { admissionKeys } from '../../queue/keys.ts'
 import { JOB_VERSION, type Operation } from '../../contract/job.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { admissionKeys } from '../../queue/admission-keys.ts'
+import { admissionKeys } from '../../queue/keys.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'

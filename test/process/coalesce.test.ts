@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { coalesce } from '../../process/coalesce.ts'
-import { until } from '../support/until.ts'
-
-const SPACING_MS = 500
 
 /** Calls that are answered when the test says so, each item with itself; `calls`: what they carried. */
 const held = () => {
@@ -62,7 +59,7 @@ describe('what is coalesced', () => {
     assert.deepEqual(calls, [[1, 2], [3, 4], [5]])
   })
 
-  it('goes with a second call once there is enough, each in its lane, and the rest with whichever is answered first', async () => {
+  it('goes with a second call while the first is on its way, each in its lane, and the rest when either is answered', async () => {
     const { calls, answers, call } = held()
     const lanes: number[] = []
     const send = coalesce(
@@ -70,60 +67,22 @@ describe('what is coalesced', () => {
         lanes.push(lane)
         return call(items)
       },
-      { items: 10, lanes: 2, enough: 2 },
+      { items: 10, lanes: 2 },
     )
     const sent = [send(1)]
     await turn()
-    sent.push(send(2))
+    sent.push(send(2), send(3))
     await turn()
-    assert.deepEqual(calls, [[1]])
-    sent.push(...[3, 4, 5].map(send))
     assert.deepEqual(calls, [[1], [2, 3]])
+    sent.push(send(4), send(5))
     await turn()
     assert.deepEqual(calls, [[1], [2, 3]])
     answers[1]!.resolve()
     assert.equal(await sent[2], 3)
-    await turn()
     assert.deepEqual(calls, [[1], [2, 3], [4, 5]])
     for (const index of [0, 2]) answers[index]!.resolve()
     assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5])
     assert.deepEqual(lanes, [0, 1, 1])
-  })
-
-  it('keeps its distance from a call that carried several, unless there is enough', async () => {
-    const { calls, answers, call } = held()
-    const send = coalesce(call, { items: 10, spacingMs: SPACING_MS, enough: 3 })
-    const sent = [send(1)]
-    await turn()
-    sent.push(send(2), send(3))
-    answers[0]!.resolve()
-    await sent[0]
-    await turn()
-    assert.deepEqual(calls, [[1], [2, 3]], 'after one alone the next goes at once')
-    const begunAt = performance.now()
-    sent.push(send(4))
-    answers[1]!.resolve()
-    await sent[2]
-    await turn()
-    assert.equal(calls.length, 2)
-    await until('it has kept its distance', () => Promise.resolve(calls.length === 3))
-    assert.ok(performance.now() - begunAt > SPACING_MS / 2)
-    sent.push(...[5, 6].map(send))
-    answers[2]!.resolve()
-    await sent[3]
-    await turn()
-    sent.push(...[7, 8, 9].map(send))
-    answers[3]!.resolve()
-    await sent[4]
-    await turn()
-    assert.deepEqual(calls, [[1], [2, 3], [4], [5, 6], [7, 8, 9]])
-    sent.push(send(10))
-    answers[4]!.resolve()
-    await sent[6]
-    await turn()
-    assert.deepEqual(calls[5], [10], 'after enough the next goes at once, too')
-    answers[5]!.resolve()
-    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 
   it('weighs no more than may go together, and goes alone where it weighs more', async () => {

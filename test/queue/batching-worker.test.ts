@@ -6,8 +6,8 @@ import { type Job, Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { BatchingWorker } from '../../queue/batching-worker.ts'
 import { FINISHED_JOBS_KEPT, JOB_OPTIONS } from '../../contract/queues.ts'
-import { addJobsIn, type JobsAtOnce, jobsAtOnceIn } from '../../queue/jobs-at-once.ts'
-import { connectToWork, type RedisClient } from '../../queue/redis.ts'
+import { addJobsIn, type JobsAtOnce, jobsAtOnceIn, KEPT_OF_ONE_CALL } from '../../queue/jobs-at-once.ts'
+import { connectToWork, type RedisClient } from '../../queue/connect-redis.ts'
 import { type LosingAnswers, losingAnswers } from '../support/losing-answers.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
@@ -181,7 +181,8 @@ describe('many jobs with one call', () => {
         { concurrency: 50, while: () => until('all are done', finished) },
       )
       assert.deepEqual(got, new Map(all.map((id) => [id, 2])))
-      assert.equal(await queue.getCompletedCount(), 20)
+      // Of more that one call finishes the others are gone, and it depends on the load how many come due together.
+      assert.ok((await queue.getCompletedCount()) >= KEPT_OF_ONE_CALL)
     })
 
     it('when they are prioritized or delayed, in the way of BullMQ', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { admissionKeys } from '../../queue/admission-keys.ts'
+import { admissionKeys } from '../../queue/keys.ts'
 import { JOB_VERSION, type Operation, type SubmissionJob } from '../../contract/job.ts'
 import { type JobQueues, submissionEnqueuer } from '../../queue/job-queues.ts'
 import type { Service } from './service.ts'

@@ -12,7 +12,7 @@ import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { migrate, readMigrations } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
-import type { RedisClient } from '../../queue/redis.ts'
+import type { RedisClient } from '../../queue/connect-redis.ts'
 import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 

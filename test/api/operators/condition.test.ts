@@ -6,7 +6,7 @@ import { type Condition, conditionOf } from '../../../api/operators/condition.ts
 import { createMetrics } from '../../../api/operators/metrics.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../../queue/job-queues.ts'
 import { connectPostgres, type Sql } from '../../../db/postgres.ts'
-import { connectToAnswer, type RedisClient } from '../../../queue/redis.ts'
+import { connectToAnswer, type RedisClient } from '../../../queue/connect-redis.ts'
 import { testServers } from '../../support/servers.ts'
 
 /** Nothing listens there. */

@@ -1,0 +1,48 @@
+import type { Sql } from '../postgres.ts'
+import { withinTime } from '../../process/within-time.ts'
+
+/** While Postgres does not answer, the API goes on accepting submissions, and asks Postgres again after this time. */
+const ASK_AGAIN_AFTER_MS = 5_000
+const ASK_TIMEOUT_MS = 500
+
+export type NumberFloor = {
+  /** The highest acceptance number that is settled in a workspace, or 0 while Postgres does not answer. No number up to it may be given. */
+  of: (workspaceId: string) => Promise<number>
+  /** To be called when Redis, or another server in its place, comes back: it may have lost its data, or have another clock. */
+  forget: () => void
+}
+
+/**
+ * Postgres is asked once for each workspace: from then on Redis knows a higher number. Without the floor, a Redis that lost its
+ * data and whose clock is behind would give numbers a second time.
+ */
+export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
+  let asked = new Map<string, { floor: Promise<number>; until: number }>()
+  const ask = async (workspaceId: string): Promise<number> => {
+    const [row] = await withinTime(
+      sql<[{ highest: string | null }]>`
+        select max(highest_number) as highest from ledger where workspace_id = ${workspaceId}`,
+      ASK_TIMEOUT_MS,
+    )
+    return Number(row.highest ?? 0)
+  }
+  return {
+    of: (workspaceId) => {
+      const held = asked.get(workspaceId)
+      if (held && now() < held.until) return held.floor
+      const entry = { floor: Promise.resolve(0), until: now() + ASK_AGAIN_AFTER_MS }
+      entry.floor = ask(workspaceId).then(
+        (floor) => {
+          entry.until = Infinity
+          return floor
+        },
+        () => 0,
+      )
+      asked.set(workspaceId, entry)
+      return entry.floor
+    },
+    forget: () => {
+      asked = new Map()
+    },
+  }
+}

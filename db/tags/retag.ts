@@ -1,0 +1,59 @@
+import type { Sql } from '../postgres.ts'
+
+/** Selects the records to be tagged again; records that people tagged are never among them. `since` and `until` are times of acceptance. */
+export type Retag = {
+  workspaceId: string | undefined
+  source: string | undefined
+  since: Date | undefined
+  until: Date | undefined
+  /** Leaves out records that a tagger of this version or a newer one has read; undefined leaves out none. */
+  olderThanVersion: number | undefined
+}
+
+/** No id is smaller. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
+const TABLES = ['feedback', 'conversation'] as const
+export type RetagTable = (typeof TABLES)[number]
+
+/** Of a conversation the acceptance of what stands, since no other is known. */
+const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, until, olderThanVersion }: Retag) => {
+  const acceptedAt = table === 'feedback' ? sql`accepted_at` : sql`acceptance_time(number)`
+  return sql`
+    (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null}::uuid)
+    and (${source ?? null}::text is null or source = ${source ?? null}::text)
+    and (${since ?? null}::timestamptz is null or ${acceptedAt} >= ${since ?? null}::timestamptz)
+    and (${until ?? null}::timestamptz is null or ${acceptedAt} < ${until ?? null}::timestamptz)
+    and (${olderThanVersion ?? null}::int is null or coalesce(tagger_version, 0) < ${olderThanVersion ?? null}::int)
+    ${table === 'feedback' ? sql`and tags_generated` : sql``}`
+}
+
+export const countRetag = async (sql: Sql, wanted: Retag): Promise<Record<RetagTable, number>> => {
+  const count = async (table: RetagTable): Promise<number> => {
+    const [row] = await sql<[{ records: string }]>`
+      select count(*) as records from ${sql(table)} where ${conditions(sql, table, wanted)}`
+    return Number(row.records)
+  }
+  return { feedback: await count('feedback'), conversation: await count('conversation') }
+}
+
+export type RetagPage = { table: RetagTable; workspaceId: string; ids: string[] }
+
+/** The ids of the selected records in pages. A page is of one workspace and table, and has at most `most` ids. */
+export const retagPages = async function* (sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {
+  for (const table of TABLES) {
+    let after = { workspaceId: FIRST_ID, id: FIRST_ID }
+    for (;;) {
+      const rows = await sql<{ workspaceId: string; id: string }[]>`
+        select workspace_id as "workspaceId", id from ${sql(table)}
+        where (workspace_id, id) > (${after.workspaceId}::uuid, ${after.id}::uuid) and ${conditions(sql, table, wanted)}
+        order by workspace_id, id limit ${most}`
+      for (const [workspaceId, own] of Map.groupBy(rows, (row) => row.workspaceId)) {
+        yield { table, workspaceId, ids: own.map(({ id }) => id) }
+      }
+      const last = rows.at(-1)
+      if (last === undefined) break
+      after = last
+    }
+  }
+}

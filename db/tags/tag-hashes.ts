@@ -1,0 +1,29 @@
+import { createCipheriv, createHmac } from 'node:crypto'
+import type { Realm } from '../../contract/identity/own-id.ts'
+
+const BLOCK_BYTES = 16
+const LOW = 0x1_0000_0000
+const HIGH_BITS = 0x1f_ffff
+
+/**
+ * The form in which terms are stored: 53 bits of their hashes, encrypted under a key that follows from the hash key and the
+ * workspace, so that nobody without the hash key can find out a word by trying. One call of AES encrypts all of them: an HMAC
+ * for each term would take as long as tagging.
+ */
+export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly number[]): number[] => {
+  const key = createHmac('sha256', hashKey)
+    .update(JSON.stringify([workspaceId, 'tag_term']))
+    .digest()
+  const blocks = Buffer.alloc(hashes.length * BLOCK_BYTES)
+  hashes.forEach((hash, at) => {
+    blocks.writeUInt32BE(Math.floor(hash / LOW), at * BLOCK_BYTES)
+    blocks.writeUInt32BE(hash % LOW, at * BLOCK_BYTES + 4)
+  })
+  // ECB would show that blocks repeat, but none does: each block is another term.
+  const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false)
+  const encrypted = Buffer.concat([cipher.update(blocks), cipher.final()])
+  return hashes.map((_, at) => {
+    const high = encrypted.readUInt32BE(at * BLOCK_BYTES)
+    return (high & HIGH_BITS) * LOW + encrypted.readUInt32BE(at * BLOCK_BYTES + 4)
+  })
+}

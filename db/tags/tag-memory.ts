@@ -1,0 +1,55 @@
+import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../postgres.ts'
+import { storedHashes } from './tag-hashes.ts'
+
+/** How many texts of a workspace had a term, and how they had it: the `TermCounts` of the tagger. */
+export type KnownTerm = {
+  hash: number
+  texts: number
+  determined: number
+  free: number
+  valued: number
+  judged: number
+  given: number
+}
+
+/** A tag in use: the hash of its key, and how often people and the tagger gave it with this title. */
+export type KnownTag = { hash: number; title: string; people: number; generated: number }
+
+export type Recalled = {
+  texts: number
+  judged: number
+  given: number
+  terms: KnownTerm[]
+  tags: KnownTag[]
+}
+
+type RecallRequest = {
+  hashes: readonly number[]
+  /** Records whose own shares do not count, so that they are measured by what other records taught. */
+  except: readonly string[]
+}
+
+/** Reads from a workspace's memory the counts of these terms, and the tags in use whose keys are among them. */
+export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallRequest): Promise<Recalled> => {
+  const stored = storedHashes(realm, hashes)
+  const plain = new Map(stored.map((hash, at) => [hash, hashes[at] ?? 0]))
+  const ws = realm.workspaceId
+  const [totals, terms, tags] = await Promise.all([
+    sql<{ texts: string; judged: string; given: string }[]>`
+      select texts, judged, given from known_texts(${ws}, ${except}::uuid[])`,
+    sql<(Omit<KnownTerm, 'hash'> & { hash: string })[]>`
+      select hash, texts, determined, free, valued, judged, given
+      from known_terms(${ws}, ${stored}::bigint[], ${except}::uuid[])`,
+    sql<(Omit<KnownTag, 'hash'> & { hash: string })[]>`
+      select hash, title, people, generated from known_tags(${ws}, ${stored}::bigint[], ${except}::uuid[])`,
+  ])
+  const toPlain = (hash: string): number => plain.get(Number(hash)) ?? 0
+  return {
+    texts: Number(totals[0]?.texts ?? 0),
+    judged: Number(totals[0]?.judged ?? 0),
+    given: Number(totals[0]?.given ?? 0),
+    terms: terms.map((term) => ({ ...term, hash: toPlain(term.hash) })),
+    tags: tags.map((tag) => ({ ...tag, hash: toPlain(tag.hash) })),
+  }
+}

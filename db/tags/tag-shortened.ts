@@ -1,0 +1,23 @@
+import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import type { Sql } from '../postgres.ts'
+
+const CONVERSATIONS_PER_JOB = 500
+
+/**
+ * Queues a tagging of the conversations that lost messages, and with these their tags, to the purge of this number or to a later
+ * one. Returns how many they are. It can be repeated: a conversation counts until it has tags again.
+ */
+export const tagShortened = async (
+  sql: Sql,
+  { workspaceId, number }: { workspaceId: string; number: number },
+  enqueueTagging: (jobs: readonly TaggingJob[]) => Promise<unknown>,
+): Promise<number> => {
+  const rows = await sql<{ id: string }[]>`
+    select id from conversation where workspace_id = ${workspaceId} and purged_number >= ${number} and tags is null`
+  const ids = rows.map(({ id }) => id)
+  for (let at = 0; at < ids.length; at += CONVERSATIONS_PER_JOB) {
+    const conversationIds = ids.slice(at, at + CONVERSATIONS_PER_JOB)
+    await enqueueTagging([{ version: JOB_VERSION, workspaceId, feedbackIds: [], conversationIds }])
+  }
+  return ids.length
+}

@@ -1,0 +1,117 @@
+import { Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
+import { type RedisAccess, readRedisUrl } from '../process/redis-address.ts'
+import { reviveCopies } from './revive-copies.ts'
+
+/** A connection to one server, to the master that sentinels name, or to all nodes of a cluster. */
+export type RedisClient = Redis | Cluster
+
+const CONNECT_TIMEOUT_MS = 2_000
+const COMMAND_TIMEOUT_MS = 2_000
+const LONGEST_RECONNECT_DELAY_MS = 2_000
+/** A worker's command waits for its node of a cluster as long as it takes: for hours, with 100 ms between attempts. */
+const REDIRECTIONS_OF_WORK = 1_000_000
+/** With 100 ms between them, an answer still comes within three seconds. */
+const REDIRECTIONS_OF_ANSWER = 8
+
+const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_DELAY_MS)
+
+/**
+ * For processes that answer requests: a command fails within two seconds when Redis is away or hangs, and at once when its connection
+ * breaks. A command that failed may have been carried out, or may still be, but the client never sends it a second time.
+ */
+export const connectToAnswer = (url: string): RedisClient =>
+  connect(url, {
+    maxRedirections: REDIRECTIONS_OF_ANSWER,
+    enableOfflineQueue: false,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // Both keep ioredis from sending a command again whose connection broke, the first on one server, the second on a cluster.
+    maxRetriesPerRequest: 0,
+    retryDelayOnFailover: 0,
+    retryStrategy: reconnectDelay,
+  })
+
+/** For workers: a command waits for its Redis as long as it takes, and is sent again when its answer was lost with the connection. */
+export const connectToWork = (url: string): RedisClient =>
+  connect(url, {
+    maxRedirections: REDIRECTIONS_OF_WORK,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    maxRetriesPerRequest: null,
+    retryStrategy: reconnectDelay,
+  })
+
+/**
+ * For commands: the client is connected when this resolves, and does not connect again when the connection ends.
+ *
+ * @throws at once when Redis cannot be reached.
+ */
+export const connectForCommand = async (url: string): Promise<RedisClient> => {
+  const redis = connect(url, {
+    maxRedirections: REDIRECTIONS_OF_ANSWER,
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: () => null,
+  })
+  redis.on('error', () => {})
+  await redis.connect()
+  return redis
+}
+
+/** Whether Redis itself answered with an error. */
+export const isRefusedByRedis = (error: unknown): boolean => error instanceof ReplyError
+
+type ConnectOptions = Pick<
+  RedisOptions,
+  'lazyConnect' | 'enableOfflineQueue' | 'commandTimeout' | 'connectTimeout' | 'maxRetriesPerRequest'
+> &
+  Pick<ClusterOptions, 'maxRedirections' | 'retryDelayOnFailover'> & {
+    retryStrategy: (times: number) => number | null
+  }
+
+/** This alone knows what a REDIS_URL names. @throws when the URL has none of its forms. */
+const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...options }: ConnectOptions): RedisClient => {
+  const address = readRedisUrl(url)
+  switch (address?.kind) {
+    case 'server':
+      return new Redis(address.url, options)
+    case 'sentinel':
+      return new Redis({
+        ...options,
+        ...loginTo(address.access),
+        sentinels: [...address.sentinels],
+        name: address.master,
+        sentinelRetryStrategy: options.retryStrategy,
+        // Otherwise a master that hangs and was replaced keeps its connections, and the commands on them wait.
+        failoverDetector: options.lazyConnect !== true,
+      })
+    case 'cluster': {
+      const { lazyConnect = false, enableOfflineQueue = true, retryStrategy, ...ofNode } = options
+      const cluster = new Cluster([...address.nodes], {
+        lazyConnect,
+        enableOfflineQueue,
+        maxRedirections,
+        ...(retryDelayOnFailover !== undefined && { retryDelayOnFailover }),
+        clusterRetryStrategy: retryStrategy,
+        slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+        // TLS gets the names as they are given, or no certificate would fit.
+        dnsLookup: (name, callback) => callback(null, name),
+        redisOptions: { ...ofNode, ...loginTo(address.access) },
+      })
+      return reviveCopies(cluster)
+    }
+    case undefined:
+      throw new Error('REDIS_URL has no form of one.')
+  }
+}
+
+type Login = Pick<
+  RedisOptions,
+  'username' | 'password' | 'sentinelPassword' | 'tls' | 'enableTLSForSentinelMode' | 'sentinelTLS'
+>
+
+const loginTo = ({ username, password, sentinelPassword, isEncrypted }: RedisAccess): Login => ({
+  ...(username !== undefined && { username }),
+  ...(password !== undefined && { password }),
+  ...(sentinelPassword !== undefined && { sentinelPassword }),
+  ...(isEncrypted && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
+})

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { numberFloor } from '../../../db/submissions/number-floor.ts'
+import { type Service, startService } from '../../support/service.ts'
+
+/** A number of the far future, as if Redis's clock had gone back since. */
+const FAR = 4_000_000_000_000_000
+
+describe('acceptance numbers', () => {
+  let service: Service
+  before(async () => {
+    service = await startService()
+    await service.sql`
+      insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
+      values (${service.workspaceId}, ${randomUUID()}, ${FAR}, 'create_feedback', 'applied', 1, now())`
+  })
+  after(() => service.stop())
+
+  it('are above the highest that is stored, although Redis knows of none', async () => {
+    const answers = [
+      await service.submit('/feedbacks', { description: 'x' }),
+      await service.submit('/feedbacks', { description: 'y' }),
+    ]
+    const ids = answers.map(({ headers }) => headers.get('Submission-Id')!)
+    const rows = await service.sql<{ id: string; number: string }[]>`
+      select id, acceptance_number as number from submission where id = any (${ids}::uuid[]) order by acceptance_number`
+    assert.deepEqual(
+      rows.map(({ id, number }) => [id, Number(number)]),
+      [
+        [ids[0], FAR + 1],
+        [ids[1], FAR + 2],
+      ],
+    )
+  })
+
+  it('are asked for once, and again when Redis has been away', async () => {
+    const floor = numberFloor(service.sql, Date.now)
+    const highest = await floor.of(service.workspaceId)
+    assert.equal(highest, FAR + 2)
+    await service.submit('/feedbacks', { description: 'z' })
+    assert.equal(await floor.of(service.workspaceId), highest)
+    floor.forget()
+    assert.equal(await floor.of(service.workspaceId), highest + 1)
+  })
+})
