@@ -15,13 +15,13 @@ type Progress = {
   readonly label: string
   readonly total: number
   readonly output: ProgressOutput
-  /** What was done before; it does not count for the rate. */
+  /** How much was done before; it does not count for the rate. */
   readonly from?: number
-  /** Milliseconds; with it the bar shows the rate and the time that is left. */
+  /** The clock in milliseconds; with a clock the bar shows the rate and the time that is left. */
   readonly now?: () => number
 }
 
-/** One line that fills up on a terminal; elsewhere a plain line per note and one at the end. */
+/** On a terminal, one line that fills up; elsewhere, a plain line for each note and one at the end. */
 export const startProgressBar = ({ label, total, output, from = 0, now }: Progress): ProgressBar => {
   const started = now?.() ?? 0
   let done = from

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { createReader, dropReader } from '../db/readers.ts'
-import { CommandError, runCommand } from './run-command.ts'
+import { CommandError, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run reader -- create NAME
        npm run reader -- drop NAME
@@ -20,13 +20,11 @@ await runCommand({
       case 'create': {
         const password = await createReader(sql, name)
         process.stderr.write(`password of ${name}, shown this once:\n`)
-        process.stdout.write(`${password}\n`)
-        return
+        return print(password)
       }
       case 'drop':
         await dropReader(sql, name)
-        process.stdout.write('dropped\n')
-        return
+        return print('dropped')
       case undefined:
       default:
         throw new CommandError(USAGE)

@@ -1,22 +1,38 @@
 import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../process/settings.ts'
-import { describeFault, isUnavailable } from '../process/fault.ts'
+import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
+import { isMadeWith } from '../db/installation.ts'
 import { MigrationRefused } from '../db/migrate.ts'
-import { connectPostgres, type Sql } from '../db/postgres.ts'
-import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/connect-redis.ts'
+import { openDatabase } from '../db/open-database.ts'
+import type { Sql } from '../db/postgres.ts'
+import { describeFault, isUnavailable } from '../process/fault.ts'
 import { serviceEnvironment } from '../process/service-file.ts'
+import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../process/settings.ts'
+import { closeQueues, type JobQueues, openQueues } from '../queue/job-queues.ts'
+import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/connect-redis.ts'
 
-type Options = NonNullable<ParseArgsConfig['options']>
-type Arguments = {
+type OpenRedis = { redis: RedisClient; prefix: string }
+
+/** What a command works with. The connections are closed when it ends well. */
+export type CommandContext = {
   sql: Sql
+  /** The words that are no options. */
   words: string[]
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
   valuesOf: (option: string) => readonly string[]
   /** Settings of the service, from the environment or those of a running `npm start`. */
   read: <const Names extends readonly SettingName[]>(names: Names) => Settings<Names[number]>
-  openRedis: () => Promise<{ redis: RedisClient; prefix: string }>
+  /** HASH_KEY. @throws CommandError when the database was made with another one. */
+  readHashKey: () => Promise<HashKey>
+  openRedis: () => Promise<OpenRedis>
+  openQueues: () => Promise<OpenRedis & { queues: JobQueues }>
+}
+
+export type Command = {
+  usage: string
+  options: NonNullable<ParseArgsConfig['options']>
+  run: (context: CommandContext) => Promise<void>
 }
 
 /** Something that is wrong with how a command was called or with what it was asked for; the message says what to do. */
@@ -24,86 +40,98 @@ export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
+type ParsedValues = Readonly<Record<string, string | string[] | undefined>>
+
 const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
+
+export const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /**
  * Runs a command of an operator: parses its words, connects to Postgres at DATABASE_URL (or that of a running `npm start`),
  * to Redis if asked, and exits with 0, or with 1 and one line on what went wrong. `--help` prints the usage.
  */
-export const runCommand = async ({
-  usage,
-  options,
-  run,
-}: {
-  usage: string
-  options: Options
-  run: (parsed: Arguments) => Promise<void>
-}): Promise<never> => {
-  const say = (message: string): void => void process.stderr.write(`${message}\n`)
-  const unwritten = (error: unknown): never => {
-    say(`What this prints cannot be written (${describeFault(error)}).`)
+export const runCommand = async (command: Command): Promise<never> => {
+  const fail = (error: unknown): never => {
+    process.stderr.write(`${explain(error, command.usage)}\n`)
     return process.exit(1)
   }
-  process.stdout.on('error', unwritten)
+  process.stdout.on('error', (error) => fail(new CommandError(cannotPrint(error))))
   try {
     const { values, positionals } = parseArgs({
-      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
       allowPositionals: true,
     })
-    if (values['help'] === true) {
-      process.stdout.write(`${usage}\n`)
-      return process.exit(0)
-    }
-    const environment = await serviceEnvironment(withSecretFiles(process.env))
-    if (!environment['DATABASE_URL']) {
-      throw new CommandError('No service runs here: start it with `npm start`, or set DATABASE_URL to its database.')
-    }
-    const settings = readSettings(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'], environment)
-    const sql = connectPostgres(settings.DATABASE_URL, {
-      connections: 1,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      applicationName: 'feedback-insights-command',
-      pooler: settings.DATABASE_POOLER,
-      ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
-    })
-    await run({
-      sql,
-      words: positionals,
-      values: values as Record<string, string | undefined>,
-      valuesOf: (option) => [(values as Record<string, string | string[] | undefined>)[option] ?? []].flat(),
-      read: (names) => readSettings(names, environment),
-      openRedis: () => openRedis(readSettings(['REDIS_URL', 'REDIS_PREFIX'], environment)),
-    })
-    await sql.end({ timeout: 5 })
-    await written()
+    if (values['help'] === true) print(command.usage)
+    else await runConnected(command.run, values as ParsedValues, positionals)
+    // The output is whole before this command ends well. On a full disk this waits, and the event above ends the process.
+    await new Promise((resolve) => process.stdout.write('', (error) => error || resolve(undefined)))
     return process.exit(0)
   } catch (error) {
-    if (isFull(error)) unwritten(error)
-    if (error instanceof CommandError) say(error.message)
-    else if (error instanceof BadSettings) say(error.message)
-    else if (error instanceof TypeError && 'code' in error) say(`${error.message}\n\n${usage}`)
-    else if (error instanceof MigrationRefused) say(error.message)
-    else if (isRefusedByRedis(error)) say(`Redis refused with ${describeFault(error)}.`)
-    else if (isUnavailable(error)) {
-      say(`Postgres cannot be reached (${describeFault(error)}). Is DATABASE_URL right, and does it run?`)
-    } else say(`Postgres refused with ${describeFault(error)}. Has \`npm run migrate\` been run?`)
-    return process.exit(1)
+    return fail(error)
   }
 }
 
-/** On Deno a full disk is thrown where something is printed, on Bun it is an event. */
-const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOSPC'
-
-/** Whoever redirects the output has all of it once this command ends well. On a fault it does not come back. */
-const written = (): Promise<void> => new Promise((resolve) => process.stdout.write('', (error) => error || resolve()))
-
-const openRedis = async ({
-  REDIS_URL,
-  REDIS_PREFIX,
-}: Settings<'REDIS_URL' | 'REDIS_PREFIX'>): Promise<{ redis: RedisClient; prefix: string }> => {
-  try {
-    return { redis: await connectForCommand(REDIS_URL), prefix: REDIS_PREFIX }
-  } catch {
-    throw new CommandError('Redis cannot be reached. Is REDIS_URL right, and does it run?')
+const runConnected = async (run: Command['run'], values: ParsedValues, words: string[]): Promise<void> => {
+  const environment = await serviceEnvironment(withSecretFiles(process.env))
+  if (!environment['DATABASE_URL']) {
+    throw new CommandError('No service runs here: start it with `npm start`, or set DATABASE_URL to its database.')
   }
+  const read: CommandContext['read'] = (names) => readSettings(names, environment)
+  const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
+    name: 'command',
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  })
+  // Only a command that ends well waits for its connections to close: after a fault a server may not answer.
+  const opened = new AsyncDisposableStack()
+  opened.defer(() => sql.end({ timeout: 5 }))
+  const openRedis: CommandContext['openRedis'] = async () => {
+    const { REDIS_URL, REDIS_PREFIX } = read(['REDIS_URL', 'REDIS_PREFIX'])
+    const redis = await connectForCommand(REDIS_URL).catch(() => {
+      throw new CommandError('Redis cannot be reached. Is REDIS_URL right, and does it run?')
+    })
+    opened.defer(() => redis.disconnect())
+    return { redis, prefix: REDIS_PREFIX }
+  }
+  await run({
+    sql,
+    words,
+    values: values as CommandContext['values'],
+    valuesOf: (option) => [values[option] ?? []].flat(),
+    read,
+    readHashKey: async () => {
+      const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
+      if (await isMadeWith(sql, hashKey)) return hashKey
+      throw new CommandError('HASH_KEY is not the one that this database was made with.')
+    },
+    openRedis,
+    openQueues: async () => {
+      const { redis, prefix } = await openRedis()
+      const queues = openQueues(redis, prefix, () => {})
+      opened.defer(() => closeQueues(queues))
+      return { redis, prefix, queues }
+    },
+  })
+  await opened.disposeAsync()
 }
+
+/** One connection to Postgres. The server cancels a statement that takes longer than `statementTimeoutMs`. */
+export const openForCommand = (
+  settings: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>,
+  how: { name: string; statementTimeoutMs: number },
+): Sql => openDatabase({ ...settings, DATABASE_CONNECTIONS: 1 }, how)
+
+/** What an operator reads about each kind of error. An error that no line knows came from Postgres. */
+const explain = (error: unknown, usage: string): string => {
+  if (error instanceof CommandError || error instanceof BadSettings || error instanceof MigrationRefused) {
+    return error.message
+  }
+  if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${usage}`
+  // Deno throws it where something is printed; Bun makes it an event of the output.
+  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return cannotPrint(error)
+  const fault = describeFault(error)
+  if (isRefusedByRedis(error)) return `Redis refused with ${fault}.`
+  if (isUnavailable(error)) return `Postgres cannot be reached (${fault}). Is DATABASE_URL right, and does it run?`
+  return `Postgres refused with ${fault}. Has \`npm run migrate\` been run?`
+}
+
+const cannotPrint = (error: unknown): string => `What this prints cannot be written (${describeFault(error)}).`

@@ -1,7 +1,8 @@
 import process from 'node:process'
-import { CommandError, runCommand } from './run-command.ts'
 import { makeToken } from '../contract/token-format.ts'
 import { addToken, listTokens, revokeToken, type Scope, SCOPES } from '../db/tokens.ts'
+import { NO_SUCH_WORKSPACE } from './find-workspace.ts'
+import { CommandError, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|admin [--days N]
        npm run token -- create --scope operator [--days N]
@@ -31,15 +32,13 @@ const expiry = (days: string | undefined): Date | null => {
   return new Date(Date.now() + Number(days) * DAY_MS)
 }
 
-const expiryText = (expiresAt: Date | null): string => {
-  return expiresAt === null ? 'no expiry' : `expires ${expiresAt.toISOString()}`
-}
+const expiryText = (expiresAt: Date | null): string =>
+  expiresAt === null ? 'no expiry' : `expires ${expiresAt.toISOString()}`
 
 await runCommand({
   usage: USAGE,
   options: { workspace: { type: 'string' }, scope: { type: 'string' }, days: { type: 'string' } },
   run: async ({ sql, words: [action, id], values }) => {
-    const print = (line: string): void => void process.stdout.write(`${line}\n`)
     switch (action) {
       case 'create': {
         const scope = SCOPES.find((known) => known === values['scope'])
@@ -51,8 +50,7 @@ await runCommand({
           scopes: [scope],
           expiresAt: expiry(values['days']),
         })
-        if (added === undefined)
-          throw new CommandError('There is no workspace of this name. See: npm run workspace -- list')
+        if (added === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
         process.stderr.write(`token ${added}, shown this once:\n`)
         return print(token)
       }

@@ -1,6 +1,5 @@
-import process from 'node:process'
-import { CommandError, runCommand } from './run-command.ts'
 import { createWorkspace, deleteWorkspace, listWorkspaces } from '../db/workspaces.ts'
+import { CommandError, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run workspace -- create NAME
        npm run workspace -- list
@@ -15,7 +14,6 @@ await runCommand({
   usage: USAGE,
   options: { yes: { type: 'boolean' } },
   run: async ({ sql, words: [action, name, ...rest], values }) => {
-    const print = (line: string): void => void process.stdout.write(`${line}\n`)
     const named = (): string => {
       if (name === undefined || rest.length > 0) throw new CommandError(USAGE)
       if (!NAME.test(name))
@@ -29,9 +27,7 @@ await runCommand({
         return print(`${workspace.id}  ${workspace.name}`)
       }
       case 'list': {
-        for (const { id, name: its, createdAt } of await listWorkspaces(sql)) {
-          print(`${id}  ${createdAt.toISOString()}  ${its}`)
-        }
+        for (const one of await listWorkspaces(sql)) print(`${one.id}  ${one.createdAt.toISOString()}  ${one.name}`)
         return
       }
       case 'delete': {

@@ -8,11 +8,11 @@ import { type Finding, warning, well, wrong } from './finding.ts'
 
 const MICROSECONDS_PER_SECOND = 1_000_000
 const MS_PER_SECOND = 1_000
-/** What waits longer is more than a burst. */
+/** Submissions wait longer only when more than a burst came in. */
 const SLOW_SECONDS = 60
 const STUCK_SECONDS = 600
 
-/** How much is accepted and not settled, for how long, and whether anything is missing. */
+/** How many submissions are accepted and not settled, for how long, and whether any are missing. */
 export const checkLedger = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Finding[]> => {
   const ledgers = await readLedgers({
     listWorkspaceIds: () => listWorkspaceIds(sql),

@@ -9,7 +9,7 @@ const TOO_LITTLE_BYTES = 100 * 1024 ** 2
 const BYTES_PER_MIB = 1024 ** 2
 const ANSWER_TIMEOUT_MS = 5_000
 
-/** Versions that the project is tested with, as in `devDependencies`. */
+/** The versions that the product is tested with, from `devDependencies`. */
 export type Tested = { readonly bun?: string | undefined; readonly deno?: string | undefined }
 
 export const checkRuntime = (tested: Tested, versions: Readonly<Record<string, string | undefined>>): Finding => {
@@ -31,7 +31,7 @@ const compare = (one: string, other: string): number => {
   return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
 }
 
-/** Free space where the data of `npm start` is; elsewhere it is the servers' own affair. */
+/** Free space below DATA_DIR, where `npm start` keeps its data. The disks of other servers are not looked at. */
 export const checkDisk = async (dataDir: string): Promise<Finding[]> => {
   if (!existsSync(dataDir)) return []
   const { bavail, bsize } = await statfs(dataDir)
@@ -79,7 +79,7 @@ const readiness = async (url: string): Promise<'ready' | 'not ready' | 'another'
   return ready ? 'ready' : 'not ready'
 }
 
-/** Whether the port of a worker can be taken, which it is when a worker has it. */
+/** Whether a worker answers at its port, or could listen there. */
 export const checkWorkerPort = async (host: string, port: number): Promise<Finding> => {
   const url = httpAddress(host, port)
   const answer: unknown = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }).then(

@@ -6,7 +6,7 @@ import type { Sql } from '../../db/postgres.ts'
 import { listTokens, type Scope } from '../../db/tokens.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
-/** The oldest that the tests have run with. */
+/** The oldest version that the tests have run with. */
 const OLDEST_MAJOR = 15
 const NEARLY_ALL = 0.9
 
@@ -21,7 +21,7 @@ export const checkPostgres = async (
     ...(await checkServer(sql)),
     await checkClock(sql),
     migrated,
-    // The tables that the rest asks may not exist.
+    // Before the migration the tables of the further checks may not exist.
     ...(migrated.state === 'well'
       ? [...(hashKey ? [await checkHashKey(sql, hashKey)] : []), ...(await checkTokens(sql)), await checkDead(sql)]
       : []),

@@ -4,14 +4,14 @@ import { serverCondition, unfitness } from '../../queue/redis-condition.ts'
 import { type RedisServer, serversOf } from '../../queue/redis-servers.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
-/** The oldest that the tests have run with. */
+/** The oldest version that the tests have run with. */
 const OLDEST_MAJOR = 7
-/** From here on new submissions get 503. */
+/** From this share of maxmemory on, new submissions get 503. */
 const FULL = 0.8
 const NEARLY_FULL = 0.6
 const BYTES_PER_MIB = 1024 * 1024
 
-/** What Redis says about itself, each server of a cluster for itself, and who works on what waits in it. */
+/** What each server of Redis says about itself, how many jobs wait, and how many workers take them. */
 export const checkRedis = async (redis: RedisClient, prefix: string): Promise<Finding[]> => {
   const servers = await serversOf(redis)
   const each = await Promise.all(servers.map(checkServer))
@@ -73,7 +73,7 @@ const checkAppendOnlyFile = async (
             'Look at its disk and its log; a full disk is the usual reason.',
           ),
         ]
-  // Hosted servers do not tell.
+  // Hosted servers refuse to tell.
   const appendFsync = await redis.config('GET', 'appendfsync').then(
     (answer) => answer[1],
     () => undefined,

@@ -2,18 +2,19 @@ import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { readMigrations } from '../../db/migrate.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { describeFault } from '../../process/fault.ts'
+import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../process/service-file.ts'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../process/settings.ts'
+import { withinTime } from '../../process/within-time.ts'
+import { connectForCommand } from '../../queue/connect-redis.ts'
+import { openForCommand, print } from '../run-command.ts'
 import { checkLedger } from './check-ledger.ts'
 import { checkApi, checkDisk, checkRuntime, checkWorkerPort, type Tested } from './check-machine.ts'
 import { checkPostgres } from './check-postgres.ts'
 import { checkRedis } from './check-redis.ts'
 import { describeFinding, type Finding, wrong } from './finding.ts'
-import { describeFault } from '../../process/fault.ts'
-import { readMigrations } from '../../db/migrate.ts'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
-import { connectForCommand } from '../../queue/connect-redis.ts'
-import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../process/service-file.ts'
-import { withinTime } from '../../process/within-time.ts'
 
 const USAGE = `usage: npm run doctor
 
@@ -24,7 +25,7 @@ It looks at the service that runs in DATA_DIR, or at DATABASE_URL, REDIS_URL and
 Exit code 0: nothing is wrong. 1: something is.`
 
 const STATEMENT_TIMEOUT_MS = 10_000
-/** Of all that one server is asked: one that hangs is a finding too. */
+/** For everything that one server is asked: a server that hangs is a finding too. */
 const SERVER_TIMEOUT_MS = 15_000
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -32,7 +33,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const run = async (): Promise<number> => {
   try {
     if (parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values.help === true) {
-      process.stdout.write(`${USAGE}\n`)
+      print(USAGE)
       return 0
     }
   } catch (error) {
@@ -40,9 +41,9 @@ const run = async (): Promise<number> => {
     return 1
   }
   const findings = await examine()
-  for (const finding of findings) process.stdout.write(`${describeFinding(finding)}\n`)
+  for (const finding of findings) print(describeFinding(finding))
   const count = (state: Finding['state']): number => findings.filter((finding) => finding.state === state).length
-  process.stdout.write(`\n${count('wrong')} wrong, ${count('warning')} warnings, ${count('well')} well.\n`)
+  print(`\n${count('wrong')} wrong, ${count('warning')} warnings, ${count('well')} well.`)
   return count('wrong') === 0 ? 0 : 1
 }
 
@@ -60,7 +61,7 @@ const examine = async (): Promise<Finding[]> => {
   const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
   const redis = read(['REDIS_URL', 'REDIS_PREFIX'])
   const hashKey = read(['HASH_KEY'])
-  const sql = postgres && connect(postgres)
+  const sql = postgres && openForCommand(postgres, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
   try {
     if (sql) findings.push(...(await examinePostgres(sql, hashKey?.HASH_KEY)))
     if (redis) findings.push(...(await examineRedis(redis, sql)))
@@ -75,9 +76,10 @@ const testedVersions = (): Tested => {
   return (JSON.parse(text) as { devDependencies: Tested }).devDependencies
 }
 
-/** Reads settings one group at a time, so that one bad value hides nothing else. */
-const reader = (environment: Environment, findings: Finding[]) => {
-  return <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
+/** A reader of single groups of settings, so that one bad value hides nothing else; it adds a finding about each bad value. */
+const reader =
+  (environment: Environment, findings: Finding[]) =>
+  <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
     try {
       return readSettings(names, environment)
     } catch (error) {
@@ -85,7 +87,6 @@ const reader = (environment: Environment, findings: Finding[]) => {
       return undefined
     }
   }
-}
 
 const ofBadSettings = (error: unknown): Finding => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
@@ -100,25 +101,11 @@ const checkPorts = async (environment: Environment, dataDir: string): Promise<Fi
   if (url !== undefined || settings.PORT !== 0) {
     findings.push(await checkApi({ url, host: settings.HOST, port: settings.PORT }))
   }
-  // Otherwise npm start takes any free one.
+  // Without a WORKER_PORT npm start takes any free port.
   if (environment['WORKER_PORT'] && settings.WORKER_PORT !== 0) {
     findings.push(await checkWorkerPort(settings.WORKER_HOST, settings.WORKER_PORT))
   }
   return findings
-}
-
-const connect = ({
-  DATABASE_URL,
-  DATABASE_SCHEMA,
-  DATABASE_POOLER,
-}: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>): Sql => {
-  return connectPostgres(DATABASE_URL, {
-    connections: 1,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    applicationName: 'feedback-insights-doctor',
-    pooler: DATABASE_POOLER,
-    ...(DATABASE_SCHEMA !== undefined && { schema: DATABASE_SCHEMA }),
-  })
 }
 
 const examinePostgres = async (sql: Sql, hashKey: string | undefined): Promise<Finding[]> => {
@@ -146,7 +133,7 @@ const examineRedis = async (
   }
   try {
     const findings = await withinTime(checkRedis(redis, REDIS_PREFIX), SERVER_TIMEOUT_MS)
-    // Without Postgres or its tables there is nothing to compare with, which is a finding already.
+    // Without Postgres or its tables there is nothing to compare with; checkPostgres has told so.
     const compared = sql
       ? await withinTime(checkLedger(sql, redis, REDIS_PREFIX), SERVER_TIMEOUT_MS).catch(() => [])
       : []

@@ -2,22 +2,22 @@ import { RECORDS } from './kinds.ts'
 import type { Mapping, Target } from './mapping.ts'
 import { type BadRow, isBadRow, type Row } from './read-rows.ts'
 
-/** One request: its body, and where in the file what it says begins. */
+/** One request: its body, and the line of the file where the first of its rows begins. */
 export type Submission = {
   readonly line: number
   readonly body: string
-  /** Two with the same id are sent in the order of the file. */
+  /** Submissions with the same id are sent in the order of the file. */
   readonly id: string | undefined
 }
 
 type Values = { readonly [member: string]: unknown }
 type Entry = { readonly path: readonly string[]; readonly value: unknown }
 
-/** A conversation that goes on after so much is continued in a further submission, which adds to it. */
+/** A longer conversation is continued in a further submission, which adds messages to it. */
 const MAX_MESSAGES = 1_000
 const MAX_MESSAGE_CHARACTERS = 1024 * 1024
 
-/** Rows to submissions. Rows of a CSV file of conversations that follow one another and have the same id are one. */
+/** Turns rows into submissions. In a CSV file of conversations, neighbouring rows with the same id make one submission. */
 export const buildBodies = async function* (
   rows: AsyncIterable<Row | BadRow>,
   mapping: Mapping,
@@ -41,7 +41,7 @@ export const buildBodies = async function* (
 }
 
 const fromNdjson = ({ line, cells, text }: Row & { text: string }, mapping: Mapping): Submission => {
-  // As it is written: numbers keep their digits.
+  // The line is sent as it is written: numbers keep their digits.
   if (mapping.columns.length === 0 && mapping.constants.length === 0)
     return { line, body: text, id: idOf(cells, mapping) }
   const mapped = new Set(mapping.columns.map(({ column }) => column))
@@ -77,7 +77,7 @@ const entriesOf = (cells: Row['cells'], { columns, constants, utc }: Mapping): E
   return [...ofConstants, ...ofColumns]
 }
 
-/** What has not the form of its type stays text: the service then says what it expected, and where. */
+/** A cell that has not the form of its type stays text: the service then says what it expected, and where. */
 const valueOf = (cell: string, { type, trueFor }: Target, utc: boolean): unknown => {
   if (cell === '' && type !== 'content') return undefined
   switch (type) {
@@ -104,7 +104,7 @@ const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown =
   return /^(?:false|no|0)$/i.test(cell) ? false : cell
 }
 
-/** Members by their paths; of two for one place the later one counts. No name is special, `__proto__` included. */
+/** Nests members by their paths; a later entry replaces an earlier one. No name is special, `__proto__` included. */
 const nest = (entries: readonly Entry[]): Values => {
   const groups = Map.groupBy(entries, ({ path }) => path[0] ?? '')
   return Object.fromEntries(
@@ -130,7 +130,7 @@ const conversationOf = ({ line, cells }: Row, mapping: Mapping): Conversation =>
     message?: Values
   }
   const { id, source, properties } = contact ?? {}
-  // Who answers is not a contact, even if the table has a name and an email for both.
+  // The author of an answer is no contact, even if the table has a name and an email for every author.
   const isContact = id !== undefined && message?.['incoming'] !== false
   const named = Object.fromEntries(
     Object.entries({ id, source, properties }).filter(([, value]) => value !== undefined),
@@ -151,7 +151,7 @@ const continues = (open: Conversation, next: Conversation): boolean =>
   open.messages.length < MAX_MESSAGES &&
   open.characters + next.characters < MAX_MESSAGE_CHARACTERS
 
-/** What a later row leaves empty stays as an earlier one has it; a contact is named once. */
+/** A later row keeps the values of an earlier row where its own cells are empty; a contact is named once. */
 const join = (open: Conversation, next: Conversation): Conversation => ({
   line: open.line,
   own: { ...open.own, ...next.own },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { DEFAULT_DATA_DIR, readServiceFile } from '../../process/service-file.ts'
 
-/** Where the service is, without a slash at its end, and the token for it. */
+/** The service's address, without a slash at its end, and the token for it. */
 export type Service = { readonly url: string; readonly token: string }
 
 type Sought = {
@@ -13,8 +13,8 @@ type Sought = {
 }
 
 /**
- * What was given comes first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service that runs in DATA_DIR. The tokens in
- * DATA_DIR go to no other service than that one. A part that is nowhere is undefined.
+ * The given address and token come first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service that runs in DATA_DIR. The
+ * tokens in DATA_DIR go to no other service. An address or a token that is nowhere is absent.
  */
 export const findService = async ({ environment, url, token }: Sought): Promise<Partial<Service>> => {
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
@@ -30,7 +30,7 @@ export const findService = async ({ environment, url, token }: Sought): Promise<
   }
 }
 
-/** People paste the base address as well. */
+/** People also paste the base address, which ends in /api/v1. */
 const withoutEnd = (url: string): string => url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 
 const keptToken = (environment: Sought['environment'], dataDir: string): string | undefined => {

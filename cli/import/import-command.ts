@@ -79,7 +79,7 @@ const inputFile = (path: string, delimiter: string): InputFile => {
 }
 
 const mappingOf = async (file: InputFile, values: Values): Promise<Mapping> => {
-  // Without columns there is nothing to recognise: members of NDJSON are what the service calls them, unless --map says more.
+  // NDJSON has no columns to recognise: its members have the service's names, unless --map renames some.
   const columns =
     file.format === 'csv' ? await readColumns(file) : values.map.map((text) => text.slice(0, text.lastIndexOf('=')))
   const kind = kindOf(values.kind)

@@ -20,13 +20,13 @@ export type Import = {
   readonly output: ProgressOutput
   readonly now: () => number
   readonly wait: (ms: number) => Promise<void>
-  /** Ends it in order: what is under way is finished, the rest is left to the next run. */
+  /** Ends the import in order: requests under way are finished, the rest is left to the next run. */
   readonly stop: AbortSignal
 }
 
 export type Summary = {
   readonly accepted: number
-  /** Of the accepted, those of former runs. */
+  /** How many of the accepted were accepted by former runs. */
   readonly before: number
   readonly refused: readonly BadRow[]
   readonly left: number
@@ -35,9 +35,9 @@ export type Summary = {
 const MS_PER_SECOND = 1_000
 
 /**
- * Submits what a file makes and no run before has settled.
+ * Submits the submissions of a file that no former run has settled.
  *
- * @throws ImportError when it cannot go on; the next run goes on from there
+ * @throws ImportError when it cannot go on; the next run continues from there
  */
 export const importFile = async (given: Import): Promise<Summary> => {
   const { file, mapping, survey, service, output, now } = given
@@ -83,8 +83,8 @@ const unsettled = async function* (
 }
 
 /**
- * Some at a time. Whoever is free takes the next, except that two of one id go one after the other: the later one shall be
- * accepted later. After a failure nothing more is begun, and what is under way is waited for.
+ * Sends `atOnce` submissions at a time. Two with the same id are sent one after the other, so that the later one is accepted
+ * later. After a failure nothing more is begun, and the requests under way are waited for.
  */
 const sendSome = async (
   submissions: AsyncIterable<Submission>,

@@ -2,16 +2,16 @@ import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:f
 import { ImportError } from './import-error.ts'
 import type { BadRow } from './read-rows.ts'
 
-/** What makes two runs the same import. Hashes only: the journal has no content of the file. */
+/** Two runs with the same subject are the same import. It has hashes, so that the journal keeps no content of the file. */
 export type Subject = {
   readonly fileHash: string
   readonly mappingHash: string
   readonly url: string
 }
 
-/** What is settled, line by line: what a killed import did not write down is sent again, under the same key. */
+/** The settled submissions, line by line. A submission that a killed import did not write down is sent again under its key. */
 export type Journal = {
-  /** Lines of the submissions that are answered, with the reasons of those that were refused. */
+  /** The line of each answered submission, with the reasons when it was refused, else with none. */
   readonly settled: ReadonlyMap<number, readonly string[]>
   readonly note: (line: number, reasons?: readonly string[]) => void
   readonly close: () => void
@@ -22,7 +22,7 @@ type Entry = { line: number; refused?: string[] }
 /**
  * Opens the journal of an import, or begins one.
  *
- * @throws ImportError when it is of another file, mapping or service: what was imported then is not known here.
+ * @throws ImportError when the journal is of another file, mapping or service: it does not tell what this import has done.
  */
 export const openJournal = (path: string, subject: Subject): Journal => {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []
@@ -32,13 +32,13 @@ export const openJournal = (path: string, subject: Subject): Journal => {
     if (entry !== undefined) settled.set(entry.line, entry.refused ?? [])
   }
   const former = parse(lines[0]) as Partial<Subject> | undefined
-  // One of a run that came to nothing, with a wrong address perhaps, stands for no import.
+  // A journal without a settled line, of a run with a wrong address perhaps, is begun anew.
   const isNew = lines.length === 0 || (former?.fileHash !== undefined && settled.size === 0)
   if (!isNew) checkSubject(path, former, subject)
   const file = openSync(path, isNew ? 'w' : 'a', 0o600)
   const append = (value: unknown): void => void writeSync(file, `${JSON.stringify(value)}\n`)
   if (isNew) append(subject)
-  // The last line may be in part, when the machine went down: what follows begins a new one.
+  // When the machine went down, the last line may be incomplete: the next entry begins a new line.
   else if (lines.at(-1) !== '') writeSync(file, '\n')
   return {
     settled,

@@ -6,20 +6,20 @@ import { feedbackRecord } from '../../contract/feedback-record.ts'
 export const KINDS = ['feedback', 'contacts', 'accounts', 'conversations'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** How the text of a cell becomes a value. `words` are separated by commas; an empty `content` is there all the same. */
+/** How the text of a cell becomes a value. `words` are separated by commas; an empty cell of `content` is an empty text. */
 export type FieldType = 'text' | 'content' | 'number' | 'flag' | 'time' | 'words'
 
 type KindOfRecord = {
   /** Below /api/v1. */
   readonly path: string
   readonly schema: GenericSchema
-  /** What a cell can become. In a conversation, `message.` and `contact.` say what each row adds. */
+  /** What a cell can become. In a conversation, each row adds one `message.` and one `contact.`. */
   readonly fields: Readonly<Record<string, FieldType>>
-  /** Objects that keep any key. */
+  /** Objects that take any key. */
   readonly free: readonly string[]
-  /** Column names that need no mapping, besides those that are names of fields. */
+  /** Further column names that need no mapping; the names of fields need none either. */
   readonly usual: Readonly<Record<string, string>>
-  /** Of two records with the same value here the later one counts, so they are sent one after the other. */
+  /** A later record replaces an earlier one with the same value of this field, so the two are sent one after the other. */
   readonly id: 'id' | 'sourceId'
 }
 
@@ -111,7 +111,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   },
 }
 
-/** The members that lead to a field, and its type; undefined when a kind has no such field. The rest of a free key is one member. */
+/** The path of a field, and its type; undefined when a kind has no such field. Below a free object the rest is one member. */
 export const findField = (kind: Kind, name: string): { path: string[]; type: FieldType } | undefined => {
   const { fields, free } = RECORDS[kind]
   const home = free.find((prefix) => name.startsWith(`${prefix}.`) && name.length > prefix.length + 1)

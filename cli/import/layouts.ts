@@ -1,6 +1,6 @@
 import type { Kind } from './kinds.ts'
 
-/** A known table of columns. What documents it is in docs/import.md. */
+/** A known table of columns, which docs/import.md describes. */
 export type Layout = {
   readonly name: string
   readonly kind: Kind

@@ -6,13 +6,13 @@ export type Target = {
   readonly field: string
   readonly path: readonly string[]
   readonly type: FieldType
-  /** Of a flag: the cells that mean true; every other one means false. */
+  /** The cells that make a flag true; every other cell makes it false. */
   readonly trueFor?: readonly string[]
 }
 
 export type Mapping = {
   readonly kind: Kind
-  /** In the order of the columns. A column may go to several fields, and one without a target is left out. */
+  /** In the order of the columns. A column may have several targets; a column without a target is left out. */
   readonly columns: readonly { readonly column: string; readonly targets: readonly Target[] }[]
   readonly constants: readonly { readonly target: Target; readonly value: string }[]
   readonly utc: boolean
@@ -54,7 +54,7 @@ export const createMapping = (options: MappingOptions): Mapping => {
   return {
     kind,
     columns: columns.map((column) => ({ column, targets: fieldsOf(column).map((field) => targetOf(kind, field)) })),
-    // A later one replaces an earlier one.
+    // A later constant replaces an earlier one.
     constants: [...new Map(set.map(({ left, right }) => [left, right]))].map(([field, value]) => ({
       target: targetOf(kind, field),
       value,
@@ -78,7 +78,7 @@ const metadataOf = (kind: Kind): string => {
   }
 }
 
-/** Names of columns may hold an equals sign, names of fields do not. */
+/** Names of columns may contain an equals sign, names of fields do not. */
 const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): { left: string; right: string } => {
   const at = cut === 'first' ? text.indexOf('=') : text.lastIndexOf('=')
   if (at < 1) throw new ImportError(`${text} has not the form ${form}.`)

@@ -8,15 +8,15 @@ import { ImportError } from './import-error.ts'
 export type Row = {
   readonly line: number
   readonly cells: Readonly<Record<string, unknown>>
-  /** Of NDJSON: the line as it is written. */
+  /** The line of an NDJSON file as it is written. */
   readonly text?: string
 }
 export type BadRow = { readonly line: number; readonly reasons: readonly string[] }
 export type InputFile = { readonly path: string; readonly format: 'csv' | 'ndjson'; readonly delimiter: string }
 
-/** More than the largest body that the service takes. */
+/** Larger than the largest body that the service takes. */
 const MAX_ROW_BYTES = 16 * 1024 * 1024
-/** After these the parser does not find its way back: the rest of the file would be lost. */
+/** After these errors the parser does not find the next row: the rest of the file would be lost. */
 const BROKEN_OFF: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: 'a quote is opened and never closed',
   CSV_MAX_RECORD_SIZE: 'a row is too large, probably because a quote is not closed',
@@ -24,7 +24,7 @@ const BROKEN_OFF: Readonly<Record<string, string>> = {
 
 export const isBadRow = (row: object): row is BadRow => 'reasons' in row
 
-/** @throws ImportError when the file cannot be read on from somewhere */
+/** @throws ImportError when the rest of the file cannot be read */
 export const readRows = (file: InputFile): AsyncGenerator<Row | BadRow> =>
   file.format === 'csv' ? readCsv(file) : readNdjson(file)
 
@@ -69,7 +69,7 @@ const csvRecords = async function* ({ path, delimiter }: InputFile): AsyncGenera
     delimiter,
     info: true,
     max_record_size: MAX_ROW_BYTES,
-    // Files of several hands mix them.
+    // A file that several programs wrote can mix them.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
@@ -79,7 +79,7 @@ const csvRecords = async function* ({ path, delimiter }: InputFile): AsyncGenera
       return undefined
     },
   })
-  // Its failure ends the parser, whose failure ends the loop.
+  // A failure of the stream ends the parser, and a failure of the parser ends the loop below.
   pipeline(createReadStream(path), parser, () => {})
   let counted = 0
   let lastGood = 0
@@ -95,7 +95,7 @@ const csvRecords = async function* ({ path, delimiter }: InputFile): AsyncGenera
   }
   for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
     yield* badOnes()
-    // The parser counts a line break of two characters twice when it is within quotes.
+    // Within quotes the parser counts a line break of two characters twice.
     counted += countIn(record, /\r\n/g)
     lastGood = info.lines - counted
     yield { line: lastGood - countIn(record, /\r\n|\n|\r/g), record }

@@ -11,26 +11,26 @@ export type SendDependencies = {
   readonly service: Service
   readonly wait: (ms: number) => Promise<void>
   readonly now: () => number
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onWait: (ms: number, reason: string) => void
 }
 
 const ACCEPTED: readonly number[] = [200, 201]
 const REFUSED: readonly number[] = [400, 413, 415, 422]
-/** An idempotency key in flight, the rate limit, and a service without room: all of these pass. */
+/** An idempotency key in flight, the rate limit, and a service without room: all of these end by themselves. */
 const PUT_OFF: readonly number[] = [409, 429, 503]
 const REQUEST_TIMEOUT_MS = 60_000
 const FIRST_RETRY_MS = 500
 const LONGEST_RETRY_MS = 30_000
-/** Of one submission without an answer, or with one that is no answer of the service. */
+/** Attempts at one submission that got no answer, or an answer that is not the service's. */
 const MAX_FAILURES = 6
 const DEFAULT_RETRY_AFTER_SECONDS = 5
 const MAX_QUOTED_CHARACTERS = 300
 const MS_PER_SECOND = 1_000
 
 /**
- * Sends until there is an answer that stands. When the service asks for time, all wait as long as it says, however often.
- * Repeating is harmless, since each request has its key.
+ * Sends a request until the service has accepted or refused it. When the service asks for time, all requests wait as long as
+ * it says, however often. A repetition is harmless, since each request has its idempotency key.
  *
  * @throws ImportError when nothing can be submitted: no service, a wrong token or address.
  */
@@ -78,7 +78,7 @@ const post = async ({ path, body, key }: Request, { url, token }: Service): Prom
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key },
       body,
-      // Following one would turn the POST into a GET.
+      // A client that follows a redirection turns the POST into a GET.
       redirect: 'manual',
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     })
@@ -97,7 +97,7 @@ const errorIn = (text: string): unknown => {
   }
 }
 
-/** Seconds or a date, as RFC 9110 has it. */
+/** Retry-After has seconds or a date (RFC 9110). */
 const retryAfterMs = ({ retryAfter }: Answer): number => {
   const seconds = Number(retryAfter ?? DEFAULT_RETRY_AFTER_SECONDS)
   if (Number.isFinite(seconds)) return Math.max(1, seconds) * MS_PER_SECOND
@@ -111,7 +111,7 @@ const reasonsOf = ({ status, error, text }: Answer): string[] => {
 }
 
 const giveUp = (answer: Answer | undefined, { url }: Service): Outcome => {
-  // It answers, and this one submission is what it cannot do: the others need not wait for it.
+  // The service answers and fails on this one submission: the others need not wait for it.
   if (answer?.status === 500) return { outcome: 'refused', reasons: reasonsOf(answer) }
   throw new ImportError(
     `${url} does not answer. Is the service running there? Run the same command again: it goes on where it stopped.`,

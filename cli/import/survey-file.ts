@@ -9,7 +9,7 @@ import { type BadRow, type InputFile, isBadRow, readRows } from './read-rows.ts'
 
 export type Survey = {
   readonly fileHash: string
-  /** Submissions that the file makes. */
+  /** The number of submissions in the file. */
   readonly total: number
   readonly first: Submission | undefined
   /** Rows that make no submission. */
@@ -19,7 +19,7 @@ export type Survey = {
 /**
  * Reads the whole file before anything is sent.
  *
- * @throws ImportError when it is not in UTF-8 (CSV: nor UTF-16 with a mark), or is malformed beyond single rows
+ * @throws ImportError when it is neither in UTF-8 nor (a CSV file) in UTF-16 with a mark, or when more than single rows are malformed
  */
 export const surveyFile = async (file: InputFile, mapping: Mapping): Promise<Survey> => {
   const fileHash = await hashOf(file)
@@ -36,7 +36,7 @@ export const surveyFile = async (file: InputFile, mapping: Mapping): Promise<Sur
   return { fileHash, total, first, unreadable }
 }
 
-/** Which submissions the schemas of this version would refuse, and why; the service is not asked. */
+/** The submissions that the schemas of this version would refuse, with the reasons; the service is not asked. */
 export const checkFile = async (file: InputFile, mapping: Mapping): Promise<BadRow[]> => {
   const refused: BadRow[] = []
   for await (const item of buildBodies(readRows(file), mapping)) {

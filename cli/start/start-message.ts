@@ -3,8 +3,7 @@ import process from 'node:process'
 import { reachable } from './embedded/free-port.ts'
 import type { Tokens } from './embedded/kept-secrets.ts'
 import type { LauncherConfig } from './launcher-config.ts'
-
-export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
+import type { ServerUrls } from './start-servers.ts'
 
 /** What somebody who has just started the service needs to use it. */
 export const startMessage = (options: {
@@ -43,12 +42,11 @@ const shortPath = (path: string): string => {
   return fromHere === '' || fromHere.startsWith('..') ? path : fromHere
 }
 
-/** Of a server that was there before, whoever started this knows it; the terminal need not. */
-const withoutPassword = (url: string): string => {
-  return url.replace(/(:\/\/[^:@/?#]*:)[^/?#]*@/, '$1…@').replace(/(sentinelPassword=)[^&]*/, '$1…')
-}
+/** The operator knows the passwords of a server that was there before; the terminal need not show them. */
+const withoutPassword = (url: string): string =>
+  url.replace(/(:\/\/[^:@/?#]*:)[^/?#]*@/, '$1…@').replace(/(sentinelPassword=)[^&]*/, '$1…')
 
-/** How this machine reaches what listens on `host`. */
+/** The address at which this machine reaches a listener on `host`. */
 export const httpAddress = (host: string, port: number): string => {
   const reached = reachable(host)
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`

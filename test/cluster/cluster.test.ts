@@ -136,7 +136,7 @@ describe('on a Redis Cluster of three nodes', () => {
     assert.deepEqual(await findMark(cluster, mark), [])
     const output = (): string => service.output() + outputs.map((of) => of()).join('')
     assert.deepEqual(await findTraces({ ...service, output }, [mark]), [])
-    const verified = await runCommand(service, 'cli/verify/purge-verify-command.ts', '--text', mark)
+    const verified = await runCommand(service, 'cli/purge/verify-command.ts', '--text', mark)
     assert.deepEqual([verified.code, verified.stderr], [0, ''])
   })
 

@@ -6,7 +6,7 @@ import { JOB_VERSION, type Operation } from '../../contract/job.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { readLedgers } from '../support/ledgers.ts'
-import { replay, type ReplayStores } from '../../cli/replay.ts'
+import { replay, type ReplayStores } from '../../cli/dead/replay.ts'
 import { giveUpLostReplays } from '../../worker/upkeep/give-up-lost-replays.ts'
 import { withdrawLost } from '../../worker/upkeep/withdraw-lost.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
@@ -33,7 +33,7 @@ describe('npm run dead', () => {
     for (const queue of Object.values(queues)) await queue.resume()
   })
 
-  const dead = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/dead-command.ts', ...words)
+  const dead = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/dead/dead-command.ts', ...words)
   const succeeds = async (...words: string[]): Promise<string> => {
     const { code, stdout, stderr } = await dead(...words)
     assert.equal(code, 0, stderr)

@@ -93,14 +93,14 @@ describe('after a backup was restored', () => {
     const token = service.adminToken
     await service.submit('/contacts/purge', { id: 'restored-person' }, { token })
     await service.submit('/contacts/purge', { id: 'restored-person-2' }, { token })
-    const exported = await command('cli/purge-export-command.ts')
+    const exported = await command('cli/purge/export-command.ts')
     assert.equal(exported.code, 0, exported.stderr)
     assert.ok(!exported.stdout.includes('restored-person'))
     writeFileSync(file, exported.stdout)
     await restore()
     assert.notDeepEqual(await tablesWith(service, 'restored-person'), [])
 
-    const replayed = await command('cli/purge-replay-command.ts', file)
+    const replayed = await command('cli/purge/replay-command.ts', file)
     assert.equal(replayed.code, 0, replayed.stderr)
     assert.match(
       replayed.stdout,
@@ -111,18 +111,18 @@ describe('after a backup was restored', () => {
     assert.deepEqual(await tablesWith(service, 'restored-person'), [])
     assert.deepEqual(await tablesWith(service, 'another'), ['contact', 'contact_external_id', 'identity_key'])
     assert.match(
-      (await command('cli/purge-replay-command.ts', file)).stdout,
+      (await command('cli/purge/replay-command.ts', file)).stdout,
       /, 0 contacts purged again\.\n0 conversations wait/,
     )
   })
 
   it('purge:replay says what is wrong with its file', async () => {
-    const missing = await command('cli/purge-replay-command.ts', join(directory, 'missing'))
+    const missing = await command('cli/purge/replay-command.ts', join(directory, 'missing'))
     assert.deepEqual([missing.code, missing.stdout], [1, ''])
     assert.match(missing.stderr, /missing cannot be read/)
     writeFileSync(file, '\n{"a":1}\n')
-    const bad = await command('cli/purge-replay-command.ts', file)
+    const bad = await command('cli/purge/replay-command.ts', file)
     assert.match(bad.stderr, /Line 2 of .* is no fence of purge:export/)
-    assert.equal((await command('cli/purge-replay-command.ts')).code, 1)
+    assert.equal((await command('cli/purge/replay-command.ts')).code, 1)
   })
 })

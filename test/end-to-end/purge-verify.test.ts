@@ -19,7 +19,7 @@ describe('npm run purge:verify', () => {
   })
   after(() => service.stop())
 
-  const verify = (...words: string[]) => runCommand(service, 'cli/verify/purge-verify-command.ts', ...words)
+  const verify = (...words: string[]) => runCommand(service, 'cli/purge/verify-command.ts', ...words)
   /** Each time another one, with upper case in it and what has to be escaped. */
   const newString = (): string => `Läuft-${randomUUID()}-"A\\B"\n\tÜ`
   const key = (rest: string): string => `{${service.redisPrefix}:${rest}`

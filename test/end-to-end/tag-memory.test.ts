@@ -226,7 +226,7 @@ describe('the memory of the tagger', () => {
   })
 
   describe('npm run retag', () => {
-    const retag = (...words: string[]) => runCommand(service, 'cli/retag-command.ts', ...words)
+    const retag = (...words: string[]) => runCommand(service, 'cli/retag/retag-command.ts', ...words)
     /** As if an older tagger had given them. */
     const makeStale = async (ids: string[]): Promise<void> => {
       await untilRead()

@@ -114,8 +114,8 @@ describe('what was submitted', () => {
       'it is dead',
       async () => (await service.sql`select from submission where id = ${dead.submissionId}`).count > 0,
     )
-    const listed = await runCommand(service, 'cli/dead-command.ts', 'list')
-    const replayed = await runCommand(service, 'cli/dead-command.ts', 'replay', 'all')
+    const listed = await runCommand(service, 'cli/dead/dead-command.ts', 'list')
+    const replayed = await runCommand(service, 'cli/dead/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])
     await queues.feedback.add('foreign', { version: 0, [CANARY]: CANARY }, { jobId: 'foreign' })
     // A fault that quotes what is stored, and that trying again may mend.

@@ -1,6 +1,6 @@
-import { tracesInPostgres } from '../../cli/verify/search-postgres.ts'
-import { tracesInRedis } from '../../cli/verify/search-redis.ts'
-import { comparable, heldIn, soughtOf, type Trace } from '../../cli/verify/text-search.ts'
+import { residueInPostgres } from '../../cli/purge/residue-in-postgres.ts'
+import { residueInRedis } from '../../cli/purge/residue-in-redis.ts'
+import { comparable, heldIn, soughtOf, type Residue } from '../../cli/purge/text-search.ts'
 import type { Service } from './service.ts'
 
 /** The tables that have a row with this text in any column. */
@@ -25,10 +25,10 @@ export const tablesWith = async ({ sql }: Pick<Service, 'sql'>, text: string): P
 export const findTraces = async (
   { sql, redis, redisPrefix, output }: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'output'>,
   strings: readonly string[],
-): Promise<Trace[]> => {
+): Promise<Residue[]> => {
   const sought = soughtOf(strings)
-  const inRedis = await tracesInRedis(redis, redisPrefix, sought)
-  const inPostgres = await tracesInPostgres(sql, sought)
+  const inRedis = await residueInRedis(redis, redisPrefix, sought)
+  const inPostgres = await residueInPostgres(sql, sought)
   const inOutput = heldIn(comparable(output()), sought).map(({ text }) => ({ text, place: 'output', count: 1 }))
-  return [...inPostgres.traces, ...inRedis.traces, ...inOutput]
+  return [...inPostgres.residue, ...inRedis.residue, ...inOutput]
 }

@@ -1,8 +1,7 @@
 import { linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { readPidFile, writePidFile } from './pid-file.ts'
-import { processIdentity } from './process-identity.ts'
+import { processIdentity, readPidFile, writePidFile } from './pid-file.ts'
 
 /** Another live process works in this directory. */
 export class DataDirInUse extends Error {
@@ -17,10 +16,11 @@ export class DataDirInUse extends Error {
 
 /**
  * Makes the directory this process's own until `release` or its death; a lock that a dead process left is taken over.
- * Throws DataDirInUse when a live one holds it.
+ *
+ * @throws DataDirInUse when a live process holds it
  */
 export const lockDataDir = (dir: string): { readonly release: () => void } => {
-  // Not to be listed by others, but to be passed: as root, PostgreSQL may have to run as another user.
+  // Others may pass through it and not list it: as root, PostgreSQL may have to run as another user.
   mkdirSync(dir, { recursive: true, mode: 0o711 })
   const file = join(dir, 'lock')
   const draft = `${file}.${process.pid}`
@@ -59,7 +59,8 @@ const removeStale = (file: string, dir: string): void => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
     throw error
   }
-  // Between the look and the rename another start may have taken over: what was moved is then its live lock, and goes back.
+  // Between the look and the rename another start may have taken the lock over. The file that was moved is then a live lock,
+  // and goes back.
   const moved = readPidFile(aside)
   if (moved !== undefined && processIdentity(moved.pid) === moved.identity) linked(aside, file)
   rmSync(aside, { force: true })

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
@@ -11,7 +12,19 @@ export const findFreePort = async (preferred?: number, host = LOOPBACK): Promise
   return any.port
 }
 
-/** A port that this program holds until it lets go of it for whom it is meant. */
+/** The wanted port if there is one; else the port of the last start, which `file` keeps, if it is still free; else any free one. */
+export const choosePort = async (file: string, wanted: number | undefined): Promise<number> => {
+  if (wanted !== undefined) {
+    if (await isPortFree(wanted)) return wanted
+    throw new Error(`port ${wanted} is taken`)
+  }
+  const last = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  const port = await findFreePort(Number.isInteger(last) && last > 0 && last < 65_536 ? last : undefined)
+  writeFileSync(file, `${port}\n`)
+  return port
+}
+
+/** A port that this program holds until it releases it for the program that is to listen there. */
 export type ReservedPort = { readonly port: number; readonly release: () => Promise<void> }
 
 /**
@@ -33,22 +46,22 @@ export const reserveNextPort = async (first: number, host: string): Promise<Rese
   throw new Error(`the ports ${first} to ${first + tries - 1} on ${host} are all taken`)
 }
 
-/** Connecting is tried as well: two listeners may share one port where both ask for it (SO_REUSEPORT). */
+/** Tries to connect and to listen: where both ask for it (SO_REUSEPORT), two listeners may share one port. */
 export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean> => {
   const reserved = await reservePort(port, host)
   await reserved?.release()
   return reserved !== undefined
 }
 
-/** The address under which a listener on all addresses is found on this machine. */
+/** The address at which this machine reaches a listener on `host`, which may stand for all addresses. */
 export const reachable = (host: string): string => {
   if (host === '0.0.0.0') return LOOPBACK
   return host === '::' ? '::1' : host
 }
 
-const bind = (port: number, host: string): Promise<ReservedPort | undefined> => {
-  return new Promise((resolve, reject) => {
-    // Whoever connects is told to come again: a connection that stays would keep the port from being released.
+const bind = (port: number, host: string): Promise<ReservedPort | undefined> =>
+  new Promise((resolve, reject) => {
+    // Connections are closed at once: one that stays would keep the port from being released.
     const server = createServer((socket) => socket.destroy())
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(undefined)
@@ -60,17 +73,15 @@ const bind = (port: number, host: string): Promise<ReservedPort | undefined> => 
       resolve({ port: bound, release: () => close(server) })
     })
   })
-}
 
-const close = (server: Server): Promise<void> => {
-  return new Promise((resolve) => {
+const close = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
     if (server.listening) server.close(() => resolve())
     else resolve()
   })
-}
 
-const answers = (port: number, host: string): Promise<boolean> => {
-  return new Promise((resolve) => {
+const answers = (port: number, host: string): Promise<boolean> =>
+  new Promise((resolve) => {
     const socket = connect({ port, host })
     const finish = (listening: boolean) => {
       socket.destroy()
@@ -79,4 +90,3 @@ const answers = (port: number, host: string): Promise<boolean> => {
     socket.once('connect', () => finish(true))
     socket.once('error', () => finish(false))
   })
-}

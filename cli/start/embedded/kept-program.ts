@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { endProcess, type StopStep } from './end-process.ts'
-import { signalOnParentDeath } from './parent-death.ts'
+import { signalOnParentDeath } from './end-process.ts'
 import { endLeftover, writePidFile } from './pid-file.ts'
 import { programLog } from './program-log.ts'
 import { restartDelays } from './restart-delay.ts'
@@ -18,23 +18,23 @@ export type ProgramOptions = {
 
 export type KeptProgram = {
   readonly pid: () => number | undefined
-  /** How it ended, when it does so before `keep`. */
+  /** How the program ended, when it ends before `keep`. */
   readonly earlyEnd: Promise<string>
-  /** From now on it is started again whenever it ends. */
+  /** From now on the program is started again whenever it ends. */
   readonly keep: () => void
   readonly stop: () => Promise<void>
 }
 
-/** The first has time to finish what it is doing. */
+/** After SIGTERM a program has time to finish its work. */
 const STOP_STEPS: readonly StopStep[] = [
   { signal: 'SIGTERM', waitMs: 15_000 },
   { signal: 'SIGKILL', waitMs: 5_000 },
 ]
 
-/** Ends what a killed start left running under this name. */
+/** Ends the program that a killed start left running. */
 export const endLeftoverProgram = (pidFile: string): Promise<void> => endLeftover(pidFile, STOP_STEPS)
 
-/** Runs a program until it is stopped; what its operator should see goes to `say`, all that it prints to its log. */
+/** Runs a program until it is stopped. Its output goes to its log, and what its operator should see also to `say`. */
 export const runProgram = (options: ProgramOptions): KeptProgram => {
   const { name, command, env, logFile, pidFile, say } = options
   const log = programLog(logFile, (line) => say(`[${name}] ${line}`))
@@ -48,7 +48,7 @@ export const runProgram = (options: ProgramOptions): KeptProgram => {
   const run = (): void => {
     const startedAt = Date.now()
     const [program = '', ...args] = [...signalOnParentDeath('SIGTERM'), ...command]
-    // A session of its own: Ctrl-C shall reach it through the launcher, which stops things in their order.
+    // In a session of its own it does not get Ctrl-C from the terminal: the launcher stops programs in their order.
     const started = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     child = started
     if (started.pid !== undefined) writePidFile(pidFile, started.pid)
@@ -63,7 +63,7 @@ export const runProgram = (options: ProgramOptions): KeptProgram => {
         else if (state === 'kept') startAgain(how, Date.now() - startedAt)
       }
       started.once('error', (error) => finish(`cannot be run: ${error.message}`))
-      // Only now has its output been read to the end.
+      // At `close` its output has been read to the end, at `exit` it may not.
       started.once('close', (code, signal) => finish(`ended with ${code ?? signal}`))
     })
   }

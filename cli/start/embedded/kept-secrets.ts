@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
 import { makeToken } from '../../../contract/token-format.ts'
-import { keptFile } from './kept-file.ts'
 
 const HASH_KEY_BYTES = 32
+const PASSWORD_BYTES = 24
 const TOKEN_NAMES = ['BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
 
 export type Tokens = Readonly<Record<(typeof TOKEN_NAMES)[number], string>>
@@ -12,7 +14,11 @@ export type Tokens = Readonly<Record<(typeof TOKEN_NAMES)[number], string>>
 export const keptHashKey = (dataDir: string): string =>
   keptFile(join(dataDir, 'hash.key'), () => randomBytes(HASH_KEY_BYTES).toString('hex'))
 
-/** The two tokens to begin with, made once and kept, so that every start can print them. */
+/** The password of a server, made once. */
+export const keptPassword = (dataDir: string): string =>
+  keptFile(join(dataDir, 'password'), () => randomBytes(PASSWORD_BYTES).toString('hex'))
+
+/** The first two tokens, made once and kept, so that every start can print them. */
 export const keptTokens = (dataDir: string): Tokens => {
   const file = join(dataDir, 'tokens.env')
   const content = keptFile(file, () => TOKEN_NAMES.map((name) => `${name}=${makeToken()}`).join('\n'))
@@ -25,4 +31,22 @@ export const keptTokens = (dataDir: string): Tokens => {
     BOOTSTRAP_ACCESS_TOKEN: read('BOOTSTRAP_ACCESS_TOKEN'),
     BOOTSTRAP_ADMIN_TOKEN: read('BOOTSTRAP_ADMIN_TOKEN'),
   }
+}
+
+/** The content of a private file (mode 0600); the first call makes it. Two callers at once get the same content. */
+const keptFile = (file: string, make: () => string): string => {
+  if (!existsSync(file)) {
+    // The file is written under another name and linked into place, so that nobody ever reads half of it.
+    const draft = `${file}.${process.pid}`
+    rmSync(draft, { force: true })
+    writeFileSync(draft, `${make()}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    try {
+      linkSync(draft, file)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    } finally {
+      rmSync(draft, { force: true })
+    }
+  }
+  return readFileSync(file, 'utf8').trimEnd()
 }

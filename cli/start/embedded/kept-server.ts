@@ -8,7 +8,7 @@ export type KeptServer = {
   readonly stop: () => Promise<void>
 }
 
-/** Starts a server, and again on the same port whenever it ends by itself, until it is stopped. */
+/** Starts a server, and starts it again on the same port whenever it ends by itself, until it is stopped. */
 export const keepServer = async (options: {
   readonly name: string
   readonly start: (port?: number) => Promise<EmbeddedServer>
@@ -52,7 +52,7 @@ export const keepServer = async (options: {
       stopped.abort()
       await server.stop()
       await kept
-      // It may have come back while it was being stopped.
+      // `keep` may have started it again meanwhile.
       await server.stop()
     },
   }

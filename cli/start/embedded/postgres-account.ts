@@ -3,27 +3,27 @@ import { chownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { PostgresBinaries } from './postgres-binaries.ts'
-import { SERVER_ENVIRONMENT } from './server-environment.ts'
+import { SERVER_ENVIRONMENT } from './server.ts'
 
 /** How to run PostgreSQL programs, which refuse to run as root. */
 export type PostgresAccount = {
-  /** Words that go before the command. */
+  /** Words to put before the command. */
   readonly prefix: readonly string[]
-  /** To be handed to spawn, where no program changes the user. */
+  /** Options of `spawn`, where no program changes the user. */
   readonly spawnAs?: { readonly uid: number; readonly gid: number }
 }
 
 type Candidate = PostgresAccount & { readonly owner: number }
 
 const ROOT = 0
-/** The user `nobody`, which has to have a name: initdb looks it up. */
+/** The user `nobody`. initdb looks up its user's name, so an id without a name would not do. */
 const NOBODY = process.platform === 'darwin' ? 4_294_967_294 : 65_534
 
 const ROOT_CANDIDATES: readonly Candidate[] = [
-  // Root under another name: the files stay root's, so it also works below a private home. Containers often forbid it.
+  // Root under another name: the files stay root's, so this also works below a private home. Containers often forbid it.
   { prefix: ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`], owner: ROOT },
-  // Another user that keeps root's right to pass private directories; without the secure bit that right would not count
-  // in access(2), with which PostgreSQL looks for its own files.
+  // Another user with root's right to pass private directories. Without the secure bit access(2), with which PostgreSQL looks
+  // for its own files, would ignore that right.
   {
     prefix: [
       'setpriv',
@@ -36,11 +36,11 @@ const ROOT_CANDIDATES: readonly Candidate[] = [
     ],
     owner: NOBODY,
   },
-  // Another user, plainly: enough where all directories on the way are open.
+  // Another user without further rights: enough where all directories on the way are open.
   { prefix: [], spawnAs: { uid: NOBODY, gid: NOBODY }, owner: NOBODY },
 ]
 
-/** Makes `dataDir` and finds out who can run PostgreSQL in it. As root, the files in it change hands where needed. */
+/** Makes `dataDir` and finds a user who can run PostgreSQL in it. As root, it gives the files in it to that user. */
 export const postgresAccount = ({ initdb }: PostgresBinaries, dataDir: string): PostgresAccount => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (process.getuid?.() !== ROOT) return { prefix: [] }
@@ -53,7 +53,7 @@ export const postgresAccount = ({ initdb }: PostgresBinaries, dataDir: string): 
   )
 }
 
-/** Asks initdb for what it would do, for which it has to find everything that it needs. */
+/** Asks initdb what it would do: it fails when it does not find everything that it needs. */
 const canRun = ({ prefix, spawnAs }: Candidate, initdb: string, dataDir: string): boolean => {
   const rehearsal = ['sh', '-c', 'test -w "$1" && "$0" --pgdata="$1" --show', initdb, dataDir]
   const [program = '', ...args] = [...prefix, ...rehearsal]
@@ -61,7 +61,7 @@ const canRun = ({ prefix, spawnAs }: Candidate, initdb: string, dataDir: string)
   return spawnSync(program, args, options).status === 0
 }
 
-/** One look at the directory itself decides: its content changes hands only together with it, the directory last. */
+/** The owner of the directory tells that of its content: the content is given first, the directory last. */
 const giveTo = (dataDir: string, owner: number): void => {
   if (lstatSync(dataDir).uid === owner) return
   for (const entry of readdirSync(dataDir, { withFileTypes: true })) {

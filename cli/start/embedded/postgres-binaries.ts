@@ -30,7 +30,7 @@ const packageRoot = (name: string): string => {
   }
 }
 
-/** npm packages cannot hold symbolic links; this one lists those that its libraries need. */
+/** npm packages cannot contain symbolic links; this package lists the links that its libraries need. */
 const repairSymlinks = (root: string): void => {
   const list = join(root, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -41,7 +41,7 @@ const repairSymlinks = (root: string): void => {
     try {
       symlinkSync(basename(source), link)
     } catch (error) {
-      // Another start made it first.
+      // Another start made the link first.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   }

@@ -1,18 +1,16 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { keptFile } from './kept-file.ts'
+import { keptPassword } from './kept-secrets.ts'
 import type { PostgresAccount } from './postgres-account.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
-import { SERVER_ENVIRONMENT } from './server-environment.ts'
+import { SERVER_ENVIRONMENT } from './server.ts'
 
 export const POSTGRES_USER = 'postgres'
 export const POSTGRES_DATABASE = 'feedback_insights'
-const PASSWORD_BYTES = 24
 const DATABASE_EXISTS = /database "\w+" already exists/
 
-/** Scram with the password for everyone on this machine; there is no socket that `local` could apply to. */
+/** Everyone on this machine needs the password; there is no socket, so no line for `local`. */
 const HOST_BASED_ACCESS = 'host all all 127.0.0.1/32 scram-sha-256\n'
 
 type ClusterOptions = {
@@ -22,19 +20,18 @@ type ClusterOptions = {
   readonly log?: ((line: string) => void) | undefined
 }
 
-/** The database cluster below `dataDir`, made by the first call, and the password of its superuser. */
+/** The database cluster below `dataDir`, which the first call makes, and the password of its superuser. */
 export const ensureCluster = async (options: ClusterOptions): Promise<{ cluster: string; password: string }> => {
   const { dataDir } = options
   const cluster = join(dataDir, 'cluster')
-  const passwordFile = join(dataDir, 'password')
-  const passwordLost = !existsSync(passwordFile)
-  const password = keptFile(passwordFile, () => randomBytes(PASSWORD_BYTES).toString('hex'))
+  const passwordLost = !existsSync(join(dataDir, 'password'))
+  const password = keptPassword(dataDir)
   if (!existsSync(cluster)) await createCluster({ ...options, cluster, password })
   else if (passwordLost) await prepare({ ...options, cluster, password })
   return { cluster, password }
 }
 
-/** Made under another name first: a start that is killed half-way leaves nothing that looks finished. */
+/** Makes the cluster under another name first: a start that is killed half-way leaves nothing that looks finished. */
 const createCluster = async (options: ClusterOptions & { cluster: string; password: string }): Promise<void> => {
   options.log?.('Making the PostgreSQL database …')
   const draft = `${options.cluster}.draft`
@@ -43,7 +40,7 @@ const createCluster = async (options: ClusterOptions & { cluster: string; passwo
     options.binaries.initdb,
     `--pgdata=${draft}`,
     `--username=${POSTGRES_USER}`,
-    // Only until the access file below replaces it: initdb would take the password from a file it may not be able to read.
+    // The access file below replaces this. initdb would take a password from a file, which it may not be able to read.
     '--auth=trust',
     '--encoding=UTF8',
     '--locale=C',
@@ -89,9 +86,9 @@ const run = ({ account }: ClusterOptions, command: readonly string[], input = ''
 }
 
 /**
- * Lets PostgreSQL start when the id in the lock file of a killed server now belongs to another program, which it would
- * take for that server. Only the id is replaced, by one that no process has: the file also leads PostgreSQL to the old
- * server's shared memory, by which it sees that no orphan of it is still writing.
+ * Lets PostgreSQL start when another program now has the id in the lock file of a killed server: PostgreSQL would take that
+ * program for the server. Only the id is replaced, by one that no process has: the file also names the old server's shared
+ * memory, which tells PostgreSQL whether an orphan of that server is still writing.
  */
 export const forgetDeadPostmaster = (cluster: string): void => {
   const noProcess = 2_147_483_646
@@ -101,7 +98,7 @@ export const forgetDeadPostmaster = (cluster: string): void => {
   writeFileSync(file, [noProcess, ...rest].join('\n'))
 }
 
-/** PostgreSQL writes its state into the eighth line of its lock file. */
+/** The eighth line of its lock file tells the state of PostgreSQL. */
 export const isPostmasterReady = (cluster: string, pid: number): boolean => {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')

@@ -1,15 +1,14 @@
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, existsSync, renameSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { rotateLog } from './rotate-log.ts'
 
 export type ProgramLog = {
-  /** Writes down what comes out of a program, until it ends. */
+  /** Writes down the output of a program, until the program ends. */
   readonly take: (output: Readable) => void
   readonly close: () => Promise<void>
 }
 
-/** Keeps what a program prints in a file, and passes on what its operator should see: warnings, errors, and crashes. */
+/** Keeps the output of a program in a file, and passes on what its operator should see: warnings, errors, and crashes. */
 export const programLog = (file: string, passOn: (line: string) => void): ProgramLog => {
   rotateLog(file)
   const stream = createWriteStream(file, { flags: 'a', mode: 0o600 })
@@ -23,7 +22,7 @@ export const programLog = (file: string, passOn: (line: string) => void): Progra
   }
 }
 
-/** Everything but the routine: what is not an event at all comes from the runtime, and is a crash. */
+/** Everything above the level info. A line that is no event comes from the runtime, and tells of a crash. */
 const isNotable = (line: string): boolean => {
   try {
     const event: unknown = JSON.parse(line)
@@ -32,4 +31,9 @@ const isNotable = (line: string): boolean => {
   } catch {
     return line.trim() !== ''
   }
+}
+
+/** Keeps the log of one start and of the start before it. */
+export const rotateLog = (file: string): void => {
+  if (existsSync(file)) renameSync(file, `${file}.1`)
 }

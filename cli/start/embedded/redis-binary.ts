@@ -1,16 +1,23 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { probe, PROGRAM_NAMES, type RedisBinary } from './redis-program.ts'
-import { redisFromArchive } from './redis-from-archive.ts'
 
-/** A downloaded server lives with the other things that an installation brings, and goes with them. */
+export type RedisBinary = {
+  readonly program: string
+  /** What the program needs in its environment, e.g. where its libraries are. */
+  readonly env: Readonly<Record<string, string>>
+  readonly version: string
+}
+
+const PROGRAM_NAMES = ['redis-server', 'valkey-server'] as const
+/** A downloaded server lies among the installed packages, and is deleted with them. */
 const CACHE_DIR = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url))
 
-/** Finds a Redis or Valkey server on this machine, or gets one; throws with what to do where that is impossible. */
+/** Finds a Redis or Valkey server on this machine, or gets one. @throws with what to do where that is impossible */
 export const redisBinary = async (log: (line: string) => void): Promise<RedisBinary> => {
-  const found = onPath() ?? (await redisFromArchive({ cacheDir: CACHE_DIR, log })) ?? (await fromPackageManager(log))
+  const found = onPath() ?? (await fromArchive(log)) ?? (await fromPackageManager(log))
   if (found !== undefined) return found
   throw new Error(
     'no Redis server here, and none could be fetched: install redis-server or valkey-server, or set REDIS_URL to a server of your own',
@@ -26,30 +33,123 @@ const onPath = (): RedisBinary | undefined => {
   return undefined
 }
 
+/**
+ * A Redis server from the packages of Debian or Ubuntu, unpacked into CACHE_DIR and not installed, so that it needs no root
+ * and starts no service. Undefined on other systems, and where the archive cannot be reached.
+ */
+const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
+  const cached = unpackedServer(CACHE_DIR)
+  if (cached !== undefined) return cached
+  if ((await run('apt-get', ['--version'])) === undefined || (await run('dpkg-deb', ['--version'])) === undefined) {
+    return undefined
+  }
+  log('Fetching redis-server from the package archive …')
+  mkdirSync(dirname(CACHE_DIR), { recursive: true })
+  // Another start may fetch at the same time: each works in its own directory, and the first to finish is kept.
+  const draft = mkdtempSync(`${CACHE_DIR}.`)
+  try {
+    const unpacked = join(draft, 'unpacked')
+    const fetched =
+      (await fetchInto(unpacked, draft, [])) || (await fetchInto(unpacked, draft, await ownPackageLists(draft)))
+    if (!fetched) return undefined
+    if (unpackedServer(CACHE_DIR) === undefined) {
+      rmSync(CACHE_DIR, { recursive: true, force: true })
+      renameSync(unpacked, CACHE_DIR)
+    }
+    return unpackedServer(CACHE_DIR)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+/** Unpacks the server and the libraries that this machine lacks; apt knows both. */
+const fetchInto = async (unpacked: string, draft: string, aptOptions: readonly string[]): Promise<boolean> => {
+  for (const name of PROGRAM_NAMES) {
+    rmSync(unpacked, { recursive: true, force: true })
+    const packages = await missingPackages(name, aptOptions)
+    if (packages.length === 0) continue
+    const downloads = mkdtempSync(join(draft, 'packages.'))
+    const downloaded = await run('apt-get', [...APT_OPTIONS, ...aptOptions, 'download', ...packages], downloads)
+    if (downloaded === undefined) continue
+    for (const file of readdirSync(downloads)) await run('dpkg-deb', ['-x', join(downloads, file), unpacked])
+    if (unpackedServer(unpacked) !== undefined) return true
+  }
+  return false
+}
+
+/** As root, apt would hand the work to a user who cannot enter our directories. */
+const APT_OPTIONS = ['-qq', '-o', 'APT::Sandbox::User=root', '-o', 'Acquire::Retries=3']
+
+/** What apt would install. Only root may install packages, everyone may ask apt to simulate it. */
+const missingPackages = async (name: string, aptOptions: readonly string[]): Promise<string[]> => {
+  const rehearsal = ['--simulate', '--no-install-recommends', 'install', name]
+  const plan = await run('apt-get', [...APT_OPTIONS, ...aptOptions, ...rehearsal])
+  return [...(plan ?? '').matchAll(/^Inst (\S+)/gm)].flatMap(([, found]) => found ?? [])
+}
+
+/** Fetches package lists into `draft`: the lists of the system may be absent or outdated, and only root may renew them. */
+const ownPackageLists = async (draft: string): Promise<readonly string[]> => {
+  const lists = join(draft, 'lists')
+  const cache = join(draft, 'cache')
+  mkdirSync(join(lists, 'partial'), { recursive: true })
+  mkdirSync(join(cache, 'archives', 'partial'), { recursive: true })
+  const options = ['-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${cache}`]
+  await run('apt-get', [...APT_OPTIONS, ...options, 'update'])
+  return options
+}
+
+const unpackedServer = (root: string): RedisBinary | undefined => {
+  const env = { LD_LIBRARY_PATH: libraryDirectories(root).join(':') }
+  for (const name of PROGRAM_NAMES) {
+    const binary = probe(join(root, 'usr', 'bin', name), env)
+    if (binary !== undefined) return binary
+  }
+  return undefined
+}
+
+const libraryDirectories = (root: string): string[] => {
+  const parents = [join(root, 'usr', 'lib'), join(root, 'lib')].filter((parent) => existsSync(parent))
+  const directories = parents.flatMap((parent) =>
+    readdirSync(parent, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? join(parent, entry.name) : [],
+    ),
+  )
+  return directories.filter((directory) => readdirSync(directory).some((file) => file.includes('.so')))
+}
+
 const fromPackageManager = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
-  if (process.getuid?.() === 0 && succeeds('apt-get', '--version')) {
+  if (process.getuid?.() === 0 && (await run('apt-get', ['--version'])) !== undefined) {
     log('Installing redis-server with apt-get …')
     // The run level keeps the package from starting a server of its own on the standard port.
     const script = 'apt-get update -qq; RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server'
-    await finishes('env', ['DEBIAN_FRONTEND=noninteractive', 'sh', '-c', script])
+    await run('env', ['DEBIAN_FRONTEND=noninteractive', 'sh', '-c', script])
     return onPath()
   }
-  const brew = ['brew', '/opt/homebrew/bin/brew', '/usr/local/bin/brew'].find((name) => succeeds(name, '--version'))
-  if (brew === undefined) return undefined
-  log('Installing redis with Homebrew …')
-  await finishes(brew, ['install', '--quiet', 'redis'])
-  const prefix = spawnSync(brew, ['--prefix'], { encoding: 'utf8' }).stdout.trim()
-  return onPath() ?? probe(join(prefix, 'bin', 'redis-server'), {})
+  for (const brew of ['brew', '/opt/homebrew/bin/brew', '/usr/local/bin/brew']) {
+    const prefix = await run(brew, ['--prefix'])
+    if (prefix === undefined) continue
+    log('Installing redis with Homebrew …')
+    await run(brew, ['install', '--quiet', 'redis'])
+    return onPath() ?? probe(join(prefix.trim(), 'bin', 'redis-server'), {})
+  }
+  return undefined
 }
 
-const succeeds = (program: string, ...args: string[]): boolean => {
-  return spawnSync(program, args, { stdio: 'ignore' }).status === 0
+/** The program with the version that it tells; undefined when it does not run here. */
+const probe = (program: string, env: Readonly<Record<string, string>>): RedisBinary | undefined => {
+  // `env` adds these variables to the environment of this program.
+  const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  const answer = spawnSync('env', [...assignments, program, '--version'], { encoding: 'utf8' })
+  const version = /\bv=(\d+\.\d+\.\d+)/.exec(answer.stdout ?? '')?.[1]
+  return answer.status === 0 && version !== undefined ? { program, env, version } : undefined
 }
 
-const finishes = (program: string, args: readonly string[]): Promise<void> => {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: 'ignore' })
-    child.once('error', () => resolve())
-    child.once('close', () => resolve())
+/** The output of a program; undefined when it fails or does not exist. */
+const run = (program: string, args: readonly string[], cwd = '/'): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const child = spawn('env', ['LC_ALL=C', program, ...args], { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
+    let output = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+    child.once('error', () => resolve(undefined))
+    child.once('close', (code) => resolve(code === 0 ? output : undefined))
   })
-}

@@ -1,24 +1,24 @@
 import type { Sql } from '../../db/postgres.ts'
-import { comparable, heldIn, newTally, type Sought, type Trace } from './text-search.ts'
+import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
 
-/** Something whose rows are read as text: `query` gives the columns in this order. */
+/** A table or view: `query` reads its rows as text, with the columns in this order. */
 type Relation = { name: string; columns: string[]; query: string }
 
 /** A row can be as large as a conversation, and this many are held at a time. */
 const ROWS_AT_ONCE = 20
-/** Between fields that are searched together; Postgres stores none. */
+/** Separates fields that are searched together; no text in Postgres contains it. */
 const BETWEEN = '\0'
 
 /**
- * Where Postgres holds the strings: every column of every table in the schemas that this connection works in, the planner's
- * statistics of these tables, and the statements of all connections to this database. Each row is read once and searched
- * here, so that the search itself writes the strings into no statement. By a cursor, since the driver's streams of COPY hang
- * when their reader is slower (porsager/postgres#499; seen with 20,000 rows on Bun and Deno).
+ * Where Postgres holds the strings: every column of every table in the schemas of this connection, the planner's statistics
+ * of these tables, and the statements of all connections to this database. Each row is read once and searched here, so that
+ * the search writes the strings into no statement. Rows are read by a cursor, since the driver's streams of COPY hang when
+ * their reader is slower (porsager/postgres#499; seen with 20,000 rows on Bun and Deno).
  */
-export const tracesInPostgres = async (
+export const residueInPostgres = async (
   sql: Sql,
   sought: readonly Sought[],
-): Promise<{ traces: Trace[]; tables: number }> => {
+): Promise<{ residue: Residue[]; tables: number }> => {
   const tally = newTally()
   const tables = await readTables(sql)
   for (const { name, columns, query } of [...tables, ...STATISTICS]) {
@@ -30,10 +30,10 @@ export const tracesInPostgres = async (
       }
     }
   }
-  return { traces: tally.traces(), tables: tables.length }
+  return { residue: tally.residue(), tables: tables.length }
 }
 
-/** Columns that are no text by themselves are read in a form in which text within them can be found. */
+/** The query reads arrays and composite values as JSON and bytes in escaped form: text within them can be found there. */
 const readTables = (sql: Sql): Promise<Relation[]> =>
   sql<Relation[]>`
     select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,

@@ -1,32 +1,32 @@
 /** A string to search for, with the forms in which it can be held once `comparable` has been applied. */
 export type Sought = { readonly text: string; readonly forms: readonly string[] }
 
-/** Where a string is held: a column, or the keys of one pattern; `count` rows or keys. Never what stands there. */
-export type Trace = { readonly text: string; readonly place: string; readonly count: number }
+/** A string that a purge should have removed: `count` rows of a column, or keys of one pattern, still hold it. */
+export type Residue = { readonly text: string; readonly place: string; readonly count: number }
 
 /**
- * Texts as they are compared: in lower case, and without backslashes. JSON, array literals and Redis's scripts escape by
- * backslashes, in each other and any number of times; without them all of these hold a string in the same form. Lower case
- * writes a final sigma in another way than one that something follows.
+ * A text as it is compared: in lower case, and without backslashes. JSON, array literals and Redis's scripts escape by
+ * backslashes, within each other and any number of times; without backslashes all of them hold a string in the same form.
+ * Lower case writes a final sigma unlike a sigma within a word, so both become one letter.
  */
 export const comparable = (text: string): string => text.replaceAll('\\', '').toLowerCase().replaceAll('ς', 'σ')
 
-/** The strings to search for, without blanks around them, each once. One that is nothing but blanks is left out. */
+/** The strings to search for, without blanks around them, each once. A string of blanks alone is left out. */
 export const soughtOf = (texts: readonly string[]): Sought[] =>
   [...new Set(texts.map((text) => text.trim()))]
     .filter((text) => comparable(text).trim() !== '')
     .map((text) => ({ text, forms: formsOf(text) }))
 
-/** As it is, and as JSON, which has letters for control characters. */
+/** A string as it is, and as JSON writes it: with letters for control characters. */
 const formsOf = (text: string): string[] => [
   ...new Set([text, JSON.stringify(text).slice(1, -1)].map((form) => comparable(form))),
 ]
 
-/** Those that a text holds, which `comparable` has been applied to. */
+/** The strings that a text holds, to which `comparable` has been applied. */
 export const heldIn = (compared: string, sought: readonly Sought[]): Sought[] =>
   sought.filter(({ forms }) => forms.some((form) => compared.includes(form)))
 
-export type Tally = { note: (held: readonly Sought[], place: string) => void; traces: () => Trace[] }
+export type Tally = { note: (held: readonly Sought[], place: string) => void; residue: () => Residue[] }
 
 /** Counts the rows or keys in which strings are held, for each string and place. */
 export const newTally = (): Tally => {
@@ -39,7 +39,7 @@ export const newTally = (): Tally => {
         counts.set(one, places)
       }
     },
-    traces: () =>
+    residue: () =>
       [...counts].flatMap(([{ text }, places]) => [...places].map(([place, count]) => ({ text, place, count }))),
   }
 }

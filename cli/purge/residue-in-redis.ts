@@ -1,7 +1,7 @@
 import type { RedisClient } from '../../queue/connect-redis.ts'
 import { scanKeys, serversOf } from '../../queue/redis-servers.ts'
 import { CommandError } from '../run-command.ts'
-import { comparable, heldIn, newTally, type Sought, type Trace } from './text-search.ts'
+import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
 
 /** A job can be as large as a conversation, and this many are held at a time. */
 const KEYS_AT_ONCE = 16
@@ -9,15 +9,15 @@ const ITEMS_AT_ONCE = 100
 
 /**
  * Where Redis holds the strings: names and values of every key under the prefix, and the slow log of each server. A key that
- * comes, goes or moves while it is searched may be missed, or counted twice.
+ * comes, goes or moves during the search may be missed, or counted twice.
  *
- * @throws when there is a key of a type that nothing of ours makes, or when Redis refuses to show its slow log.
+ * @throws CommandError when a key has a type that this product never makes; a ReplyError when Redis hides its slow log.
  */
-export const tracesInRedis = async (
+export const residueInRedis = async (
   redis: RedisClient,
   prefix: string,
   sought: readonly Sought[],
-): Promise<{ traces: Trace[]; keys: number }> => {
+): Promise<{ residue: Residue[]; keys: number }> => {
   const tally = newTally()
   const start = `{${prefix}:`
   let keys = 0
@@ -36,10 +36,10 @@ export const tracesInRedis = async (
       tally.note(heldIn(comparable(JSON.stringify(entry)), sought), 'slow log')
     }
   }
-  return { traces: tally.traces(), keys }
+  return { residue: tally.residue(), keys }
 }
 
-/** The name with `*` for ids and for whatever is searched for: it is printed. */
+/** The name as it may be printed: with `*` in place of ids and of the strings that are searched for. */
 const patternOf = (name: string, sought: readonly Sought[]): string => {
   const isPlain = (part: string): boolean =>
     /^[A-Za-z_-]*\}?$/.test(part) && heldIn(comparable(part), sought).length === 0
@@ -58,7 +58,7 @@ const heldByValue = async (redis: RedisClient, name: string, sought: readonly So
   return [...held]
 }
 
-/** Everything that a key holds, some at a time; nothing for a key that has gone meanwhile. */
+/** Everything that a key holds, a few items at a time; nothing when the key has gone meanwhile. */
 const valuesOf = async function* (redis: RedisClient, name: string): AsyncGenerator<string[]> {
   const type = await redis.type(name)
   switch (type) {

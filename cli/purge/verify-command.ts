@@ -1,7 +1,6 @@
-import process from 'node:process'
-import { tracesInPostgres } from './search-postgres.ts'
-import { tracesInRedis } from './search-redis.ts'
-import { CommandError, runCommand } from '../run-command.ts'
+import { CommandError, print, runCommand } from '../run-command.ts'
+import { residueInPostgres } from './residue-in-postgres.ts'
+import { residueInRedis } from './residue-in-redis.ts'
 import { soughtOf } from './text-search.ts'
 
 const USAGE = `usage: npm run purge:verify -- [--id TEXT]… [--email TEXT]… [--text TEXT]…
@@ -13,9 +12,7 @@ Ends with 0 when nothing is found anywhere, else with 1.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
 
-const rows = (count: number): string => {
-  return count === 1 ? '1 row' : `${count} rows`
-}
+const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
 await runCommand({
   usage: USAGE,
@@ -30,23 +27,20 @@ await runCommand({
       throw new CommandError('A string to search for must not be blank.')
     }
     const { redis, prefix } = await openRedis()
-    // Redis first: from there things move to Postgres, and not back.
-    const inRedis = await tracesInRedis(redis, prefix, sought)
-    redis.disconnect()
-    const inPostgres = await tracesInPostgres(sql, sought)
+    // Redis is searched first: submissions move from Redis to Postgres, and not back.
+    const inRedis = await residueInRedis(redis, prefix, sought)
+    const inPostgres = await residueInPostgres(sql, sought)
     if (inPostgres.tables === 0) throw new CommandError('The database has no tables. Is DATABASE_SCHEMA right?')
-    const print = (line: string): void => void process.stdout.write(`${line}\n`)
+    const found = [
+      ...inPostgres.residue.map(({ text, place, count }) => ({ text, line: `  ${place}: ${rows(count)}` })),
+      ...inRedis.residue.map(({ text, place, count }) => ({ text, line: `  Redis ${place}: ${count}` })),
+    ]
     for (const { label, text } of given) {
-      const found = [
-        ...inPostgres.traces
-          .filter((trace) => trace.text === text)
-          .map(({ place, count }) => `${place}: ${rows(count)}`),
-        ...inRedis.traces.filter((trace) => trace.text === text).map(({ place, count }) => `Redis ${place}: ${count}`),
-      ]
-      print(found.length === 0 ? `${label}: found nowhere` : `${label}:`)
-      for (const line of found) print(`  ${line}`)
+      const lines = found.flatMap((residue) => (residue.text === text ? residue.line : []))
+      print(lines.length === 0 ? `${label}: found nowhere` : `${label}:`)
+      for (const line of lines) print(line)
     }
     print(`searched: ${inPostgres.tables} tables, and ${inRedis.keys} keys under ${prefix}`)
-    if (inPostgres.traces.length + inRedis.traces.length > 0) throw new CommandError('Something was found.')
+    if (found.length > 0) throw new CommandError('Something was found.')
   },
 })

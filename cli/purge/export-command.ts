@@ -1,6 +1,6 @@
 import process from 'node:process'
-import { readFences } from '../db/purges/fences.ts'
-import { runCommand } from './run-command.ts'
+import { readFences } from '../../db/purges/fences.ts'
+import { print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run --silent purge:export > fences.ndjson
 
@@ -14,7 +14,7 @@ await runCommand({
   run: async ({ sql }) => {
     let count = 0
     for await (const fence of readFences(sql)) {
-      process.stdout.write(`${JSON.stringify(fence)}\n`)
+      print(JSON.stringify(fence))
       count++
     }
     process.stderr.write(`${count} fences written.\n`)

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { JOB_VERSION, type TaggingJob } from '../contract/job.ts'
-import { enqueueTagging, type JobQueues, taggingOutcome } from '../queue/job-queues.ts'
-import type { Sql } from '../db/postgres.ts'
-import { type Retag, type RetagPage, retagPages } from '../db/tags/retag.ts'
+import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import { enqueueTagging, type JobQueues, taggingOutcome } from '../../queue/job-queues.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { type Retag, type RetagPage, retagPages } from '../../db/tags/retag.ts'
 
 const RECORDS_PER_JOB = 500
-/** Of a retagging at once, so that the tags of what comes in meanwhile do not wait long. */
+/** Jobs that wait at once: more would delay the tags of new records. */
 const JOBS_AHEAD = 4
 const LOOK_EVERY_MS = 100
 
@@ -14,8 +14,8 @@ export type Retagged = { done: number; kept: number; failed: number; workspaces:
 type Queued = { id: string; records: number }
 
 /**
- * Has records tagged again by the workers, a few jobs at a time. `onProgress` hears of how many a worker is done with. Returns
- * how many that were, those whose new tags were kept, and those in jobs that failed.
+ * Has the workers tag records again, a few jobs at a time. `onProgress` gets the number of records that workers are done with.
+ * Returns this number, that of the records whose new tags were kept, and that of the records in failed jobs.
  */
 export const retag = async (
   { sql, queues }: { sql: Sql; queues: JobQueues },

@@ -1,11 +1,10 @@
 import process from 'node:process'
-import { closeQueues, openQueues } from '../queue/job-queues.ts'
-import { startProgressBar } from './progress-bar.ts'
-import { countRetag } from '../db/tags/retag.ts'
-import { CommandError, runCommand } from './run-command.ts'
-import { listWorkspaces } from '../db/workspaces.ts'
+import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
+import { countRetag } from '../../db/tags/retag.ts'
+import { findWorkspace } from '../find-workspace.ts'
+import { startProgressBar } from '../progress-bar.ts'
+import { CommandError, print, runCommand } from '../run-command.ts'
 import { retag } from './retag.ts'
-import { TAGGER_VERSION } from '../contract/tagger-version.ts'
 
 const USAGE = `usage: npm run retag -- [--workspace NAME] [--source S] [--since DATE] [--until DATE] [--all-versions]
 
@@ -34,23 +33,18 @@ await runCommand({
     until: { type: 'string' },
     'all-versions': { type: 'boolean' },
   },
-  run: async ({ sql, words, values, openRedis }) => {
+  run: async ({ sql, words, values, openQueues }) => {
     if (words.length > 0) throw new CommandError(USAGE)
     const name = values['workspace']
-    const workspace = (await listWorkspaces(sql)).find((one) => one.name === name)
-    if (name !== undefined && workspace === undefined) {
-      throw new CommandError('There is no workspace of this name. See: npm run workspace -- list')
-    }
     const wanted = {
-      workspaceId: workspace?.id,
+      workspaceId: name === undefined ? undefined : (await findWorkspace(sql, name)).id,
       source: values['source'],
       since: dateOf('since', values['since']),
       until: dateOf('until', values['until']),
       olderThanVersion: values['all-versions'] ? undefined : TAGGER_VERSION,
     }
     const { feedback, conversation } = await countRetag(sql, wanted)
-    const { redis, prefix } = await openRedis()
-    const queues = openQueues(redis, prefix, () => {})
+    const { queues } = await openQueues()
     const bar = startProgressBar({
       label: 'Tagging again',
       total: feedback + conversation,
@@ -60,9 +54,6 @@ await runCommand({
     if ((await queues.tagging.getWorkersCount()) === 0) bar.note('waits for a worker to run')
     const { done, kept, failed, workspaces } = await retag({ sql, queues }, wanted, bar.set)
     bar.end()
-    await closeQueues(queues)
-    redis.disconnect()
-    const print = (line: string): void => void process.stdout.write(`${line}\n`)
     print(`looked at: ${feedback} feedback, ${conversation} conversations, in ${workspaces} workspaces`)
     print(`tagged by version ${TAGGER_VERSION}: ${kept}`)
     print(`replaced, removed or tagged meanwhile: ${done - kept - failed}`)

@@ -1,0 +1,146 @@
+import { isDateTime } from '../../contract/date-time.ts'
+import { asOwnId } from '../../contract/identity/own-id.ts'
+import { type Operation, QUEUE_OF } from '../../contract/job.ts'
+import { countDead, type DeadEntry, type DeadFilter, dropDead, findDead, listDead } from '../../db/submissions/dead.ts'
+import { redisCondition } from '../../queue/redis-condition.ts'
+import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
+import { replay, type ReplayOutcome, type ReplayStores } from './replay.ts'
+
+const OPERATIONS = Object.keys(QUEUE_OF) as Operation[]
+const LISTED = 100
+
+const USAGE = `usage: npm run dead -- list [FILTERS]
+       npm run --silent dead -- show ID
+       npm run dead -- replay ID
+       npm run dead -- replay all [FILTERS]
+       npm run dead -- drop ID
+       npm run dead -- drop all [FILTERS]
+
+Dead submissions were accepted and cannot be stored.
+list    how many there are for each reason, and the first ${LISTED} of them
+show    one of them with all that was submitted, as JSON
+replay  queues them again under their former ids and in their former places; what was purged since stays purged
+drop    deletes what was submitted for good; the receipts stay
+
+FILTERS: --workspace NAME, --reason REASON (as listed), --since TIME (when it died: 2026-01-31T09:30:00Z),
+         --operation ${OPERATIONS.join('|')}`
+
+const NONE = 'There is no such dead submission. See: npm run dead -- list'
+
+/** As for new work: workers need room in Redis to drain it. */
+const FULL_SHARE = 0.8
+const LOOK_AT_MEMORY_EVERY = 100
+
+const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
+  queued: 'queued again',
+  unknown: 'not dead any more',
+  finishing: 'still at the worker that gave them up: repeat it in half a minute',
+  'being-purged': 'being purged',
+  'undecided-purge': 'purges that concerned nobody yet: submit them again, then drop these',
+  unreadable: 'of another version: this one cannot read them',
+}
+
+const run = async ({ words: [action, which, ...more], values, ...context }: CommandContext): Promise<void> => {
+  const filter = filterOf(values)
+  const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  const wanted = (): DeadFilter => {
+    if (which === undefined || (which !== 'all' && isFiltered)) throw new CommandError(USAGE)
+    return which === 'all' ? filter : { id: idOf(which) }
+  }
+  if (more.length > 0) throw new CommandError(USAGE)
+  switch (action) {
+    case 'list':
+      if (which !== undefined) throw new CommandError(USAGE)
+      return list(context, filter)
+    case 'show':
+      if (which === undefined || isFiltered) throw new CommandError(USAGE)
+      return show(context, idOf(which))
+    case 'replay':
+      return replayAll(context, wanted())
+    case 'drop':
+      return drop(context, wanted())
+    case undefined:
+    default:
+      throw new CommandError(USAGE)
+  }
+}
+
+const filterOf = (values: Readonly<Record<string, string | undefined>>): DeadFilter => {
+  const { workspace, reason, operation, since } = values
+  const known = OPERATIONS.find((one) => one === operation)
+  if (operation !== undefined && known === undefined) {
+    throw new CommandError(`--operation must be one of ${OPERATIONS.join(', ')}.`)
+  }
+  if (since !== undefined && !isDateTime(since)) {
+    throw new CommandError('--since must be a date-time with an offset, such as 2026-01-31T09:30:00Z.')
+  }
+  return { workspace, reason, operation: known, since: since === undefined ? undefined : new Date(since) }
+}
+
+const idOf = (word: string): string => {
+  const id = asOwnId(word)
+  if (id === undefined) throw new CommandError('The id of a submission is a UUID. See: npm run dead -- list')
+  return id
+}
+
+type Context = Omit<CommandContext, 'words' | 'values'>
+
+const list = async ({ sql }: Context, filter: DeadFilter): Promise<void> => {
+  const counts = await countDead(sql, filter)
+  for (const { reason, submissions } of counts) print(`${String(submissions).padStart(8)}  ${reason}`)
+  const total = counts.reduce((sum, { submissions }) => sum + submissions, 0)
+  print(`${String(total).padStart(8)}  in all`)
+  for (const dead of await listDead(sql, filter, LISTED)) print(lineOf(dead))
+  if (total > LISTED) print(`… and ${total - LISTED} more`)
+}
+
+const lineOf = ({ id, workspace, operation, attempts, reason, diedAt, replayedAt }: DeadEntry): string => {
+  const again = replayedAt === null ? '' : `  queued again ${replayedAt.toISOString()}`
+  return `${id}  ${workspace}  ${operation}  died ${diedAt.toISOString()}  attempts ${attempts}  ${reason}${again}`
+}
+
+const show = async ({ sql }: Context, id: string): Promise<void> => {
+  const dead = await findDead(sql, id)
+  if (!dead) throw new CommandError(NONE)
+  const { job, ...about } = dead
+  print(JSON.stringify({ ...about, job: JSON.parse(job) as unknown }, null, 2))
+}
+
+const replayAll = async ({ sql, readHashKey, openQueues }: Context, wanted: DeadFilter): Promise<void> => {
+  const found = await listDead(sql, wanted, null)
+  if (found.length === 0) throw new CommandError(NONE)
+  const stores: ReplayStores = { sql, hashKey: await readHashKey(), ...(await openQueues()) }
+  const outcomes = new Map<ReplayOutcome, number>()
+  for (const [index, dead] of found.entries()) {
+    if (index % LOOK_AT_MEMORY_EVERY === 0 && (await isNearlyFull(stores))) {
+      throw new CommandError(`Redis is nearly full. ${index} of ${found.length} were replayed; repeat it later.`)
+    }
+    const outcome = await replay(stores, dead)
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+  }
+  for (const [outcome, count] of outcomes) print(`${count} ${DESCRIBED[outcome]}`)
+  const left = found.length - (outcomes.get('queued') ?? 0) - (outcomes.get('unknown') ?? 0)
+  if (left > 0) throw new CommandError(`${left} of ${found.length} are still dead.`)
+}
+
+const isNearlyFull = async ({ redis }: ReplayStores): Promise<boolean> => {
+  const { usedBytes, maxBytes } = await redisCondition(redis)
+  return maxBytes > 0 && usedBytes >= FULL_SHARE * maxBytes
+}
+
+const drop = async ({ sql }: Context, wanted: DeadFilter): Promise<void> => {
+  const dropped = await dropDead(sql, wanted)
+  if (dropped === 0) throw new CommandError(NONE)
+  print(`${dropped} dropped`)
+}
+
+await runCommand({
+  usage: USAGE,
+  options: {
+    workspace: { type: 'string' },
+    reason: { type: 'string' },
+    operation: { type: 'string' },
+    since: { type: 'string' },
+  },
+  run,
+})

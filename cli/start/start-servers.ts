@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { keepServer } from './embedded/kept-server.ts'
+import { startPostgres } from './embedded/postgres-server.ts'
+import { startRedis } from './embedded/redis-server.ts'
+import type { EmbeddedServer } from './embedded/server.ts'
+import type { LauncherConfig } from './launcher-config.ts'
+import type { Running } from './running.ts'
+
+export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
+
+/** Starts the servers that the configuration does not name; `say` gets a line about whatever takes long or fails. */
+export const startServers = async (
+  { DATA_DIR, DATABASE_URL, REDIS_URL }: LauncherConfig,
+  running: Running,
+  say: (line: string) => void,
+): Promise<ServerUrls> => {
+  const embedded = async (name: string, start: (port: { port?: number }) => Promise<EmbeddedServer>) => {
+    const server = await keepServer({ name, say, start: (port) => start(port === undefined ? {} : { port }) })
+    running.add(server.stop, [server.pid])
+    return server.url
+  }
+  const dataDir = (name: string): string => join(DATA_DIR, name)
+  const [databaseUrl, redisUrl] = await Promise.allSettled([
+    DATABASE_URL ??
+      embedded('PostgreSQL', (port) => startPostgres({ dataDir: dataDir('postgres'), log: say, ...port })),
+    REDIS_URL ?? embedded('Redis', (port) => startRedis({ dataDir: dataDir('redis'), log: say, ...port })),
+  ])
+  // Both have settled: when one failed, the other one is known as running and will be stopped.
+  if (databaseUrl.status === 'rejected') throw databaseUrl.reason
+  if (redisUrl.status === 'rejected') throw redisUrl.reason
+  return { databaseUrl: databaseUrl.value, redisUrl: redisUrl.value }
+}
