@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findImportViolations } from './check/import-rule.ts'
+import { findReadmeFaults, readFolders } from './check/room-readmes.ts'
 import { readSourceFiles, type SourceFile } from './check/source-files.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -16,6 +17,10 @@ describe('the house', () => {
     const files = readSourceFiles(root)
     assert.ok(files.some(({ path }) => path === 'test/architecture.test.ts'))
     assert.deepEqual(findImportViolations(files), [])
+  })
+
+  it('has a README.md in every room, which says what the room is and what is in it', () => {
+    assert.deepEqual(findReadmeFaults(readFolders(root)), [])
   })
 
   it('has no drawer for things without a name', () => {

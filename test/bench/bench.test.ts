@@ -17,11 +17,11 @@ import { hashKey, toRows } from '../support/deliveries.ts'
 import { freshSchema } from '../support/schema.ts'
 import { readBenchConfig } from './bench-config.ts'
 import { feedbackBody } from './bodies.ts'
-import { fillTables } from './fill-tables.ts'
-import { judgeLines } from './lines.ts'
-import { createMeasures, type Measure, UNITS } from './measures.ts'
-import { percentile, summarise } from './statistics.ts'
-import { usageOf } from './usage.ts'
+import { fillTables } from './installation/fill-tables.ts'
+import { judgeLines } from './figures/lines.ts'
+import { createMeasures, type Measure, UNITS } from './figures/measures.ts'
+import { percentile, summarise } from './figures/statistics.ts'
+import { usageOf } from './figures/usage.ts'
 
 const TINY = {
   BENCH_ROUNDS: '1',

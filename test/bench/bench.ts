@@ -6,8 +6,8 @@ import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { printHelp } from '../../process/print-help.ts'
 import { readBenchConfig } from './bench-config.ts'
-import { judgeLines } from './lines.ts'
-import { describeLines, describeProcessorTime } from './report.ts'
+import { judgeLines } from './figures/lines.ts'
+import { describeLines, describeProcessorTime } from './figures/report.ts'
 import { runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
 
 /** A backlog of a million submissions fits; the service refuses new ones from 80 % on. */

@@ -1,11 +1,11 @@
 import type { BenchConfig } from './bench-config.ts'
 import { feedbackBody } from './bodies.ts'
-import type { Installation } from './installation.ts'
+import type { Installation } from './installation/installation.ts'
 import type { LoadGenerator } from './load/load-generator.ts'
 import type { LoadOrder, LoadResult } from './load/order.ts'
-import type { Measures } from './measures.ts'
-import type { PlainVariants } from './plain-variants.ts'
-import type { Runtime } from './program.ts'
+import type { Measures } from './figures/measures.ts'
+import type { PlainVariants } from './plain/plain-variants.ts'
+import type { Runtime } from './installation/program.ts'
 
 export type InstallationName = 'main' | 'stored' | 'backlog' | 'deno'
 

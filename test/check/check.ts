@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { printHelp } from '../../process/print-help.ts'
 import { readAudit } from './dependency-audit.ts'
 import { findEnvironmentAccess } from './environment-access.ts'
+import { findImportViolations } from './import-rule.ts'
+import { findReadmeFaults, readFolders } from './room-readmes.ts'
 import { readSourceFiles, SOURCES } from './source-files.ts'
+import { findLongSql } from './sql-size.ts'
 import { readTrackedFiles } from './tracked-files.ts'
 import { findUnportableText } from './unportable-text.ts'
 
@@ -41,6 +44,9 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   'types (Deno)': () => runTool('deno', ['check', '--quiet', ...sources]),
   'nothing of one machine in the files': () => fromFindings(findUnportableText(readTrackedFiles(root))),
   'environment read in one place': () => fromFindings(findEnvironmentAccess(readSourceFiles(root))),
+  'imports between rooms': () => fromFindings(findImportViolations(readSourceFiles(root))),
+  'READMEs of the rooms': () => fromFindings(findReadmeFaults(readFolders(root))),
+  'SQL that can be read at once': () => fromFindings(findLongSql(readTrackedFiles(root))),
   'known faults of dependencies': auditDependencies,
 }
 

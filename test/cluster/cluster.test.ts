@@ -5,7 +5,6 @@ import { after, before, describe, it } from 'node:test'
 import type { Cluster, Redis } from 'ioredis'
 import { admissionKeys } from '../../queue/keys.ts'
 import { admissionsIn } from '../../queue/admit.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
 import { noQueues } from '../support/no-queues.ts'
 import { readLedgers } from '../support/ledgers.ts'
@@ -24,7 +23,6 @@ const AT = '2026-01-01T00:00:00Z'
 describe('on a Redis Cluster of three nodes', () => {
   let cluster: RedisCluster
   let service: Service
-  let queues: JobQueues
   const workers: ServiceProcess[] = []
   const outputs: (() => string)[] = []
   const startWorker = async (): Promise<void> => {
@@ -36,15 +34,13 @@ describe('on a Redis Cluster of three nodes', () => {
     cluster = await startRedisCluster()
     const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
     service = await startService({ apis: 2, workers: 0, redisUrl: cluster.url, environment })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
     // Generated tags depend on the order; here nothing may.
-    await queues.tagging.pause()
+    await service.queues.tagging.pause()
     await startWorker()
     await startWorker()
   })
   after(async () => {
     await Promise.all(workers.map((worker) => worker.stop()))
-    await closeQueues(queues)
     await service.stop()
     await cluster.stop()
   })
@@ -122,7 +118,7 @@ describe('on a Redis Cluster of three nodes', () => {
     const mark = `canary${randomBytes(4).toString('hex')}`
     const texts = { description: `${mark} dark mode`, title: mark, sourceData: { [mark]: mark } }
     const contact = { id: mark, properties: { $email: `${mark}@example.com`, $name: mark, [mark]: mark } }
-    const worked = Object.values(queues).filter((queue) => queue !== queues.tagging)
+    const worked = Object.values(service.queues).filter((queue) => queue !== service.queues.tagging)
     await Promise.all(worked.map((queue) => queue.pause()))
     await accepted('/contacts/identify', contact)
     await accepted('/feedbacks', { ...texts, contact: { email: `${mark}@example.com` } }, { 'Idempotency-Key': mark })

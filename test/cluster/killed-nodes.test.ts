@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { startLoad } from '../support/load.ts'
 import { ANSWERED_WITHIN_MS, assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
@@ -14,21 +13,18 @@ const AWAY_MS = [1_000, 3_000, 1_000]
 describe('a Redis Cluster', () => {
   let cluster: RedisCluster
   let service: Service
-  let queues: JobQueues
   before(async () => {
     cluster = await startRedisCluster()
     const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
     service = await startService({ redisUrl: cluster.url, environment })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
   after(async () => {
-    await closeQueues(queues)
     await service.stop()
     await cluster.stop()
   })
 
   it('whose nodes are killed under load, one after the other, and come back: all that was accepted is applied', async () => {
-    const stack = { ...service, url: service.urls[0]!, prefix: service.redisPrefix, queues }
+    const stack = { ...service, url: service.urls[0]!, prefix: service.redisPrefix }
     const load = startLoad(stack)
     for (const [index, { kill, start }] of cluster.nodes.entries()) {
       const had = load.seen.accepted.size

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { type Load, startLoad } from '../support/load.ts'
 import { ANSWERED_WITHIN_MS, assertWellAnswered, recovery } from '../support/recovery.ts'
@@ -15,18 +14,15 @@ const LOST_AT_MOST = 10
 describe('a Redis with a replica and a sentinel', () => {
   let redis: RedisSentinel
   let service: Service
-  let queues: JobQueues
   before(async () => {
     redis = await startRedisSentinel()
     service = await startService({ redisUrl: redis.url, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
   after(async () => {
-    await closeQueues(queues)
     await service.stop()
     await redis.stop()
   })
-  const stack = () => ({ ...service, url: service.urls[0]!, prefix: service.redisPrefix, queues })
+  const stack = () => ({ ...service, url: service.urls[0]!, prefix: service.redisPrefix })
   const isAccepting = ({ seen }: Load): Promise<unknown> => {
     const had = seen.accepted.size
     return until('submissions are accepted', () => Promise.resolve(seen.accepted.size > had + 20), 30_000)
@@ -34,7 +30,7 @@ describe('a Redis with a replica and a sentinel', () => {
 
   it('loses nothing in a failover that the replica had, goes on by itself, and ends no process', async () => {
     // What waits exists in Redis alone.
-    await Promise.all(Object.values(queues).map((queue) => queue.pause()))
+    await Promise.all(Object.values(service.queues).map((queue) => queue.pause()))
     const waiting = startLoad(stack())
     await isAccepting(waiting)
     await waiting.stop()
@@ -44,12 +40,12 @@ describe('a Redis with a replica and a sentinel', () => {
     await redis.failOver()
     await isAccepting(load)
     await load.stop()
-    await Promise.all(Object.values(queues).map((queue) => queue.resume()))
+    await Promise.all(Object.values(service.queues).map((queue) => queue.resume()))
     await until(
       'the queues are empty',
       async () => {
         const counts = await Promise.all(
-          Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'active', 'delayed')),
+          Object.values(service.queues).map((queue) => queue.getJobCountByTypes('waiting', 'active', 'delayed')),
         )
         return counts.every((count) => count === 0)
       },

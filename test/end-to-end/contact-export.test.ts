@@ -4,7 +4,6 @@ import { after, before, describe, it } from 'node:test'
 import { JOB_VERSION, type SubmissionJob } from '../../contract/job.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { setAside } from '../../db/submissions/dead.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -19,15 +18,10 @@ type Export = Record<string, Row[]> & { workspace: string; queuedJobCount: numbe
 
 describe('npm run contact:export', () => {
   let service: Service
-  let queues: JobQueues
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
-  after(async () => {
-    await closeQueues(queues)
-    await service.stop()
-  })
+  after(() => service.stop())
 
   const run = (...words: string[]): Promise<CommandResult> =>
     runCommand(service, 'cli/contact-export-command.ts', ...words)
@@ -39,11 +33,11 @@ describe('npm run contact:export', () => {
   const tell = async (path: string, body: object): Promise<void> => void (await service.submit(path, body))
   /** Accepted while no worker takes anything, so that it stays in its queue until `then` is done. */
   const queued = async (posts: readonly [path: string, body: object][], then: () => Promise<void>): Promise<void> => {
-    await Promise.all(Object.values(queues).map((queue) => queue.pause()))
+    await Promise.all(Object.values(service.queues).map((queue) => queue.pause()))
     const answers = []
     for (const [path, body] of posts) answers.push(await service.post(path, body))
     await then()
-    await Promise.all(Object.values(queues).map((queue) => queue.resume()))
+    await Promise.all(Object.values(service.queues).map((queue) => queue.resume()))
     for (const answer of answers) assert.equal(await service.settled(answer), 'applied', answer.text)
   }
   const dead = async (operation: SubmissionJob['operation'], body: object): Promise<string> => {

@@ -4,7 +4,6 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { admissionKeys } from '../../queue/keys.ts'
 import { JOB_VERSION, type Operation } from '../../contract/job.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { replay, type ReplayStores } from '../../cli/dead/replay.ts'
 import { giveUpLostReplays } from '../../worker/upkeep/give-up-lost-replays.ts'
@@ -19,18 +18,13 @@ const NUL_IN_TEXT = 'PostgresError 22P05'
 
 describe('npm run dead', () => {
   let service: Service
-  let queues: JobQueues
   before(async () => {
     service = await startService()
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
-  after(async () => {
-    await closeQueues(queues)
-    await service.stop()
-  })
+  after(() => service.stop())
   beforeEach(async () => {
     await dead('drop', 'all')
-    for (const queue of Object.values(queues)) await queue.resume()
+    for (const queue of Object.values(service.queues)) await queue.resume()
   })
 
   const dead = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/dead/dead-command.ts', ...words)
@@ -39,7 +33,7 @@ describe('npm run dead', () => {
     assert.equal(code, 0, stderr)
     return stdout
   }
-  const storesOf = ({ sql, redis, redisPrefix, environment }: Service): ReplayStores => ({
+  const storesOf = ({ sql, redis, redisPrefix, queues, environment }: Service): ReplayStores => ({
     sql,
     redis,
     prefix: redisPrefix,
@@ -61,7 +55,7 @@ describe('npm run dead', () => {
     (await service.sql`select from dead_submission where workspace_id = ${service.workspaceId}`).count
 
   const die = async (operation: Operation, body: object): Promise<string> => {
-    const { submissionId } = await inject(service, queues, { operation, body })
+    const { submissionId } = await inject(service, service.queues, { operation, body })
     await reaches(submissionId, 'dead')
     await isExact()
     return submissionId
@@ -139,7 +133,7 @@ describe('npm run dead', () => {
     const email = `${randomUUID()}@example.com`
     const id = await feedback('twice', { contact: { email } })
     await mend()
-    await queues.feedback.pause()
+    await service.queues.feedback.pause()
     assert.equal(await succeeds('replay', id), '1 queued again\n')
     assert.equal(await succeeds('replay', id), '1 queued again\n')
     assert.match(await succeeds('list'), /queued again \d{4}-/)
@@ -147,7 +141,7 @@ describe('npm run dead', () => {
     await isExact(1)
     const receipt = await service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
     assert.deepEqual([receipt.body.submission.state, receipt.body.submission.finishedAt], ['queued', null])
-    await queues.feedback.resume()
+    await service.queues.feedback.resume()
     await reaches(id, 'applied')
     await isExact()
     const stored = await service.sql`select from feedback where description = 'twice mended'`
@@ -218,12 +212,12 @@ describe('npm run dead', () => {
   it('a replay whose process died in the middle ends dead, as before, and can be repeated', async () => {
     const id = await feedback('lost', { contact: { name: 'Ada' } })
     await mend()
-    await queues.feedback.pause()
+    await service.queues.feedback.pause()
     const { sql, redis, redisPrefix: prefix, workspaceId } = service
     const stores = storesOf(service)
     assert.equal(await replay(stores, { workspaceId, id, operation: 'create_feedback' }), 'queued')
     assert.equal(await giveUpLostReplays(stores, 0), 0, 'its job is there')
-    await queues.feedback.remove(id)
+    await service.queues.feedback.remove(id)
     assert.equal(await withdrawLost(stores, Date.now() + HOUR_MS), 0, 'it is no admission without a job')
     await isExact(1)
     assert.equal(await giveUpLostReplays(stores, HOUR_MS), 0, 'too early to tell')
@@ -234,7 +228,7 @@ describe('npm run dead', () => {
     assert.deepEqual([row!['state'], row!['error']], ['dead', NUL_IN_TEXT])
     assert.ok(row!['finished_at'] instanceof Date)
     assert.deepEqual(await redis.hkeys(admissionKeys(prefix, workspaceId).exists), [])
-    await queues.feedback.resume()
+    await service.queues.feedback.resume()
     await succeeds('replay', id)
     await reaches(id, 'applied')
     await isExact()
@@ -243,20 +237,20 @@ describe('npm run dead', () => {
   it('whose request comes again is answered as before, also while a replay is on its way', async () => {
     const headers = { 'Idempotency-Key': randomUUID() }
     const ask = () => service.post('/feedbacks', { description: 'asked again' }, { headers })
-    await queues.feedback.pause()
+    await service.queues.feedback.pause()
     const first = await ask()
     assert.equal(first.status, 201, first.text)
     const id = first.headers.get('Submission-Id')!
-    const name = queues.feedback.toKey(id)
+    const name = service.queues.feedback.toKey(id)
     const data = await service.redis.hget(name, 'data')
     await service.redis.hset(name, 'data', data!.replace('asked again', 'asked again \\u0000'))
-    await queues.feedback.resume()
+    await service.queues.feedback.resume()
     await reaches(id, 'dead')
     await isExact()
-    await queues.feedback.pause()
+    await service.queues.feedback.pause()
     assert.equal(await succeeds('replay', id), '1 queued again\n')
     // As between the books and the job.
-    await queues.feedback.remove(id)
+    await service.queues.feedback.remove(id)
     const again = await ask()
     assert.deepEqual([again.status, again.headers.get('Submission-Id')], [201, id], again.text)
     assert.deepEqual(again.body, first.body)

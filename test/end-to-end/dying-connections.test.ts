@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { startLoad } from '../support/load.ts'
 import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { testServers } from '../support/servers.ts'
@@ -13,22 +12,17 @@ const KILLED_WITHIN_MS = 10 * 60_000
 
 describe('processes whose connections to Postgres are ended again and again', () => {
   let service: Service
-  let queues: JobQueues
   const name = `dying-${process.pid}`
   before(async () => {
     // By this name they are told from everybody else's.
     const url = new URL(testServers().databaseUrl)
     url.searchParams.set('application_name', name)
     service = await startService({ environment: { DATABASE_URL: url.href, CONVERSATIONS_PER_MINUTE: '1000000' } })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
-  after(async () => {
-    await closeQueues(queues)
-    await service.stop()
-  })
+  after(() => service.stop())
 
   it(`go on, and lose nothing, ${KILLED} times under load`, async () => {
-    const { sql, redis, redisPrefix: prefix, accessToken, urls, workerUrls } = service
+    const { sql, redis, redisPrefix: prefix, queues, accessToken, urls, workerUrls } = service
     const stack = { sql, redis, prefix, accessToken, queues, url: urls[0]! }
     const load = startLoad(stack)
     let killed = 0

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { admissionKeys } from '../../queue/keys.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -12,15 +11,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 describe('a line of the log says whom it is about:', () => {
   let service: Service
-  let queues: JobQueues
   before(async () => {
     service = await startService()
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
-  after(async () => {
-    await closeQueues(queues)
-    await service?.stop()
-  })
+  after(() => service?.stop())
 
   const lineOf = (event: string, fits: (line: Line) => boolean = () => true): Promise<Line> =>
     until(`a line about ${event}`, async () =>
@@ -76,18 +70,18 @@ describe('a line of the log says whom it is about:', () => {
   })
 
   it('a submission that could not be stored', async () => {
-    const { submissionId } = await inject(service, queues, { body: feedbackBody('\u0000') })
+    const { submissionId } = await inject(service, service.queues, { body: feedbackBody('\u0000') })
     const line = await lineOf('job_failed', (one) => one['submissionId'] === submissionId)
     const { workspaceId, queue, attempts, fault } = line
     assert.deepEqual([workspaceId, queue, attempts, fault], [service.workspaceId, 'feedback', 1, 'PostgresError 22P05'])
   })
 
   it('texts that could not be tagged', async () => {
-    await queues.tagging.pause()
+    await service.queues.tagging.pause()
     await service.submit('/feedbacks', { description: 'Invoices cannot be printed' })
     await service.sql`alter function texts_to_read rename to taken_away`
     try {
-      await queues.tagging.resume()
+      await service.queues.tagging.resume()
       const { workspaceId, jobId } = await lineOf('job_failed', (one) => one['queue'] === 'tagging')
       assert.equal(workspaceId, service.workspaceId)
       assert.notEqual(jobId, undefined)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { hashKeyFrom, ownId, type Realm } from '../../contract/identity/own-id.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -12,20 +11,15 @@ const DRAINED_WITHIN_MS = 60_000 + CONTACTS * 60
 
 describe('what was answered is seen by the next request', () => {
   let service: Service
-  let queues: JobQueues
   let realm: Realm
   before(async () => {
     service = await startService()
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
     realm = { hashKey: hashKeyFrom(service.environment['HASH_KEY']!), workspaceId: service.workspaceId }
   })
-  after(async () => {
-    await closeQueues(queues)
-    await service.stop()
-  })
+  after(() => service.stop())
 
-  const pause = () => Promise.all(Object.values(queues).map((queue) => queue.pause()))
-  const resume = () => Promise.all(Object.values(queues).map((queue) => queue.resume()))
+  const pause = () => Promise.all(Object.values(service.queues).map((queue) => queue.pause()))
+  const resume = () => Promise.all(Object.values(service.queues).map((queue) => queue.resume()))
   const drained = () => until('nothing is queued', async () => (await outstanding()) === 0, DRAINED_WITHIN_MS)
   const outstanding = () => service.redis.zcard(`{${service.redisPrefix}:${service.workspaceId}}:outstanding`)
 

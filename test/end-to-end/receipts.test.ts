@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { makeToken } from '../../contract/token-format.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
@@ -9,19 +8,14 @@ import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 let service: Service
-let queues: JobQueues
 let otherToken: string
 before(async () => {
   service = await startService({ apis: 2 })
-  queues = openQueues(service.redis, service.redisPrefix, () => {})
   await createWorkspace(service.sql, 'other')
   otherToken = makeToken()
   await addToken(service.sql, { token: otherToken, workspace: 'other', scopes: ['submit'], expiresAt: null })
 })
-after(async () => {
-  await closeQueues(queues)
-  await service.stop()
-})
+after(() => service.stop())
 
 const receiptOf = (id: string | null, token?: string): Promise<Answer> =>
   service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET', ...(token !== undefined && { token }) })
@@ -29,7 +23,7 @@ const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
 
 describe('a receipt', () => {
   it('tells how a submission is queued, and what became of it', async () => {
-    await queues.feedback.pause()
+    await service.queues.feedback.pause()
     const answer = await service.post('/feedbacks', { description: 'x' })
     const id = idOf(answer)
     const queued = (await receiptOf(id)).body.submission
@@ -45,7 +39,7 @@ describe('a receipt', () => {
         error: null,
       },
     )
-    await queues.feedback.resume()
+    await service.queues.feedback.resume()
     await service.settled(answer)
     const settled = (await receiptOf(id)).body.submission
     assert.equal(settled.state, 'applied')
@@ -55,14 +49,14 @@ describe('a receipt', () => {
   })
 
   it('of a submission whose record was replaced before says superseded', async () => {
-    await queues.feedback.pause()
+    await service.queues.feedback.pause()
     const pairs: [Answer, Answer][] = []
     for (let pair = 0; pair < 10; pair++) {
       const record = { source: 'a', sourceId: `superseded-${pair}` }
       const first = await service.post('/feedbacks', { ...record, description: 'first' })
       pairs.push([first, await service.post('/feedbacks', { ...record, description: 'second' })])
     }
-    await queues.feedback.resume()
+    await service.queues.feedback.resume()
     for (const [, second] of pairs) assert.equal(await service.settled(second), 'applied')
     // A worker takes one job before the next is there, perhaps, and then those that wait, together.
     const states = await Promise.all(pairs.map(async ([first]) => service.settled(first)))
@@ -120,12 +114,12 @@ describe('Prefer: wait', () => {
   })
 
   it('answers without it when the time is over', async () => {
-    await queues.feedback.pause()
+    await service.queues.feedback.pause()
     const answer = await service.post('/feedbacks', { description: 'x' }, wait(1))
     assert.equal(answer.status, 201)
     assert.equal(answer.headers.get('submission-state'), 'queued')
     assert.equal(answer.headers.get('preference-applied'), null)
-    await queues.feedback.resume()
+    await service.queues.feedback.resume()
   })
 })
 
@@ -149,7 +143,10 @@ describe('an idempotency key', () => {
     assert.deepEqual([second.status, second.text], [first.status, first.text])
     assert.equal(idOf(second), idOf(first))
     await service.settled(first)
-    await until('nothing is queued', async () => (await queues.feedback.getJobCountByTypes('waiting', 'active')) === 0)
+    await until(
+      'nothing is queued',
+      async () => (await service.queues.feedback.getJobCountByTypes('waiting', 'active')) === 0,
+    )
     assert.equal(await recordsOf('again'), 1)
   })
 

@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
 import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
-import { closeQueues, enqueueTagging, type JobQueues, openQueues, taggingOutcome } from '../../queue/job-queues.ts'
+import { enqueueTagging, taggingOutcome } from '../../queue/job-queues.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tags/tagging.ts'
 import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
 import { runCommand } from '../support/command.ts'
@@ -19,15 +19,10 @@ const NO_SHARE = { judged: false, given: 0, terms: [], tags: [] }
 
 describe('the memory of the tagger', () => {
   let service: Service
-  let queues: JobQueues
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
-  after(async () => {
-    await closeQueues(queues)
-    await service.stop()
-  })
+  after(() => service.stop())
   beforeEach(() => clearTables(service.sql))
 
   const realm = () => ({
@@ -69,8 +64,8 @@ describe('the memory of the tagger', () => {
       workspaceId: service.workspaceId,
       ...job,
     }))
-    for (const id of await enqueueTagging(queues, jobs)) {
-      const outcome = await until('a tagging job ends', () => taggingOutcome(queues, id))
+    for (const id of await enqueueTagging(service.queues, jobs)) {
+      const outcome = await until('a tagging job ends', () => taggingOutcome(service.queues, id))
       assert.equal(outcome.failed, false)
     }
   }

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
 import { RawConnection } from '../support/raw-connection.ts'
@@ -21,14 +20,11 @@ const idIn = (answer: Answer): string => answer.headers.get('Submission-Id') ?? 
 describe('traces', () => {
   let collector: Collector
   let service: Service
-  let queues: JobQueues
   before(async () => {
     collector = await startCollector()
     service = await startService({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
   after(async () => {
-    await closeQueues(queues)
     await service?.stop()
     collector?.close()
   })
@@ -140,10 +136,10 @@ describe('traces', () => {
   })
 
   it('say how many submissions were stored together', async () => {
-    await queues.feedback.pause()
+    await service.queues.feedback.pause()
     const bodies = Array.from({ length: 20 }, (_, index) => ({ description: `Together ${index}` }))
     const ids = await Promise.all(bodies.map(async (body) => idIn(await service.post('/feedbacks', body))))
-    await queues.feedback.resume()
+    await service.queues.feedback.resume()
     const stored = await Promise.all(ids.map((id) => spanOf(id, CONSUMER)))
     assert.ok(stored.some(({ attributes }) => Number(attributes['messaging.batch.message_count']) > 1))
     assert.equal(new Set(stored.map(({ traceId }) => traceId)).size, ids.length)
@@ -189,7 +185,7 @@ describe('traces', () => {
     await service.post('/feedbacks', { description: `other ${canary}` }, { headers })
     await service.submit('/contacts/purge', { email: `${canary}@example.com` }, { token: service.adminToken })
     // Only below the ingress can a text be queued that Postgres refuses.
-    const { submissionId } = await inject(service, queues, { body: feedbackBody(`${canary} \u0000`) })
+    const { submissionId } = await inject(service, service.queues, { body: feedbackBody(`${canary} \u0000`) })
     const dead = await spanOf(submissionId, CONSUMER)
     assert.deepEqual([dead.attributes['feedback_insights.state'], dead.fault], ['dead', 'PostgresError 22P05'])
     const last = idIn(await service.submit('/feedbacks', { description: 'The end' }))
@@ -271,17 +267,15 @@ describe('a process that traces', () => {
 describe('a process that does not trace', () => {
   it('leaves jobs as they are, whatever the caller sends', async () => {
     const service = await startService({ workers: 0 })
-    const queues = openQueues(service.redis, service.redisPrefix, () => {})
     try {
       const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
       const id = idIn(await service.post('/feedbacks', { description: 'Untraced' }, { headers }))
-      const job = await queues.feedback.getJob(id)
+      const job = await service.queues.feedback.getJob(id)
       assert.deepEqual(
         Object.keys(job?.data ?? {}).toSorted(),
         'body number operation submissionId version workspaceId'.split(' '),
       )
     } finally {
-      await closeQueues(queues)
       await service.stop()
     }
   })

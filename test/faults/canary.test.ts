@@ -4,7 +4,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { JOB_VERSION } from '../../contract/job.ts'
-import { closeQueues, type JobQueues, openQueues, submissionEnqueuer } from '../../queue/job-queues.ts'
+import { submissionEnqueuer } from '../../queue/job-queues.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { seeded } from '../support/property-seed.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -37,7 +37,6 @@ type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never
 
 describe('of a purged contact', () => {
   let service: Service
-  let queues: JobQueues
   const workers: ServiceProcess[] = []
   const outputs: (() => string)[] = []
   const startWorker = async (): Promise<void> => {
@@ -47,12 +46,10 @@ describe('of a purged contact', () => {
   }
   before(async () => {
     service = await startService({ workers: 0, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
     for (let started = 0; started < WORKERS; started++) await startWorker()
   })
   after(async () => {
     await Promise.all(workers.map((worker) => worker.stop()))
-    await closeQueues(queues)
     await service.stop()
   })
 
@@ -66,7 +63,7 @@ describe('of a purged contact', () => {
     const [seconds, microseconds] = await service.redis.time()
     await submissionEnqueuer(
       service.redis,
-      queues,
+      service.queues,
     )({
       version: JOB_VERSION,
       operation: 'create_feedback',
@@ -143,7 +140,9 @@ describe('of a purged contact', () => {
       async () => {
         const [ledger] = await readLedgers(service.sql, service.redis, service.redisPrefix)
         const counts = await Promise.all(
-          Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'active', 'delayed', 'prioritized')),
+          Object.values(service.queues).map((queue) =>
+            queue.getJobCountByTypes('waiting', 'active', 'delayed', 'prioritized'),
+          ),
         )
         return ledger!.queued === 0 && counts.every((count) => count === 0)
       },
@@ -158,7 +157,7 @@ describe('of a purged contact', () => {
         .map((scenario, index) => ({ scenario, mark: `${MARK}x${index}` }))
         .filter((_, i) => i % ROUNDS === round)
       const isPaused = round % 3 === 2
-      if (isPaused) await Promise.all(Object.values(queues).map((queue) => queue.pause()))
+      if (isPaused) await Promise.all(Object.values(service.queues).map((queue) => queue.pause()))
       const later: typeof own = []
       let next = 0
       await Promise.all(
@@ -172,7 +171,7 @@ describe('of a purged contact', () => {
           }
         }),
       )
-      if (isPaused) await Promise.all(Object.values(queues).map((queue) => queue.resume()))
+      if (isPaused) await Promise.all(Object.values(service.queues).map((queue) => queue.resume()))
       else await drained()
       for (const { mark, scenario } of later) await purge(mark, scenario)
     }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { readLedgers } from '../support/ledgers.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
@@ -12,15 +11,10 @@ const PROMPTLY_MS = 5_000
 
 describe('a clean stop', () => {
   let service: Service
-  let queues: JobQueues
   before(async () => {
     service = await startService({ workers: 0 })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
-  after(async () => {
-    await closeQueues(queues)
-    await service.stop()
-  })
+  after(() => service.stop())
 
   const startApi = () => startProcess('api/main.ts', 'listening', { ...service.environment })
   const startWorker = () => startProcess('worker/main.ts', 'working', { ...service.environment })
@@ -44,7 +38,7 @@ describe('a clean stop', () => {
     }
     assert.match(await ask(), /^HTTP\/1.1 200[^]*\{"ready":true\}/)
     const waiting = submitTo(api, { Prefer: 'wait=30' })
-    await until('it is queued', async () => (await queues.feedback.getWaitingCount()) > 0)
+    await until('it is queued', async () => (await service.queues.feedback.getWaitingCount()) > 0)
     const startedAt = performance.now()
     const stopped = api.stop()
     await until('it drains', () => Promise.resolve(api.output().includes('"event":"draining"')))
@@ -71,7 +65,7 @@ describe('a clean stop', () => {
       settled.filter((answer) => answer !== undefined && answer.status !== 201),
       [],
     )
-    const jobs = await Promise.all(confirmed.map((id) => queues.feedback.getJob(id)))
+    const jobs = await Promise.all(confirmed.map((id) => service.queues.feedback.getJob(id)))
     assert.ok(jobs.every((job) => job !== undefined))
   })
 
@@ -89,7 +83,7 @@ describe('a clean stop', () => {
       const worker = await startWorker()
       await until('it has settled some', async () => (await queuedNow()) < left)
       await worker.stop()
-      const active = await Promise.all(Object.values(queues).map((queue) => queue.getActiveCount()))
+      const active = await Promise.all(Object.values(service.queues).map((queue) => queue.getActiveCount()))
       assert.deepEqual([...new Set(active)], [0], 'no job is left in a stopped worker’s hands')
     }
     const rows = await service.sql`
@@ -98,7 +92,7 @@ describe('a clean stop', () => {
       rows.map((row) => ({ ...row })),
       [{ state: 'applied', attempts: 1, n: SUBMISSIONS }],
     )
-    const finished = await queues.feedback.getCompleted()
+    const finished = await service.queues.feedback.getCompleted()
     assert.ok(finished.length > 0 && finished.every(({ stalledCounter }) => stalledCounter === 0))
     console.log(`${SUBMISSIONS} submissions over ${stops} workers`)
   })

@@ -1,6 +1,5 @@
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { assertStoredAsByOneClerk, submitHistory } from '../support/one-clerk.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
@@ -12,7 +11,6 @@ const KILL_EVERY = Math.ceil(SUBMISSIONS / 5)
 
 describe('workers that are killed', () => {
   let service: Service
-  let queues: JobQueues
   const workers: ServiceProcess[] = []
   const startWorker = () => startProcess('worker/main.ts', 'working', { ...service.environment })
   const replaceWorker = async (): Promise<void> => {
@@ -22,14 +20,12 @@ describe('workers that are killed', () => {
 
   before(async () => {
     service = await startService({ workers: 0, apis: 2, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
     // Generated tags depend on the order; here nothing may.
-    await queues.tagging.pause()
+    await service.queues.tagging.pause()
     for (let started = 0; started < WORKERS; started++) workers.push(await startWorker())
   })
   after(async () => {
     await Promise.all(workers.map((worker) => worker.stop()))
-    await closeQueues(queues)
     await service.stop()
   })
 

@@ -6,7 +6,6 @@ import type { Barrier } from '../../queue/barrier.ts'
 import { JOB_VERSION } from '../../contract/job.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { isPermanentFault } from '../../process/fault.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { type Rows, store } from '../../db/store.ts'
@@ -28,15 +27,12 @@ const MAX_DELIVERIES = 5
 
 describe('a bad submission', () => {
   let service: Service
-  let queues: JobQueues
   const workers: ServiceProcess[] = []
   before(async () => {
     service = await startService({ workers: 0 })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
   after(async () => {
     await Promise.all(workers.map((worker) => worker.stop()))
-    await closeQueues(queues)
     await service.stop()
   })
 
@@ -98,7 +94,7 @@ describe('a bad submission', () => {
   it(`among ${BATCH} queued ones ends dead with its reason; the others are applied at the first attempt`, async () => {
     const injected: string[] = []
     for (let index = 0; index < BATCH; index++) {
-      injected.push((await inject(service, queues, { body: feedbackBody(textOf(index)) })).submissionId)
+      injected.push((await inject(service, service.queues, { body: feedbackBody(textOf(index)) })).submissionId)
     }
     workers.push(await startWorker())
     await until(
@@ -122,14 +118,14 @@ describe('a bad submission', () => {
     await workers.pop()!.stop()
   })
 
-  const lockOf = (id: string): string => `${queues.feedback.toKey(id)}:lock`
+  const lockOf = (id: string): string => `${service.queues.feedback.toKey(id)}:lock`
   const isWorkedOn = (id: string): Promise<unknown> =>
     until('a worker has the job', async () => (await service.redis.exists(lockOf(id))) === 1, 20_000)
   const isAlone = (id: string): Promise<unknown> =>
     until(
       'a worker has it and nothing else',
       async () => {
-        const active = await queues.feedback.getActive()
+        const active = await service.queues.feedback.getActive()
         return active.length === 1 && active[0]?.id === id
       },
       20_000,
@@ -154,16 +150,16 @@ describe('a bad submission', () => {
     })
   /** As if the time were over after which the jobs of a killed worker are taken for abandoned. */
   const hasten = async (): Promise<void> => {
-    const active = (await queues.feedback.getActive()).map((job: Job) => job.id!)
-    await service.redis.del(...active.map(lockOf), queues.feedback.toKey('stalled-check'))
-    await service.redis.sadd(queues.feedback.toKey('stalled'), ...active)
+    const active = (await service.queues.feedback.getActive()).map((job: Job) => job.id!)
+    await service.redis.del(...active.map(lockOf), service.queues.feedback.toKey('stalled-check'))
+    await service.redis.sadd(service.queues.feedback.toKey('stalled'), ...active)
   }
 
   it('that kills its worker again and again ends dead, and of those that share its hands all are stored', async () => {
     // Those of the first test were stored without having been accepted.
     const { difference } = await readLedger()
     // What tags the record would wait for its holder, too.
-    await queues.tagging.pause()
+    await service.queues.tagging.pause()
     const record = { source: 'desk', sourceId: randomUUID() }
     workers.push(await startWorker())
     await service.submit('/feedbacks', { description: 'before it', ...record })
@@ -175,10 +171,10 @@ describe('a bad submission', () => {
     // On a slow machine the workers die more slowly than Postgres waits for an idle transaction.
     await holder`set local idle_in_transaction_session_timeout = 0`
     await holder`select from feedback where source_id = ${record.sourceId} for update`
-    const { submissionId } = await inject(service, queues, { body: feedbackBody('deadly', record) })
+    const { submissionId } = await inject(service, service.queues, { body: feedbackBody('deadly', record) })
     const others: string[] = []
     for (let index = 0; index < NEIGHBOURS; index++) {
-      others.push((await inject(service, queues, { body: feedbackBody(`neighbour ${index}`) })).submissionId)
+      others.push((await inject(service, service.queues, { body: feedbackBody(`neighbour ${index}`) })).submissionId)
     }
     for (let deaths = 0; deaths <= MAX_DELIVERIES; deaths++) {
       const worker = await startWorker()
@@ -207,7 +203,7 @@ describe('a bad submission', () => {
       const ledger = await readLedger()
       return ledger.queued === 0 && ledger.difference === difference
     })
-    assert.equal(await queues.feedback.getFailedCount(), 0, 'it is in nobody’s way')
+    assert.equal(await service.queues.feedback.getFailedCount(), 0, 'it is in nobody’s way')
     const stored = await service.sql`select from submission where id = any (${others}) and state = 'applied'`
     assert.equal(stored.count, NEIGHBOURS)
     const [dead] = await service.sql`select job from dead_submission where id = ${submissionId}`

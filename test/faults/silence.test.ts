@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Job } from 'bullmq'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { runCommand } from '../support/command.ts'
 import { type Answer, type RequestOptions, type Service, startService } from '../support/service.ts'
@@ -15,16 +14,11 @@ const STATES = ['waiting', 'active', 'delayed', 'completed', 'failed'] as const
 
 describe('what was submitted', () => {
   let service: Service
-  let queues: JobQueues
   const answers: { what: string; answer: Answer }[] = []
   before(async () => {
     service = await startService({ environment: { LOG_LEVEL: 'debug' } })
-    queues = openQueues(service.redis, service.redisPrefix, () => {})
   })
-  after(async () => {
-    await closeQueues(queues)
-    await service.stop()
-  })
+  after(() => service.stop())
 
   const ask = async (path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> => {
     const answer = await service.request(path, body, options)
@@ -106,7 +100,7 @@ describe('what was submitted', () => {
     for (const [path, body] of Object.entries(VALID)) {
       ids.push((await service.submit(path.replace('/api/v1', ''), body)).headers.get('Submission-Id')!)
     }
-    const dead = await inject(service, queues, {
+    const dead = await inject(service, service.queues, {
       body: feedbackBody(`${CANARY} \u0000`, { sourceData: { [CANARY]: '\u0000' } }),
     })
     ids.push(dead.submissionId)
@@ -117,7 +111,7 @@ describe('what was submitted', () => {
     const listed = await runCommand(service, 'cli/dead/dead-command.ts', 'list')
     const replayed = await runCommand(service, 'cli/dead/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])
-    await queues.feedback.add('foreign', { version: 0, [CANARY]: CANARY }, { jobId: 'foreign' })
+    await service.queues.feedback.add('foreign', { version: 0, [CANARY]: CANARY }, { jobId: 'foreign' })
     // A fault that quotes what is stored, and that trying again may mend.
     await service.sql`
       create function quote() returns trigger language plpgsql as $$
@@ -136,7 +130,7 @@ describe('what was submitted', () => {
     const receipts = await Promise.all(ids.map((id) => get(`/api/v1/submissions/${id}`)))
     assert.ok(receipts.every(({ status }) => status === 200))
     const streams = await Promise.all(
-      Object.values(queues).map(async (queue) => service.redis.xrange(queue.toKey('events'), '-', '+')),
+      Object.values(service.queues).map(async (queue) => service.redis.xrange(queue.toKey('events'), '-', '+')),
     )
     const places: Readonly<Record<string, string>> = {
       receipts: receipts.map(({ text }) => text).join('\n'),
@@ -158,5 +152,5 @@ describe('what was submitted', () => {
   })
 
   const jobsOf = async (): Promise<Job[]> =>
-    (await Promise.all(Object.values(queues).map((queue) => queue.getJobs([...STATES])))).flat() as Job[]
+    (await Promise.all(Object.values(service.queues).map((queue) => queue.getJobs([...STATES])))).flat() as Job[]
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { migrate, readMigrations } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { connectToWork, type RedisClient } from '../../queue/connect-redis.ts'
 import { scanKeys } from '../../queue/redis-servers.ts'
 import { testServers } from './servers.ts'
@@ -30,6 +31,8 @@ export type Service = {
   readonly sql: Sql
   readonly redis: RedisClient
   readonly redisPrefix: string
+  /** Of the test itself, opened when it first asks for them. */
+  readonly queues: JobQueues
   /** With this environment the commands of operators reach the service's database. */
   readonly environment: Readonly<Record<string, string>>
   /** Sends anything to any path. A string or bytes go as they are, everything else as JSON. */
@@ -85,8 +88,10 @@ export const startService = async ({
   const redis = connectToWork(redisUrl)
   redis.on('error', () => {})
   const processes: ServiceProcess[] = []
+  let queues: JobQueues | undefined
 
   const stop = async (): Promise<void> => {
+    if (queues) await closeQueues(queues)
     const ends = await Promise.allSettled(processes.map((process) => process.stop()))
     await sql`drop schema if exists ${sql(name)} cascade`
     await sql.end({ timeout: 5 })
@@ -116,6 +121,9 @@ export const startService = async ({
       sql,
       redis,
       redisPrefix: name,
+      get queues() {
+        return (queues ??= openQueues(redis, name, () => {}))
+      },
       environment,
       ...talking,
       output: () => processes.map((process) => process.output()).join(''),

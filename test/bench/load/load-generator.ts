@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { type Program, startProgram } from '../program.ts'
+import { type Program, startProgram } from '../installation/program.ts'
 import type { LoadOrder, LoadResult } from './order.ts'
 
 export type LoadGenerator = {

@@ -1,5 +1,5 @@
 import { feedbackBody } from '../bodies.ts'
-import { percentile } from '../statistics.ts'
+import { percentile } from '../figures/statistics.ts'
 import { type Connection, openConnection } from './connection.ts'
 import type { LoadOrder, LoadResult } from './order.ts'
 

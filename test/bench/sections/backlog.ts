@@ -1,5 +1,5 @@
-import { drainFor } from '../drain.ts'
-import { fillQueue } from '../fill-queue.ts'
+import { drainFor } from '../installation/drain.ts'
+import { fillQueue } from '../installation/fill-queue.ts'
 import { type CreateSection, feedbackFilling, feedbackTarget, loadWith, drainBounds } from '../rig.ts'
 
 /** Accepting and draining while much is waiting; each round drains the oldest and adds about as much again or more. */

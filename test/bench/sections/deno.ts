@@ -1,5 +1,5 @@
-import { drainFor } from '../drain.ts'
-import { fillQueue } from '../fill-queue.ts'
+import { drainFor } from '../installation/drain.ts'
+import { fillQueue } from '../installation/fill-queue.ts'
 import { type CreateSection, feedbackFilling, feedbackTarget, loadWith, drainBounds } from '../rig.ts'
 
 /** The same API and worker on the other runtime. */

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import { contactBody, conversationBody } from '../bodies.ts'
-import { drainFor } from '../drain.ts'
-import { fillPlainQueue, fillQueue } from '../fill-queue.ts'
-import type { Installation } from '../installation.ts'
+import { drainFor } from '../installation/drain.ts'
+import { fillPlainQueue, fillQueue } from '../installation/fill-queue.ts'
+import type { Installation } from '../installation/installation.ts'
 import { type CreateSection, drainBounds, feedbackFilling, type Rig } from '../rig.ts'
 
 const JOBS_PER_CONVERSATION = 20

@@ -1,7 +1,8 @@
 import type { Queue } from 'bullmq'
-import { untilDrained } from '../drain.ts'
+import { untilDrained } from '../installation/drain.ts'
 import { type CreateSection, feedbackTarget, type LoadTarget, loadWith, plainTarget, type Rig } from '../rig.ts'
-import { peakMemory, usageOf } from '../usage.ts'
+import type { Measures } from '../figures/measures.ts'
+import { peakMemory, usageOf } from '../figures/usage.ts'
 
 const BYTES_PER_MB = 1_000_000
 const MICROSECONDS_PER_SECOND = 1_000_000
@@ -37,38 +38,38 @@ const measureInserting = async (rig: Rig, target: LoadTarget): Promise<void> => 
 const measurePlainPipeline = async (rig: Rig): Promise<void> => {
   const { plain, measures, serverPids } = rig
   await plain.queue.resume()
-  const { perSecond, totalMicroseconds, microseconds, memoryMb } = await observe(rig, {
+  const outcome = await observe(rig, {
     target: plainTarget(plain, plain.queueApi.port),
     queue: plain.queue,
     pids: { api: plain.queueApi.pid, worker: plain.insertWorker.pid, ...serverPids },
   })
-  measures.add('plain pipeline, end to end', perSecond)
-  measures.add('plain pipeline, processor time per submission', totalMicroseconds)
-  measures.add('plain pipeline, processor time: api', microseconds.api)
-  measures.add('plain pipeline, processor time: worker', microseconds.worker)
-  measures.add('plain pipeline, processor time: Redis', microseconds.Redis)
-  measures.add('plain pipeline, processor time: Postgres', microseconds.Postgres)
-  measures.add('plain pipeline, memory of the API', memoryMb.api)
-  measures.add('plain pipeline, memory of the worker', memoryMb.worker)
+  addPipeline(measures, 'plain pipeline, ', outcome)
   await plain.empty()
 }
 
 const measureOurs = async (rig: Rig): Promise<void> => {
   const { measures, serverPids } = rig
   const main = await rig.installation('main')
-  const { perSecond, totalMicroseconds, microseconds, memoryMb } = await observe(rig, {
+  const outcome = await observe(rig, {
     target: feedbackTarget(main),
     queue: main.queues.feedback,
     pids: { api: main.api.pid, worker: main.worker.pid, ...serverPids },
   })
-  measures.add('end to end', perSecond)
-  measures.add('processor time per submission', totalMicroseconds)
-  measures.add('processor time: api', microseconds.api)
-  measures.add('processor time: worker', microseconds.worker)
-  measures.add('processor time: Redis', microseconds.Redis)
-  measures.add('processor time: Postgres', microseconds.Postgres)
-  measures.add('memory of the API', memoryMb.api)
-  measures.add('memory of the worker', memoryMb.worker)
+  addPipeline(measures, '', outcome)
+}
+
+const addPipeline = (
+  measures: Measures,
+  whose: '' | 'plain pipeline, ',
+  { perSecond, totalMicroseconds, microseconds, memoryMb }: Outcome<'api' | 'worker' | 'Redis' | 'Postgres'>,
+): void => {
+  measures.add(`${whose}end to end`, perSecond)
+  measures.add(`${whose}processor time per submission`, totalMicroseconds)
+  for (const name of ['api', 'worker', 'Redis', 'Postgres'] as const) {
+    measures.add(`${whose}processor time: ${name}`, microseconds[name])
+  }
+  measures.add(`${whose}memory of the API`, memoryMb.api)
+  measures.add(`${whose}memory of the worker`, memoryMb.worker)
 }
 
 type Outcome<Name extends string> = {

@@ -1,4 +1,4 @@
-import { halt } from '../drain.ts'
+import { halt } from '../installation/drain.ts'
 import { type CreateSection, feedbackTarget, loadWith, plainTarget } from '../rig.ts'
 
 /** How fast requests are accepted while nothing is drained, and how long one takes at half of that rate. */

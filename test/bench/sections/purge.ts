@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { STEADY_PER_SECOND } from '../bench-config.ts'
 import { emailOf } from '../bodies.ts'
-import { untilDrained } from '../drain.ts'
-import type { Installation } from '../installation.ts'
+import { untilDrained } from '../installation/drain.ts'
+import type { Installation } from '../installation/installation.ts'
 import { type CreateSection, feedbackTarget, loadWith } from '../rig.ts'
 
 const LONGEST_PURGE_SECONDS = 600

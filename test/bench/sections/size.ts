@@ -1,5 +1,5 @@
-import { drainFor } from '../drain.ts'
-import { fillQueue } from '../fill-queue.ts'
+import { drainFor } from '../installation/drain.ts'
+import { fillQueue } from '../installation/fill-queue.ts'
 import { type CreateSection, feedbackFilling, drainBounds } from '../rig.ts'
 
 /** The drain of feedback whose contacts, and many more, are stored already. */

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-/** Writes worker/tags/data/en-words.json from WordNet 3.1: `build-english-words.ts FOLDER`, FOLDER holding its `index.sense` and `data.noun`. */
-const TARGET = fileURLToPath(new URL('../../worker/tags/data/en-words.json', import.meta.url))
+/** Writes worker/tags/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`, FOLDER holding its `index.sense` and `data.noun`. */
+const TARGET = fileURLToPath(new URL('../../../worker/tags/data/en-words.json', import.meta.url))
 
 /** WordNet's lexicographer files, joined to groups that tags can be judged by. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
@@ -143,7 +143,7 @@ const toLines = (words: readonly string[]): string[] => {
   return lines
 }
 
-if (folder === undefined) throw new Error('usage: build-english-words.ts FOLDER')
+if (folder === undefined) throw new Error('usage: build-english-words-command.ts FOLDER')
 const common = readCommonNouns(readFileSync(join(folder, 'data.noun'), 'utf8'))
 const sensesOf = readSenses(readFileSync(join(folder, 'index.sense'), 'utf8'))
 writeFileSync(TARGET, `${JSON.stringify(toLists(sensesOf), null, 2)}\n`)

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { operations } from '../api/openapi/openapi-document.ts'
+import { operations } from '../../api/openapi/openapi-document.ts'
 import { headersOf, type Operation, or, type Tokens } from './fuzz-headers.ts'
 import { hostileText, textOf } from './fuzz-json.ts'
 

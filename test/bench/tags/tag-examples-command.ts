@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
-import { printHelp } from '../../process/print-help.ts'
-import { generateTags } from '../../worker/tags/generate-tags.ts'
+import { printHelp } from '../../../process/print-help.ts'
+import { generateTags } from '../../../worker/tags/generate-tags.ts'
 import { readBanking, readHuLiu } from './tag-cases.ts'
 import { foldOf, readLabelled } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
 /** Writes docs/tags-examples.md: texts with the tags that they get without a history, for a person to judge. */
-const TARGET = fileURLToPath(new URL('../../docs/tags-examples.md', import.meta.url))
+const TARGET = fileURLToPath(new URL('../../../docs/tags-examples.md', import.meta.url))
 const EXAMPLES_OF_A_SET = 20
 const MAX_SHOWN_CHARACTERS = 300
 const NAMES: Readonly<Record<string, string>> = {
@@ -25,11 +25,16 @@ const NAMES: Readonly<Record<string, string>> = {
   ja: 'Japanese',
   ar: 'Arabic',
 }
-const written = readLabelled(fileURLToPath(new URL('tags-data/languages.jsonl', import.meta.url)))
+const written = readLabelled(fileURLToPath(new URL('data/languages.jsonl', import.meta.url)))
 
 const toSection = (title: string, texts: readonly Labelled[]): string => {
   const rows = texts.map(({ text }) => `| ${toCell(text)} | ${generateTags(text).join(', ') || '–'} |\n`)
   return `## ${title}\n\n| Text | Tags |\n| --- | --- |\n${rows.join('')}`
+}
+
+const toCell = (text: string): string => {
+  const line = text.replaceAll(/\s+/g, ' ').replaceAll(/[|<>*_`[\]\\]/g, (sign) => `\\${sign}`)
+  return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line
 }
 
 /** The same few of a set on every run, without looking at them. */
@@ -39,6 +44,8 @@ const sample = (texts: readonly Labelled[]): Labelled[] => {
     .slice(0, EXAMPLES_OF_A_SET)
 }
 
+printHelp(`usage: npm run tags:examples
+Writes docs/tags-examples.md: texts with the tags that they get, for a person to judge.`)
 const sections = [
   toSection('English: reviews (Hu and Liu, CC BY 4.0)', sample(readHuLiu())),
   toSection('English: questions to a bank (Banking77, CC BY 4.0)', sample(readBanking())),
@@ -53,11 +60,4 @@ English texts are drawn by lot.
 
 ${sections.join('\n')}`
 
-const toCell = (text: string): string => {
-  const line = text.replaceAll(/\s+/g, ' ').replaceAll(/[|<>*_`[\]\\]/g, (sign) => `\\${sign}`)
-  return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line
-}
-
-printHelp(`usage: npm run tags:examples
-Writes docs/tags-examples.md: texts with the tags that they get, for a person to judge.`)
 writeFileSync(TARGET, await format(page, { ...(await resolveConfig(TARGET)), filepath: TARGET }))

@@ -1,4 +1,4 @@
-import type { BenchConfig } from './bench-config.ts'
+import type { BenchConfig } from '../bench-config.ts'
 import type { JudgedLine } from './lines.ts'
 import { describeFigure, type Measures, UNITS } from './measures.ts'
 import type { Summary } from './statistics.ts'

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { feedbackRecord } from '../../contract/feedback-record.ts'
-import type { JsonValue } from '../../contract/json.ts'
-import { feedbackReferences } from '../../contract/identity/reference.ts'
-import { feedbackBody, referencesOfPerson } from './bodies.ts'
+import { feedbackRecord } from '../../../contract/feedback-record.ts'
+import type { JsonValue } from '../../../contract/json.ts'
+import { feedbackReferences } from '../../../contract/identity/reference.ts'
+import { feedbackBody, referencesOfPerson } from '../bodies.ts'
 import type { Installation } from './installation.ts'
 
 export type Stock = {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { type HashKey, hashKeyFrom } from '../../contract/identity/own-id.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
-import { migrate, readMigrations } from '../../db/migrate.ts'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { type HashKey, hashKeyFrom } from '../../../contract/identity/own-id.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../../queue/job-queues.ts'
+import { migrate, readMigrations } from '../../../db/migrate.ts'
+import { connectPostgres, type Sql } from '../../../db/postgres.ts'
 import { halt } from './drain.ts'
 import { type Program, type Runtime, startProgram } from './program.ts'
 

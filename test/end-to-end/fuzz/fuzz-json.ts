@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
-import { resolved } from '../api/openapi/openapi-document.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
+import { resolved } from '../../api/openapi/openapi-document.ts'
 import { NAMES, HOSTILE_TEXTS, KEYS, NUMBERS, NO_JSON, DATE_TIMES, BAD_DATE_TIMES } from './fuzz-texts.ts'
 
 /**

@@ -1,10 +1,10 @@
 import process from 'node:process'
-import { printHelp } from '../../process/print-help.ts'
-import { generateTags } from '../../worker/tags/generate-tags.ts'
-import { ENGLISH } from '../../worker/tags/lexicon.ts'
-import { newMemory } from '../../worker/tags/memory.ts'
-import { tagBatch } from '../../worker/tags/tag-batch.ts'
-import { keyOfTag } from '../../worker/tags/tag-key.ts'
+import { printHelp } from '../../../process/print-help.ts'
+import { generateTags } from '../../../worker/tags/generate-tags.ts'
+import { ENGLISH } from '../../../worker/tags/lexicon.ts'
+import { newMemory } from '../../../worker/tags/memory.ts'
+import { tagBatch } from '../../../worker/tags/tag-batch.ts'
+import { keyOfTag } from '../../../worker/tags/tag-key.ts'
 import { rake } from './baselines/rake.ts'
 import { retextTags } from './baselines/retext-keywords.ts'
 import { winkTags } from './baselines/wink-noun-phrases.ts'
@@ -16,7 +16,7 @@ import type { Case } from './tag-cases.ts'
 import { foldOf } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-// Quality on the two sets of tags-data, nothing fitted on what is scored, and speed, beside four other extractors.
+// Quality on the two sets of data/, nothing fitted on what is scored, and speed, beside four other extractors.
 const FOLDS = 3
 const BATCH_TEXTS = 500
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import * as fc from 'fast-check'
-import type { operations } from '../api/openapi/openapi-document.ts'
+import type { operations } from '../../api/openapi/openapi-document.ts'
 
 export type Operation = (typeof operations)[number]
 export type Tokens = { readonly access: string; readonly admin: string; readonly operator: string }

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
-import type { ServerUrls } from './installation.ts'
-import { IDLE_QUEUE, PLAIN_QUEUE } from './plain/config.ts'
-import { createPlainTable } from './plain/feedback-table.ts'
-import { type Program, startProgram } from './program.ts'
+import type { ServerUrls } from '../installation/installation.ts'
+import { IDLE_QUEUE, PLAIN_QUEUE } from './config.ts'
+import { createPlainTable } from './feedback-table.ts'
+import { type Program, startProgram } from '../installation/program.ts'
 
 /** What one would build without this service: three ways to take feedback in, and the bare queue. */
 export type PlainVariants = {

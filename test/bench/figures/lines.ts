@@ -1,4 +1,4 @@
-import { type BenchConfig, STEADY_PER_SECOND } from './bench-config.ts'
+import { type BenchConfig, STEADY_PER_SECOND } from '../bench-config.ts'
 import type { Measure, Measures } from './measures.ts'
 import { type Summary, summarise } from './statistics.ts'
 

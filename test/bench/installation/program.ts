@@ -21,7 +21,7 @@ const STOPPED_WITHIN_MS = 20_000
 /** The line with which a program says that it is ready, as the service's own processes log it. */
 const READY = /^.*"event":"(?:listening|working)".*$/m
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = fileURLToPath(new URL('../../..', import.meta.url))
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
 /** Runs a program of this repository and returns once it is ready. */

@@ -1,10 +1,10 @@
 import type { Queue } from 'bullmq'
 import { v7 as newId } from 'uuid'
 import * as v from 'valibot'
-import { admissionsIn } from '../../queue/admit.ts'
-import { JOB_VERSION, type Operation, submissionJob } from '../../contract/job.ts'
-import { sayingsOf } from '../../contract/identity/sayings.ts'
-import { queueingIn } from '../../queue/job-queues.ts'
+import { admissionsIn } from '../../../queue/admit.ts'
+import { JOB_VERSION, type Operation, submissionJob } from '../../../contract/job.ts'
+import { sayingsOf } from '../../../contract/identity/sayings.ts'
+import { queueingIn } from '../../../queue/job-queues.ts'
 import type { Installation } from './installation.ts'
 
 const AT_ONCE = 500

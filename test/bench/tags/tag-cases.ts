@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
-import { analyse, withOwnWords } from '../../worker/tags/generate-tags.ts'
-import type { Analysis } from '../../worker/tags/generate-tags.ts'
-import { learn } from '../../worker/tags/learn.ts'
-import { apply, newMemory } from '../../worker/tags/memory.ts'
-import type { Memory } from '../../worker/tags/memory.ts'
-import { keyOfTag } from '../../worker/tags/tag-key.ts'
+import { analyse, withOwnWords } from '../../../worker/tags/generate-tags.ts'
+import type { Analysis } from '../../../worker/tags/generate-tags.ts'
+import { learn } from '../../../worker/tags/learn.ts'
+import { apply, newMemory } from '../../../worker/tags/memory.ts'
+import type { Memory } from '../../../worker/tags/memory.ts'
+import { keyOfTag } from '../../../worker/tags/tag-key.ts'
 import { foldOf, readLabelled } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
@@ -71,10 +71,10 @@ export const toAllCases = (texts: readonly Labelled[]): Cases => {
 
 /** The pieces of the Hu and Liu reviews; a product is a workspace. */
 export const readHuLiu = (): Labelled[] => {
-  return readLabelled(fileURLToPath(new URL('tags-data/huliu2004.jsonl', import.meta.url)))
+  return readLabelled(fileURLToPath(new URL('data/huliu2004.jsonl', import.meta.url)))
 }
 
 /** Questions of a bank's customers, with the name of what they want. */
 export const readBanking = (): Labelled[] => {
-  return readLabelled(fileURLToPath(new URL('tags-data/banking77.jsonl', import.meta.url)))
+  return readLabelled(fileURLToPath(new URL('data/banking77.jsonl', import.meta.url)))
 }

@@ -1,0 +1,47 @@
+import type { SourceFile } from './source-files.ts'
+
+/** The bounds that the linter sets for TypeScript. In a function, lines of comment do not count. */
+const MOST_FILE_LINES = 300
+const MOST_FUNCTION_LINES = 60
+
+/** `db/schema.sql` is written by a command. A migration that databases have applied is never changed. */
+const MAY_BE_LONG: readonly string[] = [
+  'db/schema.sql',
+  'db/migrations/0004_derive.sql',
+  'db/migrations/0005_store.sql',
+  'db/migrations/0010_fence.sql',
+  'db/migrations/0011_purge.sql',
+  'db/migrations/0012_store.sql',
+  'db/migrations/0014_store-fast.sql',
+  'db/migrations/0016_tag-memory.sql',
+  'db/migrations/0018_purge-fast.sql',
+  'db/migrations/0019_store-batches.sql',
+  'db/migrations/0020_store-feedback.sql',
+]
+
+/** One sentence for each SQL file and each SQL function that is too long to be read at once. */
+export const findLongSql = (files: readonly SourceFile[]): string[] =>
+  files
+    .filter(({ path }) => path.endsWith('.sql') && !MAY_BE_LONG.includes(path))
+    .flatMap(({ path, text }) => [
+      ...tooLong(path, text.trimEnd().split('\n').length, MOST_FILE_LINES),
+      ...functionsIn(text).flatMap(({ name, lines }) => tooLong(`${path}: ${name}`, lines, MOST_FUNCTION_LINES)),
+    ])
+
+const tooLong = (what: string, lines: number, most: number): string[] =>
+  lines > most ? [`${what} has ${lines} lines, which is more than ${most}`] : []
+
+const functionsIn = (text: string): { name: string; lines: number }[] =>
+  [...text.matchAll(/^create (?:or replace )?(?:function|procedure) ([\w."]+)/gim)].map((begin) => ({
+    name: begin[1] ?? '',
+    lines: statementFrom(text.slice(begin.index))
+      .split('\n')
+      .filter((line) => !/^\s*--/.test(line)).length,
+  }))
+
+/** Up to the semicolon that ends it; those between dollar quotes belong to the body. */
+const statementFrom = (text: string): string => {
+  const outside = text.replace(/\$(\w*)\$[\s\S]*?\$\1\$/, (body) => body.replaceAll(';', ' '))
+  const end = outside.indexOf(';')
+  return text.slice(0, end === -1 ? undefined : end)
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { account, accountIdOf, accountOf, after, feedback, idOf } from './submissions.ts'
+
+describe('accounts by name and domain', () => {
+  const A = idOf('account_external', 'a')
+  const DOMAIN = idOf('account_domain', 'acme.example')
+  const identified = (id: string, $name: string, $domain: string) => account({ id, properties: { $name, $domain } })
+
+  it('are decided by the domain where both are given', () => {
+    const tables = after(
+      identified('a', 'Acme', 'a.example'),
+      feedback({ account: { name: 'Acme', domain: 'ACME.example ' } }),
+      feedback({ account: { name: 'Acme' } }),
+    )
+    assert.deepEqual([accountIdOf(tables, 2), accountIdOf(tables, 3)], [DOMAIN, A])
+    assert.equal(accountOf(tables, DOMAIN)?.domain, 'ACME.example ')
+  })
+
+  it('are linked by a feedback that gives both, until an identified account claims the name', () => {
+    const tables = after(
+      feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
+      feedback({ account: { name: 'Acme', contractValue: 5 } }),
+      identified('a', 'Acme', 'a.example'),
+      feedback({ account: { name: 'Acme' } }),
+    )
+    assert.deepEqual(
+      [1, 2, 4].map((number) => accountIdOf(tables, number)),
+      [DOMAIN, DOMAIN, A],
+    )
+    assert.equal(accountOf(tables, DOMAIN)?.contract_value, 5)
+    assert.equal(accountOf(tables, DOMAIN)?.updated_number, 2)
+  })
+
+  it('follow the domain of the link to whoever claims it', () => {
+    const tables = after(
+      feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
+      identified('a', 'Other', 'acme.example'),
+      identified('b', 'Other', 'acme.example'),
+      feedback({ account: { name: 'Acme' } }),
+    )
+    assert.deepEqual([accountIdOf(tables, 1), accountIdOf(tables, 4)], [A, idOf('account_external', 'b')])
+  })
+
+  it('are not linked by a reference that an id decides', () => {
+    const tables = after(
+      identified('a', 'Other', 'other.example'),
+      feedback({ isExternalAccountId: true, accountId: 'a', account: { name: 'Acme', domain: 'acme.example' } }),
+      feedback({ account: { name: 'Acme' } }),
+    )
+    assert.equal(accountIdOf(tables, 3), idOf('account_name', 'Acme'))
+  })
+
+  it('stay with the first link when the name is linked anew', () => {
+    const tables = after(
+      feedback({ account: { name: 'Acme' } }),
+      feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
+      feedback({ account: { name: 'Acme', domain: 'new.example' } }),
+      feedback({ account: { name: 'Acme' } }),
+    )
+    const NEW = idOf('account_domain', 'new.example')
+    assert.deepEqual(
+      [1, 2, 3, 4].map((number) => accountIdOf(tables, number)),
+      [DOMAIN, DOMAIN, NEW, NEW],
+    )
+  })
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { after, byExternalId, contact, contactIdOf, conversation, idOf, message, workspaceId } from './submissions.ts'
+import type { Tables } from './tables.ts'
+
+describe('a conversation', () => {
+  const C = idOf('conversation', 'chat', 'C')
+  const messageOf = (tables: Tables, id: string) => tables.message.find(({ external_id }) => external_id === id)
+  const xIn = (source: string) => idOf('contact_external', source, 'x')
+
+  it('replaces what it mentions and leaves the rest, also a message older than itself', () => {
+    const tables = after(
+      conversation({
+        title: 'Call',
+        properties: { a: 1, b: 1 },
+        propagatePropertiesToMessages: true,
+        contacts: [{ id: 'x' }],
+        messages: [message('1', { createdAt: '2026-02-28T23:30:00-01:00', properties: { b: 2 } }), message('2')],
+      }),
+      conversation({
+        updatedAt: '2026-03-02T00:00:00.250Z',
+        shouldUnflattenProperties: true,
+        properties: { 'c.d': 3 },
+        contacts: [{ id: 'y' }],
+        messages: [message('2', { content: 'thanks', incoming: false, sourceUrl: 'https://chat.example/2' })],
+      }),
+    )
+    assert.deepEqual(tables.conversation, [
+      {
+        workspace_id: workspaceId,
+        id: C,
+        external_id: 'C',
+        source: 'chat',
+        title: null,
+        rating: null,
+        properties: { c: { d: 3 } },
+        created_at: '2026-03-01T10:00:00.000Z',
+        updated_at: '2026-03-02T00:00:00.250Z',
+      },
+    ])
+    assert.equal(messageOf(tables, '1')?.created_at, '2026-03-01T00:30:00.000Z')
+    assert.deepEqual(messageOf(tables, '1')?.raw_data, { a: 1, b: 2 })
+    assert.deepEqual(messageOf(tables, '2'), {
+      workspace_id: workspaceId,
+      id: idOf('message', C, '2'),
+      conversation_id: C,
+      external_id: '2',
+      incoming: false,
+      contact_id: null,
+      content: 'thanks',
+      source_url: 'https://chat.example/2',
+      raw_data: {},
+      created_at: '2026-03-01T10:00:00.000Z',
+    })
+    assert.deepEqual(
+      new Set(tables.conversation_contact.map(({ contact_id }) => contact_id)),
+      new Set([xIn('chat'), idOf('contact_external', 'chat', 'y')]),
+    )
+  })
+
+  it('creates its contacts in its own source, but finds those without a source in all', () => {
+    const tables = after(
+      contact({ id: 'x', source: 'crm' }),
+      conversation({ contacts: [{ id: 'x', account: { id: 'a' } }, { id: 'y', source: 'desk' }, { id: 'z' }] }),
+    )
+    assert.deepEqual(
+      new Set(tables.conversation_contact.map(({ contact_id }) => contact_id)),
+      new Set([xIn('crm'), idOf('contact_external', 'desk', 'y'), idOf('contact_external', 'chat', 'z')]),
+    )
+    assert.equal(tables.account_external_id[0]?.source, 'chat')
+  })
+
+  it('takes the later of two elements for one contact as a whole', () => {
+    const tables = after(
+      conversation({
+        contacts: [
+          { id: 'x', properties: { $email: 'ann@example.org', plan: 1 }, account: { id: 'a' } },
+          { id: 'x', source: null, properties: { seats: 2 } },
+        ],
+      }),
+    )
+    assert.deepEqual(
+      tables.contact.map(({ email, properties }) => [email, properties]),
+      [[null, { seats: 2 }]],
+    )
+    assert.deepEqual(tables.account, [])
+  })
+
+  it('takes an element without a source for the one of its id that has one', () => {
+    const tables = after(
+      byExternalId('x'),
+      conversation({
+        contacts: [
+          { id: 'x', properties: { plan: 1, seats: 1 } },
+          { id: 'x', source: 'crm', properties: { plan: 2 } },
+        ],
+      }),
+    )
+    assert.deepEqual(
+      tables.contact.map(({ id, properties }) => [id, properties]),
+      [[xIn('crm'), { plan: 2 }]],
+    )
+    assert.equal(contactIdOf(tables, 1), xIn('crm'))
+  })
+
+  it('takes the later of two messages with one id', () => {
+    const tables = after(conversation({ messages: [message('1', { sourceUrl: 'u' }), message('1', { content: 'b' })] }))
+    assert.deepEqual(
+      tables.message.map(({ content, source_url }) => [content, source_url]),
+      [['b', null]],
+    )
+  })
+
+  it('looks senders up among its contacts, in its source, in all, and links the unknown later', () => {
+    const tables = after(
+      contact({ id: 'x', source: 'crm' }),
+      contact({ id: 'x', source: 'chat' }),
+      contact({ id: 'y', source: 'crm' }),
+      contact({ id: 'z', source: 'crm' }),
+      conversation({
+        contacts: [{ id: 'w' }, { id: 'z', source: 'desk' }],
+        messages: ['w', 'x', 'y', 'z', 'late'].map((id) => message(id, { contactId: id })),
+      }),
+      conversation({ messages: [message('own', { contactId: xIn('chat') })] }),
+      contact({ id: 'late' }),
+      contact({ id: 'late', source: 'chat' }),
+    )
+    const senders = ['w', 'x', 'y', 'z', 'late', 'own'].map((id) => messageOf(tables, id)?.contact_id)
+    assert.deepEqual(senders, [
+      idOf('contact_external', 'chat', 'w'),
+      xIn('chat'),
+      idOf('contact_external', 'crm', 'y'),
+      idOf('contact_external', 'desk', 'z'),
+      idOf('contact_external', 'API', 'late'),
+      null,
+    ])
+  })
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { after, feedback, idOf, workspaceId } from './submissions.ts'
+
+describe('a feedback', () => {
+  it('is replaced as a whole by the next of its source id, but keeps its id and what it said of others', () => {
+    const first = { sourceId: 'T', title: 'Search', tags: [' ui', 'ui', 'Speed'], rating: 4 }
+    const tables = after(
+      feedback({ ...first, contact: { email: 'ann@example.org' }, project: { name: 'Web' } }),
+      feedback({ sourceId: 'T', source: 'API', shouldUnflattenSourceData: true, sourceData: { 'a.b': 1 } }),
+      feedback({ projectId: idOf('project', 'Web'), project: { name: 'Other' }, tags: ['ui', ' ui', 'UI'] }),
+    )
+    assert.deepEqual(
+      tables.feedback.find(({ source_id }) => source_id === 'T'),
+      {
+        workspace_id: workspaceId,
+        id: idOf('feedback', 'API', 'T'),
+        description: 'slow',
+        title: null,
+        is_transcript: null,
+        tags: null,
+        tags_generated: true,
+        rating: null,
+        source: 'API',
+        source_id: 'T',
+        source_data: { a: { b: 1 } },
+        contact_id: null,
+        account_id: null,
+        project_id: null,
+        accepted_number: 1,
+        updated_number: 2,
+      },
+    )
+    const other = tables.feedback.find(({ source_id }) => source_id === null)
+    assert.deepEqual(other?.tags, ['ui', 'UI'])
+    assert.equal(other?.project_id, idOf('project', 'Web'))
+    assert.deepEqual(tables.project, [{ workspace_id: workspaceId, id: idOf('project', 'Web'), name: 'Web' }])
+    assert.deepEqual(
+      tables.feedback_category.map(({ title }) => title),
+      ['UI', 'ui'],
+    )
+    assert.equal(tables.contact.length, 1)
+  })
+})

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  account,
+  accountIdOf,
+  accountOf,
+  after,
+  ANN,
+  byEmail,
+  byExternalId,
+  claiming,
+  contact,
+  contactIdOf,
+  contactOf,
+  feedback,
+  idOf,
+  workspaceId,
+  X,
+  Y,
+} from './submissions.ts'
+
+describe('own ids', () => {
+  it('keep meaning the absorber, whoever claims the email later', () => {
+    const tables = after(
+      byEmail('ann@example.org'),
+      feedback({ contactId: ANN.toUpperCase() }),
+      claiming('x', 'ann@example.org'),
+      claiming('y', 'ann@example.org'),
+      feedback({ contact: { id: ANN } }),
+    )
+    assert.deepEqual(
+      [1, 2, 5].map((number) => contactIdOf(tables, number)),
+      [X, X, X],
+    )
+  })
+
+  it('mean nobody before they were ever given, and are not remembered', () => {
+    const tables = after(
+      feedback({ contactId: X }),
+      feedback({ contactId: ANN }),
+      contact({ id: 'x' }),
+      byEmail('ann@example.org'),
+    )
+    assert.deepEqual([contactIdOf(tables, 1), contactIdOf(tables, 2)], [null, null])
+  })
+
+  it('of an email that was claimed before anybody used it mean the claimant', () => {
+    const tables = after(claiming('x', 'ann@example.org'), byEmail('ann@example.org'), feedback({ contactId: ANN }))
+    assert.deepEqual([contactIdOf(tables, 2), contactIdOf(tables, 3)], [X, X])
+  })
+
+  it('are no account ids', () => {
+    const tables = after(contact({ id: 'x' }), feedback({ accountId: X }))
+    assert.equal(accountIdOf(tables, 2), null)
+  })
+
+  it('of an absorbed account lead through a name and a domain', () => {
+    const tables = after(
+      feedback({ account: { name: 'Acme' } }),
+      feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
+      account({ id: 'a', properties: { $name: 'Other', $domain: 'acme.example' } }),
+      feedback({ accountId: idOf('account_name', 'Acme') }),
+      feedback({ accountId: idOf('account_domain', 'acme.example') }),
+    )
+    for (const number of [1, 2, 4, 5]) assert.equal(accountIdOf(tables, number), idOf('account_external', 'a'))
+  })
+})
+
+describe('external ids', () => {
+  it('link a feedback later that named one too early', () => {
+    const tables = after(
+      byExternalId('x'),
+      contact({ id: 'x', source: 'crm' }),
+      contact({ id: 'x', source: 'API' }),
+      byExternalId('x'),
+    )
+    assert.equal(contactIdOf(tables, 1), idOf('contact_external', 'crm', 'x'))
+    assert.equal(contactIdOf(tables, 4), X)
+  })
+
+  it("are searched in the feedback's own source, then by age", () => {
+    const tables = after(
+      contact({ id: 'x', source: 'crm' }),
+      contact({ id: 'x', source: 'desk' }),
+      byExternalId('x'),
+      byExternalId('x', { source: 'desk' }),
+    )
+    assert.equal(contactIdOf(tables, 3), idOf('contact_external', 'crm', 'x'))
+    assert.equal(contactIdOf(tables, 4), idOf('contact_external', 'desk', 'x'))
+  })
+
+  it('without a source mean the oldest, and start in API', () => {
+    const tables = after(
+      contact({ id: 'x', properties: { plan: 1 } }),
+      contact({ id: 'x', source: 'crm' }),
+      contact({ id: 'x', properties: { plan: 2 } }),
+    )
+    assert.deepEqual(
+      tables.contact_external_id.map(({ source, contact_id }) => [source, contact_id]),
+      [
+        ['API', X],
+        ['crm', idOf('contact_external', 'crm', 'x')],
+      ],
+    )
+    assert.deepEqual(contactOf(tables, X)?.properties, { plan: 2 })
+  })
+
+  it('win over the other keys of a reference, which then count for nothing', () => {
+    const tables = after(
+      contact({ id: 'x' }),
+      byExternalId('x', { contact: { email: 'ann@example.org', name: 'Ann', sourceData: { plan: 1 } } }),
+      feedback({ isExternalContactId: true, contact: { id: 'x', email: 'ann@example.org' } }),
+    )
+    assert.deepEqual([contactIdOf(tables, 2), contactIdOf(tables, 3)], [X, X])
+    assert.equal(tables.contact.length, 1)
+    assert.deepEqual(contactOf(tables, X)?.properties, {})
+  })
+
+  it('are forgotten where the contact beside them says who it is', () => {
+    const tables = after(byExternalId('x', { contact: { email: 'ann@example.org' } }), contact({ id: 'x' }))
+    assert.equal(contactIdOf(tables, 1), ANN)
+  })
+
+  it('fall back from contactId to contact.id, and the last one named is remembered', () => {
+    const tables = after(
+      contact({ id: 'y' }),
+      byExternalId('x', { contact: { id: 'y' } }),
+      byExternalId('p', { contact: { id: 'q', email: ' ' } }),
+      contact({ id: 'p' }),
+      contact({ id: 'q' }),
+    )
+    assert.equal(contactIdOf(tables, 2), Y)
+    assert.equal(contactIdOf(tables, 3), idOf('contact_external', 'API', 'q'))
+  })
+
+  it('of accounts are the same in all sources, and belong to that of the first identify', () => {
+    const tables = after(
+      feedback({ isExternalAccountId: true, accountId: 'a' }),
+      contact({ id: 'x', source: 'crm', account: { id: 'a' } }),
+      account({ id: 'a' }),
+    )
+    const id = idOf('account_external', 'a')
+    assert.deepEqual(tables.account_external_id, [
+      { workspace_id: workspaceId, source: 'crm', external_id: 'a', account_id: id },
+    ])
+    assert.equal(accountIdOf(tables, 1), id)
+    assert.equal(contactOf(tables, idOf('contact_external', 'crm', 'x'))?.account_id, id)
+    assert.deepEqual([accountOf(tables, id)?.created_number, accountOf(tables, id)?.updated_number], [2, 3])
+  })
+})
+
+describe('blank keys', () => {
+  it('name nobody and fill nothing', () => {
+    const tables = after(
+      feedback({ contact: { email: ' ', name: '', sourceData: { plan: 1 } }, account: { name: '', domain: ' ' } }),
+      feedback({ contact: null, account: null, project: { name: ' ' } }),
+      feedback({ contact: { email: 'ann@example.org', name: ' ' } }),
+    )
+    assert.deepEqual([contactIdOf(tables, 1), accountIdOf(tables, 1)], [null, null])
+    assert.equal(contactOf(tables, ANN)?.name, null)
+    assert.deepEqual([tables.account, tables.project], [[], []])
+  })
+
+  it('of an identify are kept, but claim nothing', () => {
+    const tables = after(
+      claiming('x', ' '),
+      claiming('y', ' '),
+      account({ id: 'a', properties: { $name: '', $domain: ' ' } }),
+    )
+    assert.deepEqual([contactOf(tables, X)?.email, contactOf(tables, Y)?.email], [' ', ' '])
+    assert.deepEqual([tables.account[0]?.name, tables.account[0]?.domain], ['', ' '])
+  })
+})
