@@ -4,7 +4,7 @@ import type { Reference } from '../contract/identity/reference.ts'
 import type { Meaning, Question } from '../contract/identity/meaning.ts'
 import type { Sql } from '../db/postgres.ts'
 import type { LookUpQueued, QueuedFacts, QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
-import { readStoredIdentity, type StoredIdentity } from '../db/stored-identity.ts'
+import { readStoredIdentity, type StoredIdentity } from '../db/identity/stored-identity.ts'
 
 /** One answer goes through this many keys at most, and is given without the rest. */
 const MOST_KEYS = 1_000

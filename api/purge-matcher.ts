@@ -1,6 +1,6 @@
 import type { HashKey } from '../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'
-import { isAnyDead } from '../db/find-contacts.ts'
+import { isAnyDead } from '../db/identity/find-contacts.ts'
 import { purgeKeys } from '../contract/identity/purge-keys.ts'
 import { withinTime } from '../process/within-time.ts'
 import { type Identity, matchesWithQueued } from './meaning-with-queued.ts'

@@ -2,7 +2,7 @@ import { coalesce } from '../process/coalesce.ts'
 import type { AnswerReferences, Reference } from '../contract/identity/reference.ts'
 import { isPermanentFault } from '../process/fault.ts'
 import type { Meaning, Question, ResolveReferences } from '../contract/identity/meaning.ts'
-import { type EmailQuestion, emailsAt, type StoredMeaning, storedMeanings } from '../db/stored-meanings.ts'
+import { type EmailQuestion, emailsAt, type StoredMeaning, storedMeanings } from '../db/identity/stored-meanings.ts'
 import { type Identity, meaningWithQueued } from './meaning-with-queued.ts'
 import { withinTime } from '../process/within-time.ts'
 

@@ -29,6 +29,16 @@ export const submissionJob = v.variant('operation', [
 
 const OPERATIONS = submissionJob.options.map(({ entries }) => entries.operation.literal)
 
+/**
+ * A submission job whose body is not checked again: the version that accepted it did, and newer rules must not refuse what was
+ * accepted. A check with the body took a worker 133 µs of processor time a drained feedback instead of 113, and 55 µs a conversation.
+ */
+export const acceptedJob = v.object({
+  ...admitted,
+  operation: v.picklist(OPERATIONS),
+  body: v.custom<object>((body) => typeof body === 'object' && body !== null),
+})
+
 /** An accepted submission on its way to Postgres. */
 export type SubmissionJob = v.InferOutput<typeof submissionJob>
 export type Operation = SubmissionJob['operation']
@@ -40,8 +50,8 @@ export type JobOf<O extends Operation> = Extract<SubmissionJob, { operation: O }
  * @throws SyntaxError when the text is not JSON.
  */
 export const parseJob = (text: string): SubmissionJob | undefined => {
-  const parsed = v.safeParse(submissionJob, JSON.parse(text))
-  return parsed.success ? parsed.output : undefined
+  const parsed = v.safeParse(acceptedJob, JSON.parse(text))
+  return parsed.success ? (parsed.output as SubmissionJob) : undefined
 }
 
 /** What remains of a job when its submission is settled. It holds nothing that anybody submitted. */

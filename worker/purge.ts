@@ -1,6 +1,6 @@
 import type { JobOf } from '../contract/job.ts'
 import { purgeKeys } from '../contract/identity/purge-keys.ts'
-import { purgeDead } from '../db/purge-dead.ts'
+import { purgeDead } from '../db/purges/purge-dead.ts'
 import { findPurge, type PurgeCounts, purgeRow, removePurged, settlePurge } from '../db/purges/purge.ts'
 import { tagShortened } from '../db/tags/tag-shortened.ts'
 import { hopeless } from '../queue/delivered-job.ts'

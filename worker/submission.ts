@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { settledJob, submissionJob } from '../contract/job.ts'
+import { acceptedJob, settledJob, type SubmissionJob } from '../contract/job.ts'
 import { describeFault, isPermanentFault } from '../process/fault.ts'
 import { type DeliveredJob, giveBack, hopeless, isHopeless } from '../queue/delivered-job.ts'
 import { clearBooks } from '../queue/withdraw.ts'
@@ -35,10 +35,10 @@ export const submissionProcessor =
   }
 
 const receive = ({ tracing }: Dependencies, job: DeliveredJob, token: string): Delivery => {
-  const parsed = v.safeParse(submissionJob, job.data)
+  const parsed = v.safeParse(acceptedJob, job.data)
   // Nothing of ours queues such a job; it is left where operators see it.
   if (!parsed.success) throw hopeless('This is no job of this version.')
-  const submission = parsed.output
+  const submission = parsed.output as SubmissionJob
   const attempts = job.attemptsMade + 1
   return { job, token, submission, attempts, span: tracing && beginSubmission(tracing, submission, attempts) }
 }

@@ -1,3 +1,4 @@
+import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import { isDateTime } from '../../contract/date-time.ts'
 import { asOwnId } from '../../contract/identity/own-id.ts'
 import { type Operation, QUEUE_OF } from '../../contract/job.ts'
@@ -27,8 +28,6 @@ FILTERS: --workspace NAME, --reason REASON (as listed), --since TIME (when it di
 
 const NONE = 'There is no such dead submission. See: npm run dead -- list'
 
-/** As for new work: workers need room in Redis to drain it. */
-const FULL_SHARE = 0.8
 const LOOK_AT_MEMORY_EVERY = 100
 
 const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
@@ -125,7 +124,7 @@ const replayAll = async ({ sql, readHashKey, openQueues }: Context, wanted: Dead
 
 const isNearlyFull = async ({ redis }: ReplayStores): Promise<boolean> => {
   const { usedBytes, maxBytes } = await redisCondition(redis)
-  return maxBytes > 0 && usedBytes >= FULL_SHARE * maxBytes
+  return maxBytes > 0 && usedBytes >= REDIS_FULL_SHARE * maxBytes
 }
 
 const drop = async ({ sql }: Context, wanted: DeadFilter): Promise<void> => {

@@ -1,3 +1,4 @@
+import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import { closeQueues, countWaiting, openQueues } from '../../queue/job-queues.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
 import { serverCondition, unfitness } from '../../queue/redis-condition.ts'
@@ -6,8 +7,6 @@ import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */
 const OLDEST_MAJOR = 7
-/** From this share of maxmemory on, new submissions get 503. */
-const FULL = 0.8
 const NEARLY_FULL = 0.6
 const BYTES_PER_MIB = 1024 * 1024
 
@@ -110,7 +109,7 @@ const checkMemory = ({ usedBytes, maxBytes }: { usedBytes: number; maxBytes: num
   }
   const share = usedBytes / maxBytes
   const text = `Redis uses ${used}, ${Math.round(100 * share)} % of maxmemory.`
-  if (share >= FULL) {
+  if (share >= REDIS_FULL_SHARE) {
     return wrong(`${text} New submissions are put off (503).`, 'See that workers run and keep up, or raise maxmemory.')
   }
   return share >= NEARLY_FULL ? warning(text, 'See that workers run and keep up, or raise maxmemory.') : well(text)

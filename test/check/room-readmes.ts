@@ -2,9 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { MAY_IMPORT } from './import-rule.ts'
 
-/** Rooms whose README.md is still to be written. */
-export const WITHOUT_README_YET: readonly string[] = ['contract', 'process', 'queue', 'db', 'api', 'worker', 'cli']
-
 /** A folder at the top of the repository. */
 export type Folder = {
   readonly name: string
@@ -44,13 +41,12 @@ export const readFolders = (root: string): Folder[] =>
  * One sentence for each folder that is no room, and for each thing that the README.md of a room lacks: a room says what it
  * is, what it may import, which words are its own, and what each of its files is about.
  */
-export const findReadmeFaults = (folders: readonly Folder[], withoutReadme = WITHOUT_README_YET): string[] => [
+export const findReadmeFaults = (folders: readonly Folder[]): string[] => [
   ...ROOMS.filter((room) => !folders.some(({ name }) => name === room)).map((room) => `There is no room ${room}`),
   ...folders.flatMap((folder) => {
     if (!ROOMS.includes(folder.name)) return [`${folder.name} is no room of the import table`]
     const readme = folder.readmes.get(README)
-    if (readme !== undefined) return faultsOfRoom(folder, readme)
-    return withoutReadme.includes(folder.name) ? [] : [`${folder.name} has no ${README}`]
+    return readme === undefined ? [`${folder.name} has no ${README}`] : faultsOfRoom(folder, readme)
   }),
   ...folders.flatMap((folder) => faultsOfFiles(folder, folders)),
   ...findDoubleWords(folders),

@@ -5,19 +5,7 @@ const MOST_FILE_LINES = 300
 const MOST_FUNCTION_LINES = 60
 
 /** `db/schema.sql` is written by a command. A migration that databases have applied is never changed. */
-const MAY_BE_LONG: readonly string[] = [
-  'db/schema.sql',
-  'db/migrations/0004_derive.sql',
-  'db/migrations/0005_store.sql',
-  'db/migrations/0010_fence.sql',
-  'db/migrations/0011_purge.sql',
-  'db/migrations/0012_store.sql',
-  'db/migrations/0014_store-fast.sql',
-  'db/migrations/0016_tag-memory.sql',
-  'db/migrations/0018_purge-fast.sql',
-  'db/migrations/0019_store-batches.sql',
-  'db/migrations/0020_store-feedback.sql',
-]
+const MAY_BE_LONG: readonly string[] = ['db/schema.sql']
 
 /** One sentence for each SQL file and each SQL function that is too long to be read at once. */
 export const findLongSql = (files: readonly SourceFile[]): string[] =>

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { QUEUE_OF, settledJob, submissionJob } from '../../contract/job.ts'
+import { acceptedJob, QUEUE_OF, settledJob, type SubmissionJob } from '../../contract/job.ts'
 import type { DeliveredJob } from '../../queue/delivered-job.ts'
 import type { WorkerStores } from '../dependencies.ts'
 import { settleAsDead, settlingIn } from '../settle.ts'
@@ -18,9 +18,13 @@ export const settleFailedJobs = async (stores: WorkerStores): Promise<number> =>
   let settled = 0
   for (const job of failed as (DeliveredJob | undefined)[]) {
     if (job === undefined) continue
-    const parsed = v.safeParse(submissionJob, job.data)
+    const parsed = v.safeParse(acceptedJob, job.data)
     if (parsed.success) {
-      await settleAsDead(settling, { job: parsed.output, attempts: job.attemptsMade, reason: 'GivenUp stalled' })
+      await settleAsDead(settling, {
+        job: parsed.output as SubmissionJob,
+        attempts: job.attemptsMade,
+        reason: 'GivenUp stalled',
+      })
       settled++
     }
     // Nothing else removes failed jobs, and only the newest are looked at. A job of somebody else's stays for operators.

@@ -1,6 +1,6 @@
-import { comparableEmail, ownId, type Realm } from '../contract/identity/own-id.ts'
+import { comparableEmail, ownId, type Realm } from '../../contract/identity/own-id.ts'
 import type { FoundContacts } from './find-contacts.ts'
-import type { Sql } from './postgres.ts'
+import type { Sql } from '../postgres.ts'
 
 /** So many rows are in memory at a time. One can be as large as a conversation. */
 const ROWS_AT_ONCE = 20

@@ -1,4 +1,4 @@
-import type { Sql } from './postgres.ts'
+import type { Sql } from '../postgres.ts'
 
 type StoredIdentityQuestion = {
   workspaceId: string

@@ -1,4 +1,4 @@
-import { sourcedContacts } from '../contract/conversation-record.ts'
+import { sourcedContacts } from '../../contract/conversation-record.ts'
 import {
   keysOf,
   type Names,
@@ -6,10 +6,10 @@ import {
   namesInPurge,
   namesOfContact,
   namesOfExternalId,
-} from '../contract/identity/names.ts'
-import type { HashKey, Realm } from '../contract/identity/own-id.ts'
-import { type JobOf, parseJob, type SubmissionJob } from '../contract/job.ts'
-import type { Sql } from './postgres.ts'
+} from '../../contract/identity/names.ts'
+import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
+import { type JobOf, parseJob, type SubmissionJob } from '../../contract/job.ts'
+import type { Sql } from '../postgres.ts'
 
 /** A decided purge. `keys` are hashes of everything by which its contacts could be meant, `contactIds` their own ids. */
 type Decided = { job: JobOf<'purge_contact'>; keys: readonly string[]; contactIds: readonly string[] }

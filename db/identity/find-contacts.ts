@@ -1,7 +1,7 @@
-import type { Realm } from '../contract/identity/own-id.ts'
-import type { PurgeRequest } from '../contract/purge-request.ts'
-import type { Sql } from './postgres.ts'
-import { purgeKeys } from '../contract/identity/purge-keys.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
+import type { PurgeRequest } from '../../contract/purge-request.ts'
+import type { Sql } from '../postgres.ts'
+import { purgeKeys } from '../../contract/identity/purge-keys.ts'
 
 /** `contactIds` are own ids. `externalGroup` is the external id that was asked for, if a record remembers it and nobody has it. */
 export type FoundContacts = { contactIds: string[]; externalGroup: string | null }

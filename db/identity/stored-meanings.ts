@@ -1,5 +1,5 @@
-import type { Meaning, Question } from '../contract/identity/meaning.ts'
-import type { Sql } from './postgres.ts'
+import type { Meaning, Question } from '../../contract/identity/meaning.ts'
+import type { Sql } from '../postgres.ts'
 
 /** `fresh`: the question names an own id with which a purge made a key start afresh. */
 export type StoredMeaning = Meaning & { fresh: boolean }
