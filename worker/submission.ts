@@ -3,7 +3,7 @@ import { acceptedJob, settledJob, type SubmissionJob } from '../contract/job.ts'
 import { describeFault, isPermanentFault } from '../process/fault.ts'
 import { type DeliveredJob, giveBack, hopeless, isHopeless } from '../queue/delivered-job.ts'
 import { clearBooks } from '../queue/withdraw.ts'
-import { type Delivery, type Processor, type Work, type WorkOutcome, withoutCause } from './delivery.ts'
+import { type Delivery, type Processor, type Work, withoutCause } from './delivery.ts'
 import type { WorkerDependencies } from './dependencies.ts'
 import { settleAsDead, type Settling } from './settle.ts'
 import { beginSubmission, inSpan } from './trace-jobs.ts'
@@ -29,7 +29,7 @@ export const submissionProcessor =
     }
     const delivery = receive(dependencies, job, lockToken!)
     return inSpan(delivery.span, async () => {
-      const outcome = await settledOrDead(dependencies, delivery, work)
+      const outcome = await work(delivery).catch((error: unknown) => failed(dependencies, delivery, error))
       return outcome === 'given-back' ? giveBack(job, delivery.token, GIVEN_BACK_FOR_MS) : outcome
     })
   }
@@ -41,18 +41,6 @@ const receive = ({ tracing }: Dependencies, job: DeliveredJob, token: string): D
   const submission = parsed.output as SubmissionJob
   const attempts = job.attemptsMade + 1
   return { job, token, submission, attempts, span: tracing && beginSubmission(tracing, submission, attempts) }
-}
-
-const settledOrDead = async (
-  dependencies: Dependencies,
-  delivery: Delivery,
-  work: Work,
-): Promise<WorkOutcome | 'dead'> => {
-  try {
-    return await work(delivery)
-  } catch (error) {
-    return failed(dependencies, delivery, error)
-  }
 }
 
 /**
