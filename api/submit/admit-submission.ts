@@ -10,7 +10,7 @@ import { keysToLookUp } from '../reference-resolver.ts'
 import type { Refusal } from '../refusal.ts'
 
 /** A valid submission that asks for admission. */
-export type Candidate = {
+export type Entrant = {
   request: Request
   draft: SubmissionJob
   grounds: Grounds
@@ -22,8 +22,8 @@ export type Candidate = {
 export type NotAdmitted = { refusal: Refusal; bucket?: Bucket | undefined }
 
 /** Idempotency key → rate limit → backlog → queue: Redis judges all four in one step, and what is admitted is queued. */
-export const admitSubmission = async (ingress: Ingress, candidate: Candidate): Promise<Admitted | NotAdmitted> => {
-  const judgement = await ask(ingress, candidate, { peek: false })
+export const admitSubmission = async (ingress: Ingress, entrant: Entrant): Promise<Admitted | NotAdmitted> => {
+  const judgement = await ask(ingress, entrant, { peek: false })
   if (judgement === undefined) throw new Error('Only a peek is answered so.')
   return judgement
 }
@@ -31,15 +31,15 @@ export const admitSubmission = async (ingress: Ingress, candidate: Candidate): P
 /** What the first request with the same idempotency key came to; undefined when this one is the first, or has no key. */
 export const formerAdmission = async (
   ingress: Ingress,
-  candidate: Candidate,
-): Promise<Admitted | NotAdmitted | undefined> => candidate.idempotency && ask(ingress, candidate, { peek: true })
+  entrant: Entrant,
+): Promise<Admitted | NotAdmitted | undefined> => entrant.idempotency && ask(ingress, entrant, { peek: true })
 
 const ask = async (
   ingress: Ingress,
-  candidate: Candidate,
+  entrant: Entrant,
   { peek }: { peek: boolean },
 ): Promise<Admitted | NotAdmitted | undefined> => {
-  const { request, draft, grounds, idempotency, pressure } = candidate
+  const { request, draft, grounds, idempotency, pressure } = entrant
   const { workspaceId, operation, submissionId } = draft
   const { sayings, references } = grounds
   const { hashKey } = ingress
@@ -57,7 +57,7 @@ const ask = async (
       lookUp: references ? keysToLookUp(references) : [],
       ...(!peek && { job: JSON.stringify({ ...draft, number: undefined }) }),
     })
-    return judgementOf(ingress, candidate, admission)
+    return judgementOf(ingress, entrant, admission)
   } catch (error) {
     ingress.onFault('admission_failed', error, faultIds(request, draft))
     return { refusal: { refused: 'unavailable', why: 'redis' } }
@@ -66,7 +66,7 @@ const ask = async (
 
 const judgementOf = (
   ingress: Ingress,
-  { draft, pressure }: Candidate,
+  { draft, pressure }: Entrant,
   admission: Admission,
 ): Admitted | NotAdmitted | undefined => {
   switch (admission.outcome) {

@@ -40,12 +40,12 @@ const outcomeFor = async (visit: Visit): Promise<Outcome> => {
   if (isRefusal(read)) return { outcome: read }
   const draft = draftOf(visit, read.body)
   const grounds = groundsOf(visit, draft)
-  const candidate = { request, draft, grounds, idempotency: read.idempotency, pressure: ingress.pressure() }
+  const entrant = { request, draft, grounds, idempotency: read.idempotency, pressure: ingress.pressure() }
   // Asked before the check, which would refuse to repeat what was accepted: a purge that is repeated finds nobody any more.
-  const former = kind.check && (await formerAdmission(ingress, candidate))
+  const former = kind.check && (await formerAdmission(ingress, entrant))
   const refusal = former ? undefined : await kind.check?.(ingress, draft, request)
   if (refusal) return { outcome: refusal }
-  const admission = former ?? (await admitSubmission(ingress, candidate))
+  const admission = former ?? (await admitSubmission(ingress, entrant))
   const { bucket } = admission
   if ('refusal' in admission) return { outcome: admission.refusal, bucket }
   return { outcome: await answer(visit, { draft, grounds }, admission), bucket }

@@ -34,10 +34,7 @@ export const storedRows = (
       select * from ${sql(table)} where workspace_id = ${ws} and id = u.record_id and contact_id is null offset 0
     ) as of_nobody
   )`
-  const rowsOf = async function* (query: ReturnType<Sql>): AsyncGenerator<string> {
-    const texts = sql<{ item: string }[]>`select item::text from (${query}) as selected`
-    for await (const rows of texts.cursor(ROWS_AT_ONCE)) for (const { item } of rows) yield item
-  }
+  const rowsOf = (query: ReturnType<Sql>): AsyncGenerator<string> => itemTexts(sql, query)
   return {
     contacts: rowsOf(
       sql`select to_jsonb(c) - 'workspace_id' as item from contact as c
@@ -75,6 +72,11 @@ export const storedRows = (
     ),
     messages: rowsOf(sql`select to_jsonb(m) - 'workspace_id' as item from ${records('message')} as m`),
   }
+}
+
+const itemTexts = async function* (sql: Sql, query: ReturnType<Sql>): AsyncGenerator<string> {
+  const texts = sql<{ item: string }[]>`select item::text from (${query}) as selected`
+  for await (const rows of texts.cursor(ROWS_AT_ONCE)) for (const { item } of rows) yield item
 }
 
 /** The claims of contacts. A claim has the hash of its email, and the email itself where a contact or key still has it. */

@@ -64,8 +64,8 @@ const faultsOfRoom = ({ name }: Folder, readme: string): string[] => {
       .map((room) => `does not say that the room may import ${room}`),
     ...(itemsOf(words).length > 0 ? [] : ['has no items under "## Words"']),
     ...itemsOf(words)
-      .filter((item) => wordOf(item) === undefined)
-      .map((item) => `has an item that is not "- **word**: sentence" under "## Words": ${item}`),
+      .filter((item) => wordsOf(item).length === 0)
+      .map((item) => `has an item that is not "- **word**: sentence" under "## Words": ${item.split('\n', 1)[0]}`),
     ...(itemsOf(files).length > 0 ? [] : ['has no items under "## Files"']),
   ].map((fault) => `${name}/${README} ${fault}`)
 }
@@ -78,9 +78,18 @@ const partsOf = (readme: string): { about: string; words: string; files: string 
   return { about: parts.filter((part) => part !== words && part !== files).join(''), words, files }
 }
 
-const itemsOf = (part: string): string[] => part.split('\n').filter((line) => line.startsWith('- '))
+/** The items of a list, numbered or not, each with the lines that belong to it. */
+const itemsOf = (part: string): string[] =>
+  part
+    .split(/\n(?=(?:- |\d+\. |\n|#))/)
+    .map((item) => item.trim())
+    .filter((item) => /^(?:- |\d+\. )/.test(item))
 
-const wordOf = (item: string): string | undefined => /^- \*\*([^*]+)\*\*: \S/.exec(item)?.[1]?.toLowerCase()
+/** An item can define further words in passing; they are bold as well. */
+const wordsOf = (item: string): string[] =>
+  /^- \*\*[^*]+\*\*: \S/.test(item)
+    ? [...item.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = '']) => word.toLowerCase())
+    : []
 
 /** Every README.md with "## Files" names what lies beside it once, and nothing that is not there. */
 const faultsOfFiles = (folder: Folder, folders: readonly Folder[]): string[] =>
@@ -94,7 +103,8 @@ const faultsOfFiles = (folder: Folder, folders: readonly Folder[]): string[] =>
         .map((other) => other.slice(inside.length).replace(/\/.*/, '')),
     )
     const named = [...files.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)
-    const bare = named.map((name) => name.replace(`${folder.name}/${inside}`, '').replace(/\/$/, ''))
+    const whole = `${folder.name}/${inside}`
+    const bare = named.map((name) => (name.startsWith(whole) ? name.slice(whole.length) : name).replace(/\/$/, ''))
     const times = (entry: string): number => bare.filter((name) => name === entry).length
     return [
       ...[...beside].filter((entry) => times(entry) === 0).map((entry) => `does not name ${entry} under "## Files"`),
@@ -121,10 +131,9 @@ const isThere = (folder: Folder, folders: readonly Folder[], named: string): boo
 
 const findDoubleWords = (folders: readonly Folder[]): string[] => {
   const defined = folders.flatMap(({ name, readmes }) =>
-    itemsOf(partsOf(readmes.get(README) ?? '').words).flatMap((item) => {
-      const word = wordOf(item)
-      return word === undefined ? [] : [{ word, name }]
-    }),
+    itemsOf(partsOf(readmes.get(README) ?? '').words)
+      .flatMap(wordsOf)
+      .map((word) => ({ word, name })),
   )
   return [...Map.groupBy(defined, ({ word }) => word)]
     .filter(([, places]) => places.length > 1)
