@@ -13,21 +13,21 @@ type Waiting<In, Out> = { item: In; resolve: (result: Out) => void; reject: (rea
 /**
  * Lets items that come one by one share calls, in the order in which they come. The items of one turn of the event loop go
  * together, and so do the items that come while all lanes are taken. So an item that comes alone waits for no company, and under
- * load a call carries many. A call is told its lane, a number from 0 in which no other call runs meanwhile.
+ * load a call carries many.
  *
  * Each caller gets the result of its own item. A call that fails fails all items that it carried and all that wait by then: these
  * have waited already, and would wait for a server that does not answer.
  */
 export const coalesce = <In, Out>(
-  call: (items: readonly In[], lane: number) => Promise<readonly Out[]>,
+  call: (items: readonly In[]) => Promise<readonly Out[]>,
   bounds: CoalesceBounds<In>,
 ): ((item: In) => Promise<Out>) => {
-  const free = Array.from({ length: bounds.lanes ?? 1 }, (_, lane) => lane)
+  let free = bounds.lanes ?? 1
   let waiting: Waiting<In, Out>[] = []
   let isPlanned = false
 
   const plan = (): void => {
-    if (isPlanned || waiting.length === 0 || free.length === 0) return
+    if (isPlanned || waiting.length === 0 || free === 0) return
     isPlanned = true
     setImmediate(() => {
       isPlanned = false
@@ -36,24 +36,22 @@ export const coalesce = <In, Out>(
   }
 
   const goOn = (): void => {
-    if (waiting.length > 0 && free.length > 0) void carry(free.shift()!)
+    if (waiting.length > 0 && free > 0) void carry()
     plan()
   }
 
-  const carry = async (lane: number): Promise<void> => {
+  const carry = async (): Promise<void> => {
+    free--
     const together = waiting.splice(0, howMany(waiting, bounds))
     try {
-      const results = await call(
-        together.map(({ item }) => item),
-        lane,
-      )
+      const results = await call(together.map(({ item }) => item))
       together.forEach(({ resolve }, index) => resolve(results[index]!))
     } catch (error) {
       const failed = [...together, ...waiting]
       waiting = []
       for (const { reject } of failed) reject(error)
     }
-    free.push(lane)
+    free++
     goOn()
   }
 

@@ -48,7 +48,7 @@ create table purge (
   primary key (workspace_id, id)
 );
 
--- What a workspace's texts have taught the tagger. Every text has a share: its terms under keyed hashes (db/tag-hashes.ts) and the
+-- What a workspace's texts have taught the tagger. Every text has a share: its terms under keyed hashes (db/tags/tag-hashes.ts) and the
 -- tags that it carries. The tables below are the sums of all shares, kept by triggers, in whole numbers: a share that goes is
 -- taken out to the last count, and a workspace that never had it looks the same. Shares are never updated, only replaced.
 create table tag_share (
