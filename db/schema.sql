@@ -255,6 +255,16 @@ create table fence_claim (
   constraint fence_claim_pkey PRIMARY KEY (workspace_id, key_id, number, ended_number)
 ) with ();
 
+create table idempotency_key (
+  workspace_id uuid not null,
+  key text not null,
+  body text not null,
+  submission_id uuid not null,
+  number bigint not null,
+  concerns uuid[] not null,
+  constraint idempotency_key_pkey PRIMARY KEY (workspace_id, key)
+) with ();
+
 create table identity_claim (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -555,6 +565,10 @@ CREATE INDEX fence_id ON fence USING btree (id);
 CREATE INDEX fence_next ON fence USING btree (next_id);
 
 CREATE INDEX fence_number ON fence USING btree (number);
+
+CREATE INDEX idempotency_key_concerns ON idempotency_key USING gin (concerns) WITH (fastupdate=off);
+
+CREATE INDEX idempotency_key_number ON idempotency_key USING btree (number);
 
 CREATE INDEX identity_claim_identified ON identity_claim USING btree (workspace_id, key_id, number) WHERE ((NOT link) AND decides);
 

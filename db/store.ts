@@ -66,6 +66,9 @@ export type MessageRow = {
   contact_ref: Reference | null
 }
 
+/** Keyed hashes of an `Idempotency-Key`, with its operation, and of the body; `concerns` are keys of the contacts that a purge can end. */
+export type IdempotencyRow = { key: string; body: string; concerns: readonly string[] }
+
 /** The submission that these rows settle; `record` is the id of its feedback or conversation. */
 export type SettledRow = { id: string; number: number; operation: Operation; attempts: number; record: string | null }
 
@@ -78,6 +81,7 @@ export type Rows = {
   feedback?: FeedbackRow
   conversation?: ConversationRow
   messages?: MessageRow[]
+  idempotency?: IdempotencyRow
 }
 
 /** A purge request with its identifiers as keys: `group` is an external id in any source, `email` an email. */
@@ -131,6 +135,7 @@ const storedPart = (rows: readonly Rows[]): JsonObject => {
     feedback: rows.flatMap((row) => (row.feedback ? settling(row.submission, row.feedback) : [])),
     conversations: rows.flatMap((row) => row.conversation ?? []),
     messages: rows.flatMap((row) => row.messages?.map(withoutNulls) ?? []),
+    idempotency_keys: oncePerIdempotencyKey(rows),
   }
   return Object.fromEntries(Object.entries(part).filter(([, values]) => values.length > 0)) as JsonObject
 }
@@ -141,6 +146,16 @@ const settling = ({ id, attempts }: SettledRow, feedback: FeedbackRow): object =
   submission: id,
   attempts,
 })
+
+/** Rows come by ascending number: of two submissions with one key the later has it, for which the key must have been free. */
+const oncePerIdempotencyKey = (rows: readonly Rows[]): object[] => {
+  const last = new Map<string, object>()
+  for (const { idempotency, submission } of rows) {
+    if (idempotency)
+      last.set(idempotency.key, { ...idempotency, submission_id: submission.id, number: submission.number })
+  }
+  return [...last.values()]
+}
 
 const withoutNulls = (row: Readonly<Record<string, unknown>>): object => {
   const present: Record<string, unknown> = {}

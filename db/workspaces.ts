@@ -46,6 +46,7 @@ const OWNED_TABLES = [
   'submission',
   'ledger',
   'dead_submission',
+  'idempotency_key',
   'fence',
   'fence_claim',
   'purge',

@@ -8,7 +8,7 @@ declare
 begin
   perform lock_workspaces(array[ws]);
   select * into d from jsonb_to_record(dead_submission)
-    as r (id uuid, number bigint, operation text, attempts int, reason text, keys uuid[]);
+    as r (id uuid, number bigint, operation text, attempts int, reason text, keys uuid[], idempotency jsonb);
   insert into submission as s (workspace_id, id, acceptance_number, operation, state, attempts, finished_at, error)
   values (ws, d.id, d.number, d.operation, 'dead', d.attempts, now(), d.reason)
   on conflict (workspace_id, id) do update
@@ -18,6 +18,7 @@ begin
   if exists (select from submission where workspace_id = ws and id = d.id and state = 'dead') then
     insert into dead_submission (workspace_id, id, reason, job, keys) values (ws, d.id, d.reason, dead_job, d.keys)
     on conflict (workspace_id, id) do update set reason = excluded.reason, died_at = excluded.died_at, replayed_at = null;
+    perform store_idempotency_key(ws, d.idempotency, d.id, d.number);
   end if;
 end $$;
 

@@ -27,6 +27,10 @@ begin
       'conversations', conversations_past_fences(ws, part -> 'conversations', refused),
       'messages', messages_past_fences(ws, part -> 'messages', refused));
   end if;
+  if part ? 'idempotency_keys' then
+    passed := passed || jsonb_build_object(
+      'idempotency_keys', idempotency_past_fences(ws, part -> 'idempotency_keys', refused));
+  end if;
 end $$;
 
 -- Every key of a part that a purge can have ended.

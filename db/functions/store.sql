@@ -33,8 +33,8 @@ begin
   from (select distinct w from unnest(workspaces) as w order by w) as ordered;
 end $$;
 
--- One workspace's part of a batch: {keys, claims, feedback, conversations, messages, submissions}, rows in the tables'
--- own shapes; a feedback can bring its submission along, as `submission` and `attempts`. Redelivery changes nothing.
+-- One workspace's part of a batch: {keys, claims, feedback, conversations, messages, submissions, idempotency_keys}, rows in the
+-- tables' own shapes; a feedback can bring its submission along, as `submission` and `attempts`. Redelivery changes nothing.
 create or replace function store_part(ws uuid, part jsonb) returns setof submission
   language plpgsql as $$
 declare
@@ -85,6 +85,7 @@ begin
     superseded := stored.superseded;
   end if;
   perform derive(ws, changed, appeared, touched);
+  if passed ? 'idempotency_keys' then perform store_idempotency_keys(ws, passed -> 'idempotency_keys', former.settled); end if;
   -- Mostly all are applied, and nobody has to hear of them.
   if not former.are_known and cardinality(refused || superseded) = 0 and not part ? 'conversations' then
     insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)

@@ -3,7 +3,7 @@ import type { HashKey } from '../../contract/identity/own-id.ts'
 import { purgeKeys } from '../../contract/identity/purge-keys.ts'
 import type { PurgeIdentifiers } from '../../contract/receipt.ts'
 import type { Sql } from '../postgres.ts'
-import type { PurgeRow } from '../store.ts'
+import type { IdempotencyRow, PurgeRow } from '../store.ts'
 
 /**
  * The most records that one step removes. A step holds the workspace's lock: for 70 to 130 ms with reviews of 50 words on a busy
@@ -50,12 +50,24 @@ export const findPurge = async (
 /** How many rows a purge removed, per table. */
 export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'conversations' | 'deadSubmissions', number>
 
-/** Writes the receipt of a purge with the rows that it removed and keyed hashes of the identifiers that it asked for. */
+type Settled = Purge & {
+  attempts: number
+  identifiers: PurgeIdentifiers
+  /** The purge's own key. */
+  idempotency?: IdempotencyRow | undefined
+}
+
+/**
+ * Writes the receipt of a purge with the rows that it removed and keyed hashes of the identifiers that it asked for, and keeps its
+ * idempotency key. Harmless to repeat.
+ */
 export const settlePurge = async (
   sql: Sql,
-  { workspaceId, submissionId, attempts, identifiers }: Purge & { attempts: number; identifiers: PurgeIdentifiers },
+  { workspaceId, submissionId, attempts, identifiers, idempotency }: Settled,
 ): Promise<PurgeCounts> => {
   const [settled] = await sql<[{ removed: PurgeCounts }]>`
-    select settle_purge(${workspaceId}, ${submissionId}, ${attempts}, ${sql.json(identifiers)}) as removed`
+    select settle_purge_with_key(
+      ${workspaceId}, ${submissionId}, ${attempts}, ${sql.json(identifiers)}, ${idempotency ? sql.json(idempotency) : null}
+    ) as removed`
   return settled.removed
 }

@@ -2,18 +2,24 @@ import type { Operation, SubmissionJob } from '../../contract/job.ts'
 import { keysOf, namesIn } from '../../contract/identity/names.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../postgres.ts'
+import type { IdempotencyRow } from '../store.ts'
 
-export type DeadSubmission = { job: SubmissionJob; attempts: number; reason: string }
+export type DeadSubmission = {
+  job: SubmissionJob
+  attempts: number
+  reason: string
+  idempotency?: IdempotencyRow | undefined
+}
 
 /** Sets aside a submission that cannot be stored: its receipt gives the reason, and its job is kept for a replay. Harmless to repeat. */
 export const setAside = async (
   sql: Sql,
   hashKey: HashKey,
-  { job, attempts, reason }: DeadSubmission,
+  { job, attempts, reason, idempotency }: DeadSubmission,
 ): Promise<void> => {
   const { workspaceId, submissionId, number, operation } = job
   const keys = keysOf(namesIn({ hashKey, workspaceId }, job))
-  const dead = { id: submissionId, number, operation, attempts, reason, keys }
+  const dead = { id: submissionId, number, operation, attempts, reason, keys, ...(idempotency && { idempotency }) }
   await sql`select set_aside(${workspaceId}, ${sql.json(dead)}, ${JSON.stringify(job)})`
 }
 

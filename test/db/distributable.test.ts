@@ -33,6 +33,8 @@ const WITHOUT_WORKSPACE: Readonly<Record<string, string>> = {
   fence_id: OWN_ID,
   fence_next: OWN_ID,
   fence_number: NUMBER,
+  idempotency_key_concerns: OWN_ID,
+  idempotency_key_number: UPKEEP,
   identity_claim_target: OWN_ID,
   identity_key_group: OWN_ID,
   identity_key_subject: OWN_ID,

@@ -13,11 +13,13 @@ import { feedbackReferences } from '../../contract/identity/reference.ts'
 import { purgeMatcher } from '../../api/purge-matcher.ts'
 import { referenceResolver } from '../../api/reference-resolver.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { keysOf, namesIn } from '../../contract/identity/names.ts'
 import { purgeRow, removePurged, settlePurge } from '../../db/purges/purge.ts'
 import type { Identity } from '../../api/meaning-with-queued.ts'
 import { queuedFactsIn } from '../../queue/queued-facts.ts'
+import { findIdempotencyKeys, freeKeys, keysToFree } from '../../db/submissions/idempotency-keys.ts'
 import { findReceipt, findSettled } from '../../db/submissions/receipts.ts'
-import { type Rows, store } from '../../db/store.ts'
+import { type IdempotencyRow, type Rows, store } from '../../db/store.ts'
 import { readTexts } from '../../db/tags/tagging.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
 import { hashKey, toRows } from '../support/deliveries.ts'
@@ -73,7 +75,11 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
       body,
     })
   const rows = (operation: Operation, bodyOf: (index: number) => object): Rows[] =>
-    Array.from({ length: BATCH }, (_, index) => toRows(submission(operation, bodyOf(index))))
+    Array.from({ length: BATCH }, (_, index) => {
+      const job = submission(operation, bodyOf(index))
+      const concerns = keysOf(namesIn({ hashKey, workspaceId }, job))
+      return { ...toRows(job), idempotency: { key: job.submissionId.slice(-22), body: 'hash', concerns } }
+    })
 
   /** What is done, told apart by `round`, and with how many submissions. */
   const works: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
@@ -178,6 +184,16 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
       assert.equal(receipt?.state, 'applied')
       assert.equal((await findSettled(sql, [{ workspaceId, id: row!.submission.id }])).length, 1)
       return 3
+    },
+    'idempotency keys': async (sql, round) => {
+      const stored = rows('create_feedback', (index) => feedbackBody(`${round}-keys`, index))
+      await store(sql, stored)
+      const [{ key, concerns }] = stored.map(({ idempotency }) => idempotency!) as [IdempotencyRow]
+      await findIdempotencyKeys(sql, [{ workspaceId, key }])
+      const keys = await keysToFree(sql, { workspaceId, keyIds: concerns, number: ++number, limit: 100 })
+      assert.equal(keys.length, 1)
+      await freeKeys(sql, { workspaceId, keys })
+      return 2 * BATCH
     },
     'a purge': async (sql, round) => {
       const job = submission('purge_contact', { email: `person-${round}-3@x.example` }) as JobOf<'purge_contact'>

@@ -1,9 +1,9 @@
 import type { Sql } from '../../db/postgres.ts'
 
-/** Copies of each feedback, its receipt and each fence (a purge raises one for every record that it removes), and of all else. */
+/** Copies of each feedback, its receipt, its idempotency key and each fence (a purge raises one for every record that it removes), and of all else. */
 export type Copies = { readonly feedback: number; readonly others: number }
 
-const FEEDBACK_TABLES = ['feedback', 'submission']
+const FEEDBACK_TABLES = ['feedback', 'submission', 'idempotency_key']
 const OTHER_TABLES = [
   'contact',
   'contact_external_id',
@@ -43,6 +43,8 @@ export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
       order by ordinal_position`
     const isFeedback = FEEDBACK_TABLES.includes(table)
     const value = ({ name, isId, isHash }: Column): string => {
+      if (name === 'key') return `left(md5(key || '/' || copy), 22)`
+      if (name === 'concerns') return `array(select md5(id || '/' || copy)::uuid from unnest(concerns) as id)`
       if (isHash) return `${name} + copy`
       if (!isId) return name
       return `md5(${name} || '/' || ${isFeedback && name !== 'id' ? `1 + copy % ${copies.others}` : 'copy'})::uuid`

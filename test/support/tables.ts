@@ -32,6 +32,7 @@ const INTERNAL_TABLES = [
   'unresolved_reference',
   'submission',
   'dead_submission',
+  'idempotency_key',
   'ledger',
   'fence',
   'fence_claim',
