@@ -9,4 +9,9 @@ export type OnFault = (event: string, error: unknown, ids: FaultIds) => void
 export const faultIds = (
   request: Request,
   { workspaceId, submissionId }: { workspaceId: string; submissionId: string },
-): FaultIds => ({ requestId: requestIdOf(request), workspaceId, submissionId })
+): FaultIds => ({
+  requestId: requestIdOf(request),
+  workspaceId,
+  // A draft has none: ids are drawn in the admission.
+  ...(submissionId !== '' && { submissionId }),
+})

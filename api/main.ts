@@ -12,7 +12,9 @@ import type { Operation } from '../contract/job.ts'
 import { describeFault } from '../process/fault.ts'
 import { purgeMatcher } from './purge-matcher.ts'
 import { referenceResolver } from './reference-resolver.ts'
-import { closeQueues, countWaiting, openQueues, queueingIn } from '../queue/job-queues.ts'
+import { countQueued } from '../queue/book-totals.ts'
+import { handingOverIn, MOST_SUBMISSIONS_OF_A_JOB, watchHandOvers } from '../queue/hand-over.ts'
+import { closeQueues, countWaiting, openQueues } from '../queue/job-queues.ts'
 import { queuedFactsIn } from '../queue/queued-facts.ts'
 import { numberFloor } from '../db/submissions/number-floor.ts'
 import { processReportsIn, startReporting } from '../queue/process-reports.ts'
@@ -23,6 +25,8 @@ import { openTracing } from '../process/open-tracing.ts'
 import { connectToAnswer } from '../queue/connect-redis.ts'
 import { redisCondition } from '../queue/redis-condition.ts'
 import { pingRedis } from '../queue/redis-servers.ts'
+import { listWorkspaceIds } from '../db/workspaces.ts'
+import { storedKeyFinder } from './submit/stored-key-finder.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
 import { withinTime } from '../process/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
@@ -71,8 +75,14 @@ const limitOf = (operation: Operation): RateLimit | undefined => {
   return tokens === undefined ? undefined : { tokens, windowMs: MINUTE_MS }
 }
 
+/** Submissions that wait: as many as there are jobs, as long as even full jobs would not come to the bound. */
+const countBacklog = async (): Promise<number> => {
+  const jobs = await countWaiting(queues)
+  if (jobs * MOST_SUBMISSIONS_OF_A_JOB < config.MAX_BACKLOG) return jobs
+  return countQueued(redis, config.REDIS_PREFIX, await listWorkspaceIds(sql))
+}
 const pressure = watchPressure(async () => {
-  const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), countWaiting(queues)])
+  const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), countBacklog()])
   return { usedBytes, maxBytes, waiting }
 }, config.MAX_BACKLOG)
 const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
@@ -82,15 +92,14 @@ const identity = {
   lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
   ...aliasesIn(redis, config.REDIS_PREFIX),
 }
-const queueing = queueingIn(redis, queues)
 const receiptOf = (workspaceId: string, id: string): Promise<Receipt | undefined> =>
   withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS)
-const admit = admissionsIn(redis, config.REDIS_PREFIX, {
-  ...queueing,
-  // A submission that is about to be replayed is in no queue, but has its receipt.
-  isQueued: async (submission) =>
-    (await queueing.isQueued(submission)) ||
-    (await receiptOf(submission.workspaceId, submission.submissionId)) !== undefined,
+const handOvers = watchHandOvers(handingOverIn(redis, config.REDIS_PREFIX, queues))
+const admit = admissionsIn({
+  redis,
+  prefix: config.REDIS_PREFIX,
+  handOver: handOvers.handOver,
+  findStoredKey: storedKeyFinder(sql, LOOK_UP_TIMEOUT_MS),
 })
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
@@ -110,7 +119,7 @@ const app = createApp({
     authenticate,
     admit: async (request) => {
       const admission = await admit({ ...request, floor: await floor.of(request.workspaceId) })
-      if (admission.outcome === 'admitted') pressure.added(request.job?.length ?? 0)
+      if (admission.outcome === 'admitted') pressure.added(request.bodyText.length)
       return admission
     },
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
@@ -126,7 +135,7 @@ const app = createApp({
   receipts: {
     authenticate,
     settled: receiptOf,
-    queued: (workspaceId, id) => findQueuedReceipt(queues, workspaceId, id),
+    queued: (workspaceId, id) => findQueuedReceipt({ redis, prefix: config.REDIS_PREFIX, queues }, { workspaceId, id }),
     onFault,
   },
   isReady: async () => {
@@ -167,6 +176,7 @@ const drain = async (): Promise<void> => {
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await listening.stop()
+  await handOvers.ended()
   pressure.stop()
   history.stop()
   loopDelay.stop()

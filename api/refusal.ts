@@ -12,7 +12,6 @@ export type Refusal =
   | { refused: 'rate-limited'; tokens: number; windowSeconds: number; retryAfterSeconds: number }
   | { refused: 'no-such-contact' }
   | { refused: 'no-such-submission' }
-  | { refused: 'idempotency-key-in-flight' }
   | { refused: 'idempotency-key-of-other-body' }
   | { refused: 'not-found' }
   | { refused: 'wrong-method'; allow: string }
@@ -56,10 +55,6 @@ export const refusalResponse = (refusal: Refusal): Response => {
       return answer(404, 'No contact matches the given id or email.')
     case 'no-such-submission':
       return answer(404, 'There is no submission of this id in this workspace, or its receipt has expired.')
-    case 'idempotency-key-in-flight':
-      return answer(409, 'The first request with this Idempotency-Key is not queued yet. Repeat it a little later.', {
-        'Retry-After': '1',
-      })
     case 'idempotency-key-of-other-body':
       return answer(422, 'This Idempotency-Key came with another body before. Use a new key for a new request.')
     case 'not-found':

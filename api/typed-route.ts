@@ -4,7 +4,7 @@ import type { Problem } from '../contract/problem.ts'
 /** The types that Elysia and its client Eden look for in a schema. There is no schema at run time. */
 type Typed<T> = { readonly '~standard': { readonly types?: { readonly input: T; readonly output: T } | undefined } }
 type Refused = { 400: Typed<{ error: Problem[] }> } & {
-  [Status in 401 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503]: Typed<{ error: string }>
+  [Status in 401 | 403 | 404 | 408 | 413 | 415 | 422 | 429 | 500 | 503]: Typed<{ error: string }>
 }
 /** Elysia takes the return value of an error hook for another 200. */
 type NotBesides<Status extends number> = { [Other in Exclude<200, Status>]: Typed<never> }

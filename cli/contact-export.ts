@@ -72,8 +72,8 @@ const list = async function* (items: AsyncIterable<string>): AsyncGenerator<{ te
 }
 
 const queuedJobs = async function* ({ redis, prefix }: Stores, { realm, names }: Person): AsyncGenerator<string> {
-  for await (const { job, text } of queuedSubmissions(redis, prefix)) {
-    if (job.workspaceId === realm.workspaceId && isNamed(namesIn(realm, job), names)) yield text
+  for await (const submission of queuedSubmissions(redis, prefix, realm.workspaceId)) {
+    if (isNamed(namesIn(realm, submission), names)) yield JSON.stringify(submission)
   }
 }
 

@@ -3,7 +3,7 @@ import { accountRecord, contactRecord } from './contact-record.ts'
 import { conversationRecord } from './conversation-record.ts'
 import { feedbackRecord } from './feedback-record.ts'
 import { purgeRequest } from './purge-request.ts'
-import type { QueueName } from './queues.ts'
+import type { BatchQueueName } from './queues.ts'
 import { traceparent } from './traceparent.ts'
 
 /** Version of every job's payload. */
@@ -27,7 +27,7 @@ export const submissionJob = v.variant('operation', [
   v.object({ ...admitted, operation: v.literal('purge_contact'), body: purgeRequest }),
 ])
 
-const OPERATIONS = submissionJob.options.map(({ entries }) => entries.operation.literal)
+export const OPERATIONS = submissionJob.options.map(({ entries }) => entries.operation.literal)
 
 /**
  * A submission job whose body is not checked again: the version that accepted it did, and newer rules must not refuse what was
@@ -54,17 +54,23 @@ export const parseJob = (text: string): SubmissionJob | undefined => {
   return parsed.success ? (parsed.output as SubmissionJob) : undefined
 }
 
-/** What remains of a job when its submission is settled. It holds nothing that anybody submitted. */
-export const settledJob = v.object({
-  // This member comes first, so that the check of a job that is not settled, as most are, ends here.
-  settled: v.literal(true),
+/**
+ * A job of a queue of submissions: it names batches, which lie in the books of their workspaces (queue/). `submissions` and `bytes`
+ * say how many submissions and how many bytes of bodies, roughly, each batch has.
+ */
+export const batchJob = v.object({
   version: v.literal(JOB_VERSION),
-  operation: v.picklist(OPERATIONS),
-  workspaceId: admitted.workspaceId,
-  submissionId: admitted.submissionId,
-  number: admitted.number,
+  batches: v.array(
+    v.object({
+      workspaceId: admitted.workspaceId,
+      batchId: v.pipe(v.string(), v.uuid()),
+      submissions: v.number(),
+      bytes: v.number(),
+    }),
+  ),
 })
-export type SettledJob = v.InferOutput<typeof settledJob>
+export type BatchJob = v.InferOutput<typeof batchJob>
+export type NamedBatch = BatchJob['batches'][number]
 
 /**
  * Stored records of one workspace that the tagger is to read: they need tags, or people tagged them and it learns from that.
@@ -83,10 +89,10 @@ export const taggingJob = v.object({
 export type TaggingJob = v.InferOutput<typeof taggingJob>
 
 /** The queue that carries an operation. */
-export const QUEUE_OF: Readonly<Record<Operation, QueueName>> = {
-  create_feedback: 'feedback',
-  identify_contact: 'contacts',
-  identify_account: 'accounts',
+export const QUEUE_OF: Readonly<Record<Operation, BatchQueueName>> = {
+  create_feedback: 'submissions',
+  identify_contact: 'submissions',
+  identify_account: 'submissions',
   submit_conversation: 'conversations',
   purge_contact: 'purges',
 }

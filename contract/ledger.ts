@@ -10,7 +10,7 @@ export type BookTotals = {
 /** How many submissions of a workspace are settled, by the state in which they ended. */
 export type SettledTotals = { workspaceId: string } & Record<'applied' | 'superseded' | 'purged' | 'dead', number>
 
-/** The accounts of a workspace. `difference`: accepted, but neither queued nor settled; 0 when nothing is in flight. */
+/** The accounts of a workspace. `difference`: accepted, but neither queued nor settled; 0 but for what is just being settled. */
 export type Ledger = BookTotals & SettledTotals & { difference: number }
 
 type LedgerSources = {

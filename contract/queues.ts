@@ -1,9 +1,13 @@
 /** Each kind of work has a queue of its own, which can be watched, paused and scaled alone. */
-export const QUEUE_NAMES = ['feedback', 'contacts', 'accounts', 'conversations', 'tagging', 'purges'] as const
+export const QUEUE_NAMES = ['submissions', 'conversations', 'purges', 'tagging'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
+/** The queues whose jobs name batches of submissions: all but the one for tagging. */
+export type BatchQueueName = Exclude<QueueName, 'tagging'>
+export const BATCH_QUEUES = ['submissions', 'conversations', 'purges'] as const satisfies readonly BatchQueueName[]
+
 /** The hash tag keeps all keys of one queue in one slot of a Redis Cluster, and spreads the queues over the slots. */
-export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:${queue}}`
+export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:queue:${queue}}`
 
 /** How many finished jobs a queue keeps, and for how many seconds. */
 export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const

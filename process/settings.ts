@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
+import { QUEUE_NAMES } from '../contract/queues.ts'
 import { BOOTSTRAP_TOKEN } from '../contract/token-format.ts'
 import { LOG_LEVELS } from './log.ts'
 import { readRedisUrl } from './redis-address.ts'
@@ -36,6 +37,12 @@ const serverUrl = (...protocols: readonly string[]) =>
     v.check((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol)),
   )
 
+const queueList = v.pipe(
+  v.string(),
+  v.transform((value) => value.split(',').map((name) => name.trim())),
+  v.array(v.picklist(QUEUE_NAMES)),
+  v.transform((names) => [...new Set(names)]),
+)
 const originList = v.pipe(
   v.string(),
   v.transform((value) => value.split(',').map((origin) => origin.trim())),
@@ -80,6 +87,10 @@ export const SETTINGS = {
   WORKER_PORT: setting(v.optional(port, '3001'), 'a port from 1 to 65535, or 0 for any free one'),
   WORKER_HOST: address,
   WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '1000'), 'a whole number from 1 to 10000'),
+  WORKER_QUEUES: setting(
+    v.optional(queueList, QUEUE_NAMES.join(',')),
+    `some of ${QUEUE_NAMES.join(', ')}, separated by commas`,
+  ),
   SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
   RECEIPT_DAYS: setting(v.optional(wholeNumber(1, 36_500), '90'), 'days from 1 to 36500'),
   LOG_LEVEL: setting(v.optional(v.picklist(LOG_LEVELS), 'info'), `one of ${LOG_LEVELS.join(', ')}`),

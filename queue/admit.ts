@@ -1,43 +1,49 @@
-import type { Admission, AdmissionRequest, Admit } from './admission.ts'
-import { type AskAdmission, askAdmissionsIn } from './ask-admission.ts'
+import type { IdempotencyRecord } from '../contract/idempotency.ts'
+import type { AdmissionRequest, Admit } from './admission.ts'
+import { type AskAdmission, askAdmissionsIn, type Known } from './ask-admission.ts'
 import type { RedisClient } from './connect-redis.ts'
-import type { Queueing } from './job-queues.ts'
+import type { HandOver } from './hand-over.ts'
 
-/** A larger job is queued after its submission has entered, so that of a refused submission no more reaches Redis. */
-const QUEUED_AT_ONCE_CHARACTERS = 64 * 1024
+/** With a larger body a submission is judged before it is sent, so that of a refused one no more reaches Redis. */
+const SENT_AT_ONCE_CHARACTERS = 64 * 1024
+/** For so long Postgres is asked first, once a book has been found not to have all keys of the last day. */
+const ASK_FIRST_MS = 60_000
+
+type Dependencies = {
+  redis: RedisClient
+  prefix: string
+  handOver: HandOver
+  /** Finds an idempotency key that has left the book in Redis; null when there is none, undefined while nobody can say. */
+  findStoredKey: (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
+}
 
 /**
- * Decides whether a submission enters, gives it its acceptance number, and queues its job. Numbers are strictly increasing in their
- * workspace, whichever process asks, and never at or below `floor`.
+ * Decides whether a submission enters, and gives it its id and its acceptance number, strictly increasing in its workspace, whichever
+ * process asks, and never at or below `floor`. Once this resolves with `admitted`, the submission is accepted: its batch is on the books
+ * and in the outbox, from where this process hands it over to a job, or another does if this one dies.
  */
-export const admissionsIn = (redis: RedisClient, prefix: string, queueing: Queueing): Admit => {
-  /** Where the job is queued by the admission itself. It cannot be on a cluster, whose slots are apart. */
-  const queueOf = ({ operation, job }: AdmissionRequest): string | undefined =>
-    job !== undefined && !redis.isCluster && job.length <= QUEUED_AT_ONCE_CHARACTERS
-      ? queueing.namesOf(operation)
-      : undefined
-  const ask = askAdmissionsIn({ redis, prefix, queueOf })
+export const admissionsIn = ({ findStoredKey, ...dependencies }: Dependencies): Admit => {
+  const ask = askAdmissionsIn(dependencies)
+  const askFirstUntil = new Map<string, number>()
+  const knownOf = async ({ workspaceId, idempotency }: AdmissionRequest): Promise<Known> =>
+    (await findStoredKey(workspaceId, idempotency!.key)) ?? 'nothing'
+
   return async (request) => {
-    const admission = await decide(request, ask, queueing)
-    const isQueued = request.job === undefined || queueOf(request) !== undefined
-    if (admission.outcome === 'admitted' && !isQueued) await enqueue(request, admission.number, queueing)
-    return admission
+    const { workspaceId, idempotency } = request
+    const isAskedFirst = idempotency !== undefined && (askFirstUntil.get(workspaceId) ?? 0) > Date.now()
+    const known = isAskedFirst ? await knownOf(request) : undefined
+    const answer = await askInSteps(ask, { ...request, known })
+    if (answer.outcome !== 'unknown-key') return answer
+    askFirstUntil.set(workspaceId, Date.now() + ASK_FIRST_MS)
+    const answered = await askInSteps(ask, { ...request, known: await knownOf(request) })
+    if (answered.outcome === 'unknown-key') throw new Error('A known idempotency key is never unknown.')
+    return answered
   }
 }
 
-/** A repeated submission is told as such only when it is settled or queued: it may have been lost between admission and queue. */
-const decide = async (request: AdmissionRequest, ask: AskAdmission, queueing: Queueing): Promise<Admission> => {
-  const { admission, standing } = await ask(request)
-  if (admission.outcome !== 'repeated' || standing === 'settled') return admission
-  const { submissionId, bucket } = admission
-  if (await queueing.isQueued({ ...request, submissionId })) return admission
-  if (standing === 'outstanding') return { outcome: 'in-flight', bucket }
-  // If the lost submission was settled only now, it is no longer outstanding, and the answer is `repeated` after all.
-  return (await ask({ ...request, lost: submissionId })).admission
+const askInSteps = async (ask: AskAdmission, request: AdmissionRequest & { known: Known | undefined }) => {
+  if (request.peek === true || request.full === true) return ask({ ...request, bodyText: '' })
+  if (request.bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
+  const judged = await ask({ ...request, bodyText: '', full: true })
+  return judged.outcome === 'full' ? ask(request) : judged
 }
-
-const enqueue = (
-  { operation, submissionId, job }: AdmissionRequest,
-  number: number,
-  queueing: Queueing,
-): Promise<void> => queueing.enqueue({ operation, submissionId, text: `{"number":${number},${job!.slice(1)}` })

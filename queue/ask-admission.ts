@@ -1,129 +1,135 @@
+import { v7 as newId } from 'uuid'
 import type { QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
+import type { IdempotencyRecord } from '../contract/idempotency.ts'
+import { QUEUE_OF } from '../contract/job.ts'
+import { IDEMPOTENCY_SECONDS } from '../contract/limits.ts'
+import type { BatchQueueName } from '../contract/queues.ts'
 import { coalesce } from '../process/coalesce.ts'
-import type { Admission, AdmissionRequest, Bucket } from './admission.ts'
+import type { Admission, AdmissionRequest, Bucket, Said } from './admission.ts'
+import { batchIdOf, itemText, letterOf, submissionIdIn } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
-import { IDEMPOTENCY_SECONDS } from './idempotency.ts'
-import { JOB_OPTIONS_TEXT } from './jobs-at-once.ts'
-import { admissionKeys, recordName } from './keys.ts'
+import type { HandOver } from './hand-over.ts'
+import { recordBegin, recordOf } from './idempotency.ts'
+import { admissionKeys, compactId, MICROSECONDS_PER_MS, readCompactId } from './keys.ts'
 import { luaScript } from './lua-script.ts'
-import { factsByKey, type RawFacts } from './queued-facts.ts'
+import { factsByKey, factsOf, type RawFacts } from './queued-facts.ts'
 
-/** `lost`: the submission that had the idempotency key before and never came into the queue; the key is free of it. */
-type AskedRequest = AdmissionRequest & { lost?: string }
+/** What Postgres knows about the idempotency key. */
+export type Known = IdempotencyRecord | 'nothing'
+type AskedRequest = AdmissionRequest & { known?: Known | undefined }
 
-/** `standing` is that of a submission that had the idempotency key before. */
-type Verdict = { admission: Admission; standing?: 'settled' | 'outstanding' | 'overdue' }
-export type AskAdmission = (request: AskedRequest) => Promise<Verdict>
+/** `unknown-key`: whether the idempotency key was here before cannot be told without `known`. */
+export type AskAdmission = (request: AskedRequest) => Promise<Admission | { outcome: 'unknown-key' }>
 
-type Dependencies = {
-  redis: RedisClient
-  prefix: string
-  /** How the names of the queue begin to which the script adds the job; undefined when it adds none. */
-  queueOf: (request: AdmissionRequest) => string | undefined
-}
+type Dependencies = { redis: RedisClient; prefix: string; handOver: HandOver }
 
-/** What became of a submission, its fields between spaces; then a place, exists and said for each key about which something is queued. */
+/** What became of a submission, its fields between spaces; then a place, exists and facts for each key about which something is queued. */
 type ScriptAnswer = string | [fields: string, ...facts: (number | string | string[])[]]
 type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<ScriptAnswer[]> }
 
-const ADMIT = luaScript('admit', ['push-jobs'])
-const KEYS_OF_ADMIT = 5
+const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record'])
+const KEYS_OF_ADMIT = 9
 
 /**
- * Asks admit.lua about submissions. Requests of one workspace that are in flight together share a call: with 64 connections that send
- * feedback with idempotency keys, a dozen requests. With three calls for each, a request took 128 us of Redis and 353 of the API; with
- * shared calls, and with hashes that are made once, 81 and 147.
+ * Asks admit.lua about submissions. Requests of one workspace and queue that are in flight together share a call, and those that enter
+ * are a batch. A purge goes alone, so that no batch lies on both sides of one.
  */
 export const askAdmissionsIn = (dependencies: Dependencies): AskAdmission => {
   dependencies.redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: KEYS_OF_ADMIT })
-  const askTogether = new Map<string, (request: AskedRequest) => Promise<ScriptAnswer>>()
-  return async (request) => {
-    const { workspaceId, lookUp } = request
-    let ask = askTogether.get(workspaceId)
+  const askTogether = new Map<string, AskAdmission>()
+  return (request) => {
+    const { workspaceId } = request
+    const queue = QUEUE_OF[request.operation]
+    const name = `${workspaceId} ${queue}`
+    let ask = askTogether.get(name)
     if (!ask) {
-      ask = coalesce((requests) => callScript(dependencies, workspaceId, requests), TOGETHER)
-      askTogether.set(workspaceId, ask)
+      ask = coalesce((requests) => admitTogether(dependencies, { workspaceId, queue }, requests), TOGETHER[queue])
+      askTogether.set(name, ask)
     }
-    return readAnswer(await ask(request), lookUp)
+    return ask(request)
   }
 }
 
-const CHARACTERS_LIKE_A_KEY = 1_000
+const WEIGHT_OF_ANY = 3
+const CHARACTERS_LIKE_A_KEY = 300
 
-const weightOf = ({ sayings, lookUp, job = '' }: AdmissionRequest): number =>
-  sayings.newIds.length + sayings.aboutKeys.length + lookUp.length + job.length / CHARACTERS_LIKE_A_KEY
+const weightOf = ({ bodyText }: AdmissionRequest): number => WEIGHT_OF_ANY + bodyText.length / CHARACTERS_LIKE_A_KEY
 
 /**
  * What one call carries at most, so that Redis answers others again after a millisecond or two. A second call may be on its way, so that
  * the API reads requests while Redis admits others: otherwise 64 connections sent all they had in one call, and then all waited for its
  * answer (4,580 requests a second, now 5,270, on a slow machine).
  */
-const TOGETHER = { items: 100, weight: { most: 1_000, of: weightOf }, lanes: 2 }
+const SHARED = { items: 64, weight: { most: 1_000, of: weightOf }, lanes: 2 }
+const TOGETHER = { submissions: SHARED, conversations: SHARED, purges: { ...SHARED, items: 1 } }
 
-/** An outstanding submission without a job is lost, and frees its idempotency key, after this time. */
-const LOST_AFTER_MS = 60_000
+type Asked = { request: AskedRequest; submissionId: string; said: Said }
 
 /** The order is that of KEYS and ARGV in admit.lua. */
-const callScript = (
-  { redis, prefix, queueOf }: Dependencies,
-  workspaceId: string,
+const admitTogether = async (
+  { redis, prefix, handOver }: Dependencies,
+  { workspaceId, queue }: { workspaceId: string; queue: BatchQueueName },
   requests: readonly AskedRequest[],
-): Promise<ScriptAnswer[]> => {
-  const { before, number, outstanding, exists, ledger, purges } = admissionKeys(prefix, workspaceId)
-  const asked = requests.map((request) => askedOf(request, queueOf(request)))
+): Promise<Awaited<ReturnType<AskAdmission>>[]> => {
+  const batchId = batchIdOf(newId())
+  const asked = requests.map((request, at): Asked => {
+    const submissionId = submissionIdIn(batchId, at + 1)
+    return { request, submissionId, said: request.saidBy(submissionId) }
+  })
   const floor = requests.reduce((highest, request) => Math.max(highest, request.floor ?? 0), 0)
-  const keys = [number, outstanding, exists, ledger, purges]
-  const namesBegin = [before.bucket, before.said, before.idempotency, before.concerned, before.withdrawn]
-  const settings = [floor, LOST_AFTER_MS, IDEMPOTENCY_SECONDS, JSON.stringify(asked), JOB_OPTIONS_TEXT]
-  const jobs = requests.map(({ job }, index) => (asked[index]!.queue === undefined ? '' : job!.slice(1)))
-  return (redis as RedisWithAdmit).admit(...keys, ...namesBegin, ...settings, ...jobs)
+  const name = admissionKeys(prefix, workspaceId)
+  const { number, outstanding, exists, ledger, purges, facts, outbox, idempotency } = name
+  const keys = [number, outstanding, exists, ledger, purges, facts, outbox, idempotency, name.batch(batchId)]
+  const settings = [name.before.bucket, name.before.facts, floor, IDEMPOTENCY_SECONDS, batchId]
+  const texts = [JSON.stringify(asked.map(askedOf)), ...requests.map(itemText)]
+  const answers = await (redis as RedisWithAdmit).admit(...keys, ...settings, ...texts)
+  const admissions = answers.map((answer, at) => readAnswer(answer, asked[at]!))
+  const entered = requests.filter((_, at) => admissions[at]!.outcome === 'admitted')
+  if (entered.length > 0) {
+    const bytes = entered.reduce((sum, { bodyText }) => sum + bodyText.length, 0)
+    const operations = entered.map(({ operation }) => operation)
+    void handOver(queue, { workspaceId, batchId, operations, bytes })
+  }
+  return admissions
 }
 
 /** A submission as the script is asked about it. What is undefined is left out. */
-const askedOf = (
-  { submissionId, sayings, limit, idempotency, ...request }: AskedRequest,
-  queue: string | undefined,
-) => ({
-  id: submissionId,
-  operation: request.operation,
+const askedOf = ({ request: { operation, limit, idempotency, known, ...request }, submissionId, said }: Asked) => ({
+  operation,
+  letter: letterOf(operation),
   mode: request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
   tokens: limit?.tokens,
   windowMs: limit?.windowMs,
-  /** The end of the idempotency record's name, and the hash of the body. */
-  record: idempotency && recordName(request.operation, idempotency.key),
+  record: idempotency?.key,
   body: idempotency?.body,
-  lost: request.lost,
-  queue,
-  exists: sayings.newIds,
-  /** Sayings as JSON, as they are kept. */
-  said: sayings.aboutKeys.map(({ keyId, sayings: said }) => ({ keyId, sayings: JSON.stringify(said) })),
-  lookUp: request.lookUp,
-  concerns: idempotency ? (request.concerns ?? []) : [],
+  known: known && (known === 'nothing' ? '' : recordOf(known)),
+  begin: idempotency && recordBegin({ body: idempotency.body, submissionId }),
+  exists: said.sayings.newIds.map(({ id, of }) => ({ id: compactId(id), of })),
+  said: factsOf(said.sayings),
+  lookUp: said.lookUp.map(compactId),
 })
 
-const readAnswer = (answer: ScriptAnswer, lookUp: readonly string[]): Verdict => {
+const readAnswer = (answer: ScriptAnswer, asked: Asked): Awaited<ReturnType<AskAdmission>> => {
   const [fields, ...facts] = typeof answer === 'string' ? [answer] : answer
-  const [outcome, remaining, reset, numberText, purges, submissionId, standing] = fields.split(' ')
+  const [outcome, remaining, reset, number, purges, former] = fields.split(' ')
   const bucket = readBucket(remaining!, reset!)
-  const entered = () => ({
-    number: Number(numberText),
-    bucket,
-    queued: readFacts(facts, lookUp),
-    purgesQueued: purges !== '0',
-  })
-  switch (outcome as Exclude<Admission['outcome'], 'in-flight'>) {
+  switch (outcome as Awaited<ReturnType<AskAdmission>>['outcome']) {
     case 'fresh':
-      return { admission: { outcome: 'fresh' } }
+    case 'unknown-key':
+      return { outcome: outcome as 'fresh' }
     case 'rate-limited':
     case 'full':
     case 'other-body':
-      return { admission: { outcome: outcome as 'full', bucket } }
+      return { outcome: outcome as 'full', bucket }
     case 'admitted':
-      return { admission: { outcome: 'admitted', ...entered() } }
     case 'repeated':
       return {
-        admission: { outcome: 'repeated', submissionId: submissionId!, ...entered() },
-        standing: standing as NonNullable<Verdict['standing']>,
+        outcome: outcome as 'admitted',
+        submissionId: former === undefined ? asked.submissionId : readCompactId(former),
+        number: Number(number),
+        bucket,
+        queued: readFacts(facts, asked.said.lookUp),
+        purgesQueued: purges !== '0',
       }
   }
 }
@@ -137,8 +143,6 @@ const readFacts = (facts: readonly (number | string | string[])[], lookUp: reado
   }
   return factsByKey(ids, raw)
 }
-
-const MICROSECONDS_PER_MS = 1_000
 
 const readBucket = (remaining: string, resetMicroseconds: string): Bucket | undefined =>
   remaining === '-'

@@ -1,7 +1,7 @@
 import type { RedisClient } from './connect-redis.ts'
 import { admissionKeys, type Numbered, readByNumber } from './keys.ts'
 
-/** A workspace's undecided purges, and its outstanding submissions, by number, ascending; only the lowest `OUTSTANDING_READ` of each. */
+/** A workspace's undecided purges, and its outstanding batches, by number, ascending; only the lowest `OUTSTANDING_READ` of each. */
 export type Barrier = { purges: readonly number[]; outstanding: readonly Numbered[] }
 export type ReadBarrier = (workspaceId: string) => Promise<Barrier>
 
@@ -19,7 +19,7 @@ export const barrierIn =
     return { purges, outstanding: purges.length === 0 ? [] : await lowest(name.outstanding) }
   }
 
-/** `ready`: numbers, ascending. `missing`: submissions that others have and that must be stored first, lowest first. */
+/** `ready`: numbers, ascending. `missing`: batches that others have and that must be stored first, lowest first. */
 type Readiness = { ready: number[]; missing: string[] }
 
 /**
@@ -44,6 +44,6 @@ export const readyNow = (
       .toSorted((a, b) => a - b),
     missing: outstanding
       .filter(({ number }) => number <= firstUndecidable && !numbers.has(number))
-      .map(({ submissionId }) => submissionId),
+      .map(({ batchId }) => batchId),
   }
 }

@@ -7,13 +7,25 @@ export const bookTotalsIn =
   (redis: RedisClient, prefix: string) =>
   async (workspaceId: string): Promise<BookTotals> => {
     const name = admissionKeys(prefix, workspaceId)
-    // Both counts in one step, or a purge that is decided in between would be in neither.
-    const counts = await redis.multi().zcard(name.outstanding).zcard(name.removing).exec()
-    const queued = (counts ?? []).reduce((sum, [, count]) => sum + Number(count), 0)
-    const [accepted, first] = await Promise.all([
-      redis.hget(name.ledger, 'accepted'),
+    const [[accepted, queued], first] = await Promise.all([
+      redis.hmget(name.ledger, 'accepted', 'queued'),
       redis.zrange(name.outstanding, '0', '0', 'WITHSCORES'),
     ])
     const [oldest] = readByNumber(first)
-    return { workspaceId, accepted: Number(accepted ?? 0), queued, oldestNumber: oldest?.number ?? null }
+    return {
+      workspaceId,
+      accepted: Number(accepted ?? 0),
+      queued: Number(queued ?? 0),
+      oldestNumber: oldest?.number ?? null,
+    }
   }
+
+/** How many submissions of these workspaces are not settled. */
+export const countQueued = async (
+  redis: RedisClient,
+  prefix: string,
+  workspaceIds: readonly string[],
+): Promise<number> => {
+  const counts = await Promise.all(workspaceIds.map((id) => redis.hget(admissionKeys(prefix, id).ledger, 'queued')))
+  return counts.reduce((sum, count) => sum + Number(count ?? 0), 0)
+}

@@ -1,30 +1,36 @@
-import { parseJob, type SubmissionJob } from '../contract/job.ts'
-import { queuePrefix } from '../contract/queues.ts'
+import type { SubmissionJob } from '../contract/job.ts'
+import { readBatch } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
-import { SUBMISSION_QUEUES } from './job-queues.ts'
-import { scanKeys } from './redis-servers.ts'
+import { admissionKeys } from './keys.ts'
 
-/** A submission with its job as it was queued. */
-type JobText = { job: SubmissionJob; text: string }
-
-/** So many jobs are held at a time, each of which can be as large as a conversation. */
-const KEYS_AT_ONCE = 16
-const ANY_UUID = '????????-????-????-????-????????????'
+/** A batch can be as large as a conversation. */
+const BATCHES_AT_ONCE = 4
+const NAMES_AT_ONCE = 1_000
 
 /**
- * The submissions whose jobs are not finished, whatever queue and state they are in, some at a time. The search goes by the keys of the
- * jobs and not by the lists of their queues, since jobs move from list to list meanwhile.
+ * The submissions of a workspace that are not settled, in the order of their acceptance, some at a time; decided purges are left out. What
+ * is settled or split during the search may be missed, or come twice.
  */
-export const queuedSubmissions = async function* (redis: RedisClient, prefix: string): AsyncGenerator<JobText> {
-  const queues = SUBMISSION_QUEUES.map((queue) => `${queuePrefix(prefix, queue)}:${queue}:`)
-  for await (const found of scanKeys(redis, { match: `{${prefix}:*}:*:${ANY_UUID}`, count: KEYS_AT_ONCE })) {
-    const names = found.filter((name) => queues.includes(name.slice(0, -ANY_UUID.length)))
-    const jobs = await Promise.all(names.map((name) => redis.hmget(name, 'data', 'finishedOn', 'failedReason')))
-    for (const [text, finishedOn, failedReason] of jobs) {
-      const isCompleted = finishedOn != null && failedReason == null
-      if (text == null || isCompleted) continue
-      const job = parseJob(text)
-      if (job !== undefined) yield { job, text }
+export const queuedSubmissions = async function* (
+  redis: RedisClient,
+  prefix: string,
+  workspaceId: string,
+): AsyncGenerator<SubmissionJob> {
+  const name = admissionKeys(prefix, workspaceId)
+  let from = '-inf'
+  for (;;) {
+    const found = await redis.zrangebyscore(name.outstanding, from, '+inf', 'WITHSCORES', 'LIMIT', 0, NAMES_AT_ONCE)
+    const batchIds = found.filter((_, at) => at % 2 === 0)
+    for (let at = 0; at < batchIds.length; at += BATCHES_AT_ONCE) {
+      const together = batchIds.slice(at, at + BATCHES_AT_ONCE)
+      const texts = await redis.mget(together.map((batchId) => name.batch(batchId)))
+      for (const [index, text] of texts.entries()) {
+        if (text === null) continue
+        const { submissions } = readBatch({ workspaceId, batchId: together[index]! }, text)
+        yield* submissions.map(({ submission }) => submission)
+      }
     }
+    if (batchIds.length < NAMES_AT_ONCE) return
+    from = `(${found.at(-1)}`
   }
 }

@@ -12,10 +12,10 @@ export const jobsInHand = () => {
   return {
     counting:
       (process: Processor): Processor =>
-      async (job, lockToken) => {
+      async (job) => {
         inHand++
         try {
-          return await process(job, lockToken)
+          return await process(job)
         } finally {
           inHand--
         }

@@ -3,10 +3,11 @@ import process from 'node:process'
 import { openDatabase, whyNotThisDatabase } from '../db/open-database.ts'
 import { whenReady, whyNotThisRedis } from '../queue/open-redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
-import { BatchingWorker } from '../queue/batching-worker.ts'
+import { handingOverIn } from '../queue/hand-over.ts'
+import { openWorker } from '../queue/open-worker.ts'
 import { connectProcess, endWith } from '../process/connect-process.ts'
 import { watchLoopDelay } from '../process/event-loop-delay.ts'
-import { FINISHED_JOBS_KEPT, QUEUE_NAMES, type QueueName, queuePrefix } from '../contract/queues.ts'
+import type { QueueName } from '../contract/queues.ts'
 import { describeFault } from '../process/fault.ts'
 import { closeQueues, openQueues } from '../queue/job-queues.ts'
 import { processReportsIn, startReporting } from '../queue/process-reports.ts'
@@ -17,19 +18,11 @@ import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
 import { createProcessors } from './processors.ts'
-import { keepUp } from './upkeep/upkeep.ts'
+import { startUpkeep } from './upkeep/upkeep.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 /** By then Postgres has cancelled the statement, unless the connection hangs. */
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
-const UPKEEP_EVERY_MS = 20_000
-/** A crashed worker's job is delivered again; a job that crashes its worker this often is given up. */
-const MAX_DELIVERIES = 5
-// The jobs of a killed worker are delivered again within the sum of these two. With BullMQ's defaults, 30 s each, it took a minute.
-const LOCK_MS = 15_000
-const LOOK_FOR_STALLED_EVERY_MS = 5_000
-/** After an outage of Redis. BullMQ's default is 15 s. */
-const TRY_AGAIN_AFTER_MS = 1_000
 
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
@@ -45,40 +38,36 @@ const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, 
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
 const stores = { sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey }
+const handOver = handingOverIn(redis, config.REDIS_PREFIX, queues)
+const loopDelay = watchLoopDelay()
+const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
 const processors = createProcessors({
   ...stores,
+  handOver,
   answerWithinMs: ANSWER_WITHIN_MS,
+  mostInHand: config.WORKER_CONCURRENCY,
+  queuesServed: config.WORKER_QUEUES,
+  onSettled: metrics.settled,
   tracing,
   log,
   stop: stopping.signal,
 })
-// With ten conversations at once, 420 a second were stored, with fifty 620. Tagging is mostly computation.
+/** Jobs at once: what one worker has in hand the others cannot take. Many purges wait for their turn at once; tagging is mostly computation. */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = {
-  feedback: config.WORKER_CONCURRENCY,
-  contacts: config.WORKER_CONCURRENCY,
-  accounts: config.WORKER_CONCURRENCY,
+  submissions: 50,
   conversations: 50,
-  tagging: 2,
-  // Many purges wait for their turn at once.
   purges: 200,
+  tagging: 2,
 }
 
-const loopDelay = watchLoopDelay()
-const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
 const inHand = jobsInHand()
-const workers = QUEUE_NAMES.map((name) => {
-  const worker = new BatchingWorker(name, inHand.counting(processors[name]), {
+const workers = config.WORKER_QUEUES.map((name) => {
+  const worker = openWorker(name, inHand.counting(processors[name]), {
     connection: redis,
-    prefix: queuePrefix(config.REDIS_PREFIX, name),
+    prefix: config.REDIS_PREFIX,
     concurrency: CONCURRENCY[name],
-    // A failed job stays: it is an accepted submission.
-    removeOnComplete: FINISHED_JOBS_KEPT,
-    maxStalledCount: MAX_DELIVERIES,
-    lockDuration: LOCK_MS,
-    stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
-    runRetryDelay: TRY_AGAIN_AFTER_MS,
   })
-  worker.on('completed', (job, result: unknown) => metrics.completed(name, job, result))
+  if (name === 'tagging') worker.on('completed', (_job, texts: unknown) => metrics.tagged(Number(texts)))
   worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
     // An outage of Redis is logged once, by its connection.
@@ -102,22 +91,14 @@ const reporting = startReporting(
   metrics.figures,
 )
 
-// Every worker keeps up now and then; it does no harm when several do so at the same time.
-const upkeep = setInterval(() => {
-  void keepUp(stores, config.RECEIPT_DAYS).then(
-    (counts) => {
-      if (Object.values(counts).some((count) => count > 0)) log('info', 'upkeep', counts)
-    },
-    (error: unknown) => log('warn', 'upkeep_failed', { fault: describeFault(error) }),
-  )
-}, UPKEEP_EVERY_MS)
+const upkeep = startUpkeep({ ...stores, handOver }, { receiptDays: config.RECEIPT_DAYS, log })
 
 let draining = false
 const drain = async (): Promise<void> => {
   if (draining) return
   draining = true
   stopping.abort()
-  clearInterval(upkeep)
+  upkeep.stop()
   log('info', 'draining')
   const late = setTimeout(
     () => endWith('Active jobs did not finish within SHUTDOWN_SECONDS.'),

@@ -1,4 +1,5 @@
-import type { DeliveredJob } from '../queue/delivered-job.ts'
+import { QUEUE_OF, type SubmissionJob } from '../contract/job.ts'
+import type { Outcome } from './delivery.ts'
 import { answerTimeMetric } from '../db/answer-time.ts'
 import { type LoopDelayWatch, loopDelayMetric } from '../process/event-loop-delay.ts'
 import { createCounter, createHistogram, metricText } from '../process/metric-text.ts'
@@ -9,7 +10,8 @@ const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
 const MICROSECONDS_IN_MS = 1_000
 
 type WorkerMetrics = {
-  completed: (queue: QueueName, job: DeliveredJob, result: unknown) => void
+  settled: (submission: SubmissionJob, outcome: Outcome, attempts: number) => void
+  tagged: (texts: number) => void
   failed: (queue: QueueName) => void
   /** As Prometheus text. */
   render: () => Promise<string>
@@ -21,14 +23,18 @@ type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number 
 
 /** Metrics of the jobs that this process worked on and of its own condition. */
 export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources): WorkerMetrics => {
-  const jobs = createCounter(
-    'feedback_insights_jobs_total',
-    'Jobs that this worker was done with, by what became of them; failed are attempts, and most are tried again.',
+  const settled = createCounter(
+    'feedback_insights_settled_total',
+    'Submissions that this worker was done with, by what became of them.',
   )
-  const attempts = createHistogram(
-    'feedback_insights_job_attempts',
-    'Attempts that jobs took until this worker was done with them.',
+  const attemptsTaken = createHistogram(
+    'feedback_insights_settled_attempts',
+    'Attempts that submissions took until this worker was done with them.',
     ATTEMPT_BOUNDS,
+  )
+  const failures = createCounter(
+    'feedback_insights_job_failures_total',
+    'Attempts at jobs that failed; most are made again.',
   )
   const stored = createHistogram(
     'feedback_insights_storage_seconds',
@@ -39,32 +45,26 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
     'feedback_insights_tagged_texts_total',
     'Texts that this worker generated tags for or learned from.',
   )
-  let failures = 0
   // The counter is there from the start, so that a rate over it knows its first zero.
   tagged.add({}, 0)
   return {
-    completed: (queue, job, result) => {
-      jobs.add({ queue, outcome: typeof result === 'string' ? result : 'done' })
-      attempts.observe({ queue }, job.attemptsMade)
-      if (queue === 'tagging') tagged.add({}, typeof result === 'number' ? result : 0)
-      // Every submission's job has a number, even a job that is delivered again after its submission was settled.
-      const number = (job.data as { number?: unknown } | null)?.number
-      if (typeof number !== 'number' || result === 'settled') return
+    settled: ({ operation, number }, outcome, attempts) => {
+      const queue = QUEUE_OF[operation]
+      settled.add({ queue, operation, outcome: typeof outcome === 'string' ? outcome : 'applied' })
+      attemptsTaken.observe({ queue }, attempts)
       // The number is a time of Redis's clock, which can be a little ahead of this machine's.
       stored.observe({ queue }, Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000)
     },
-    failed: (queue) => {
-      failures++
-      jobs.add({ queue, outcome: 'failed' })
-    },
+    tagged: (texts) => tagged.add({}, texts),
+    failed: (queue) => failures.add({ queue }),
     render: async () =>
       metricText([
-        ...[jobs, attempts, stored, tagged].map((metric) => metric.read()),
+        ...[settled, attemptsTaken, failures, stored, tagged].map((metric) => metric.read()),
         loopDelayMetric(loopDelay.current()),
         answerTimeMetric(await answerSeconds()),
       ]),
     figures: async () => ({
-      failed: failures,
+      failed: failures.total(),
       tagged: tagged.total(),
       stored: stored.totals(),
       loopDelaySeconds: loopDelay.current().p99,

@@ -1,32 +1,32 @@
-import type { QueueName } from '../contract/queues.ts'
-import { hopeless } from '../queue/delivered-job.ts'
-import type { Processor, Work } from './delivery.ts'
+import type { SubmissionJob } from '../contract/job.ts'
+import type { BatchQueueName, QueueName } from '../contract/queues.ts'
+import { booksIn } from '../queue/books.ts'
+import type { HandOver } from '../queue/hand-over.ts'
+import { batchProcessor } from './batch-job.ts'
+import { batchLives } from './batch-life.ts'
+import type { Outcome, Processor } from './delivery.ts'
 import type { WorkerDependencies } from './dependencies.ts'
-import { purging } from './purge.ts'
-import { rowsOf } from './rows/rows.ts'
-import { settlingIn } from './settle.ts'
-import { storingInTurn } from './store-in-turn.ts'
-import { submissionProcessor } from './submission.ts'
-import { suspectsApart } from './suspects.ts'
 import { taggingProcessor } from './tagging/tagging-processor.ts'
 
+type Given = WorkerDependencies & {
+  handOver: HandOver
+  /** Submissions that this worker has in hand at most. */
+  mostInHand: number
+  queuesServed: readonly QueueName[]
+  onSettled: (submission: SubmissionJob, outcome: Outcome, attempts: number) => void
+}
+
 /** What is done with the jobs of each queue. */
-export const createProcessors = (given: WorkerDependencies): Readonly<Record<QueueName, Processor>> => {
-  const dependencies = { ...given, ...settlingIn(given) }
-  const storeInTurn = storingInTurn(dependencies)
-  const apart = suspectsApart()
-  const storing: Work = async (delivery) => {
-    const { submission, attempts } = delivery
-    if (submission.operation === 'purge_contact') throw hopeless('A purge in the wrong queue.')
-    return storeInTurn(delivery, rowsOf(given.hashKey, submission, attempts))
-  }
-  const storeSubmission = submissionProcessor(dependencies, apart(storing))
+export const createProcessors = (given: Given): Readonly<Record<QueueName, Processor>> => {
+  const { redis, prefix, queues, queuesServed } = given
+  const serves = async (queue: BatchQueueName): Promise<boolean> =>
+    queuesServed.includes(queue) && !(await queues[queue].isPaused())
+  const dependencies = { ...given, books: booksIn(redis, prefix), serves }
+  const processBatches = batchProcessor(dependencies, batchLives(dependencies))
   return {
-    feedback: storeSubmission,
-    contacts: storeSubmission,
-    accounts: storeSubmission,
-    conversations: storeSubmission,
-    purges: submissionProcessor(dependencies, apart(purging(dependencies, storeInTurn))),
+    submissions: processBatches,
+    conversations: processBatches,
+    purges: processBatches,
     tagging: taggingProcessor(given),
   }
 }

@@ -1,49 +1,69 @@
-import type { SubmissionJob } from '../contract/job.ts'
+import { keysOf, namesIn } from '../contract/identity/names.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
-import { feedbackSayings, sayingsOf } from '../contract/identity/sayings.ts'
+import { feedbackSayings, type Sayings, sayingsOf } from '../contract/identity/sayings.ts'
 import { type DeadSubmission, setAside } from '../db/submissions/dead.ts'
-import type { Sql } from '../db/postgres.ts'
-import type { PurgeRows, Rows } from '../db/store.ts'
-import { type ForgetBodies, forgetBodiesIn } from '../queue/job-queues.ts'
-import { type OpenBooks, openBooksIn, type SettledSubmission } from '../queue/open-books.ts'
-import type { WorkerStores } from './dependencies.ts'
+import type { IdempotencyRow, PurgeRows, Rows } from '../db/store.ts'
+import type { Batch, Batched } from '../queue/batch.ts'
+import type { Books } from '../queue/books.ts'
+import type { Settled } from '../queue/settle.ts'
+import type { Delivery, InHand } from './delivery.ts'
+import type { WorkerDependencies } from './dependencies.ts'
+import { whenAvailable } from './when-available.ts'
 
 /** What settling a submission needs. */
-export type Settling = { sql: Sql; hashKey: HashKey; books: OpenBooks; forgetBodies: ForgetBodies }
+export type Settling = { books: Books }
 
-export const settlingIn = ({ sql, redis, prefix, queues, hashKey }: WorkerStores): Settling => ({
-  sql,
-  hashKey,
-  books: openBooksIn(redis, prefix),
-  forgetBodies: forgetBodiesIn(redis, queues),
+/** What the books are told about a batch that Postgres has settled. */
+export const settledOf = (hashKey: HashKey, { batch, inHand }: Pick<Delivery, 'batch' | 'inHand'>): Settled => ({
+  batch,
+  sayings: inHand.map((one) => sayingsIn(hashKey, one)),
 })
 
-/** Settles a submission that cannot be stored: it is set aside in Postgres, from where it can be replayed. Harmless to repeat. */
-export const settleAsDead = async (settling: Settling, dead: DeadSubmission): Promise<void> => {
-  await setAside(settling.sql, settling.hashKey, dead)
-  await settleInQueue(settling, dead.job)
-}
-
-/** Takes what Postgres has settled out of the queue: first the body of its job, then what the books say. Harmless to repeat. */
-export const settleInQueue = async (
-  { hashKey, books, forgetBodies }: Omit<Settling, 'sql'>,
-  submission: SubmissionJob,
-): Promise<void> => {
-  await forgetBodies([submission])
-  await books.settle([settledSubmission(hashKey, submission)])
-}
-
-/** What the books are told about a settled submission; `rows` are what it came to, if they are known. */
-export const settledSubmission = (
-  hashKey: HashKey,
-  submission: SubmissionJob,
-  rows?: Rows | PurgeRows,
-): SettledSubmission => {
-  const { workspaceId, submissionId, number } = submission
-  const feedback = rows && 'feedback' in rows ? rows.feedback : undefined
+const sayingsIn = (hashKey: HashKey, { submission, rows }: InHand): Sayings => {
+  const feedback = 'feedback' in rows ? rows.feedback : undefined
   // The row of a feedback has its references already, and hashing them anew is not free.
-  const sayings = feedback
+  return feedback
     ? feedbackSayings({ contact: feedback.contact_ref, project: feedback.project_ref }, feedback.source)
-    : sayingsOf({ hashKey, workspaceId }, submission)
-  return { workspaceId, submissionId, number, sayings }
+    : sayingsOf({ hashKey, workspaceId: submission.workspaceId }, submission)
+}
+
+/** What Postgres keeps of an idempotency key: `concerns` are the keys of the contacts by whose purge it becomes free. */
+export const idempotencyRow = (
+  hashKey: HashKey,
+  { submission, idempotency }: Batched,
+  rows?: Rows | PurgeRows,
+): IdempotencyRow | undefined => {
+  if (idempotency === undefined) return undefined
+  const contact = rows && 'feedback' in rows ? rows.feedback?.contact_ref : undefined
+  const names = namesIn({ hashKey, workspaceId: submission.workspaceId }, submission, contact)
+  return { ...idempotency, concerns: keysOf(names) }
+}
+
+type Death = { attempts: number; reason: string }
+
+/** Sets a submission aside in Postgres that cannot be stored, from where it can be replayed. Harmless to repeat. */
+export const setAsideDead = (
+  { sql, hashKey, log, stop }: WorkerDependencies,
+  batched: Batched,
+  { attempts, reason }: Death,
+): Promise<void> => {
+  const { workspaceId, submissionId, operation } = batched.submission
+  log('error', 'submission_dead', { workspaceId, submissionId, operation, attempts, fault: reason })
+  const idempotency = idempotencyRow(hashKey, batched)
+  const dead: DeadSubmission = { job: batched.submission, attempts, reason, ...(idempotency && { idempotency }) }
+  return whenAvailable(() => setAside(sql, hashKey, dead), stop)
+}
+
+/** Settles a batch of one as dead. */
+export const settleAsDead = async (
+  dependencies: WorkerDependencies & Settling,
+  batch: Batch,
+  death: Death,
+): Promise<void> => {
+  const { hashKey, books } = dependencies
+  for (const batched of batch.submissions) await setAsideDead(dependencies, batched, death)
+  const sayings = batch.submissions.map(({ submission }) =>
+    sayingsOf({ hashKey, workspaceId: submission.workspaceId }, submission),
+  )
+  await books.settle([{ batch, sayings }])
 }

@@ -1,8 +1,9 @@
 import { QUEUE_OF, type SubmissionJob, type TaggingJob } from '../contract/job.ts'
 import type { PurgeRows, Rows } from '../db/store.ts'
 import type { Span, Tracing } from '../process/tracing.ts'
+import type { InHand, StoreOutcome } from './delivery.ts'
 
-/** Begins the span of a submission in hand, in the trace of its request; `inSpan` ends it. */
+/** Begins the span of a submission in hand, in the trace of its request; `endSubmissions` ends it. */
 export const beginSubmission = (tracing: Tracing, submission: SubmissionJob, attempts: number): Span => {
   const { operation, workspaceId, submissionId } = submission
   const queue = QUEUE_OF[operation]
@@ -22,18 +23,13 @@ export const beginSubmission = (tracing: Tracing, submission: SubmissionJob, att
   })
 }
 
-/** Ends the span with the work. The work returns the state of the submission, or the counts of a purge that was applied. */
-export const inSpan = async (span: Span | undefined, work: () => Promise<unknown>): Promise<unknown> => {
-  if (span === undefined) return work()
-  let state = 'queued'
-  try {
-    const result = await work()
-    state = typeof result === 'string' ? result : 'applied'
-    return result
-  } finally {
-    span.set({ 'feedback_insights.state': state })
-    span.end()
-  }
+/** Ends the spans of submissions. Without outcomes they are queued as before. */
+export const endSubmissions = (inHand: readonly InHand[], outcomes?: readonly StoreOutcome[]): void => {
+  inHand.forEach(({ span }, at) => {
+    const outcome = outcomes?.[at] ?? 'queued'
+    span?.set({ 'feedback_insights.state': outcome === 'decided' ? 'applied' : outcome })
+    span?.end()
+  })
 }
 
 type TracedRows = { rows: Rows | PurgeRows; span?: Span | undefined }

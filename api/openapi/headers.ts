@@ -46,7 +46,8 @@ export const PARAMETERS = {
   IdempotencyKey: requestHeader(
     'Idempotency-Key',
     'Makes repeating harmless: for 24 hours the same key with the same body gets the first answer again, without being ' +
-      'applied twice or counted against a limit. Keys belong to a workspace and an operation.',
+      'applied twice or counted against a limit. Keys belong to a workspace and an operation. While the database is away, only ' +
+      'recent keys are recognised.',
     { pattern: '^[\\x21-\\x7e]{1,255}$' },
   ),
   Prefer: requestHeader(

@@ -22,7 +22,6 @@ const EVERY_SUBMISSION: readonly TurnedAway[] = [
   'Unauthenticated',
   'WrongMethod',
   'TooSlow',
-  'KeyInFlight',
   'NotJson',
   'KeyOfOtherBody',
   'RateLimited',

@@ -75,11 +75,6 @@ const TURNED_AWAY = {
     examples: { 'too slow': { refused: 'too-slow' } },
     also: ['RateLimit-Policy'],
   },
-  KeyInFlight: {
-    description: 'The first request with the same `Idempotency-Key` is not queued yet.',
-    examples: { 'in flight': { refused: 'idempotency-key-in-flight' } },
-    also: ['RateLimit-Policy', 'RateLimit'],
-  },
   TooLarge: {
     description: 'The body is larger than the limit, which is counted after decompression.',
     examples: { 'too large': tooLarge(MAX_BODY_BYTES) },

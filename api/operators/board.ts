@@ -36,8 +36,6 @@ type Parts = {
 
 type Board = Parts & { basePath: string }
 
-const HIDDEN = { hidden: 'payloads are not shown here' }
-
 /** Sent with every answer that has no such header of its own. */
 const DEFAULT_HEADERS = {
   'Cache-Control': 'no-store',
@@ -62,8 +60,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  * Bull Board as one function from a request to its answer. The caller decides beforehand who may ask. The board changes
  * nothing: it takes GET and HEAD only.
  *
- * Job data, return values and the payloads of schedulers are never shown. A refusal is `{"error": string}`; where Bull
- * Board's own operations refuse, `error` is the key of a text that its page has in every language.
+ * It shows jobs whole: they name batches and records by their ids and count them, and hold nothing that was submitted. A
+ * refusal is `{"error": string}`; where Bull Board's own operations refuse, `error` is the key of a text that its page has in
+ * every language.
  */
 export const createBoard = ({ queues, basePath, onFault }: BoardOptions): Handler => {
   const board: Board = { ...assemble(queues), basePath }
@@ -98,7 +97,7 @@ const assemble = (queues: readonly BoardQueue[]): Parts => {
     setErrorHandler: () => adapter,
   }
   createBullBoard({
-    queues: queues.map(withoutPayloads),
+    queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'Queues', hideDocsLink: true } },
   })
@@ -109,23 +108,6 @@ const assemble = (queues: readonly BoardQueue[]): Parts => {
 const isComplete = (handed: Partial<Parts>): handed is Parts => {
   const parts = ['queues', 'uiConfig', 'routes', 'entry', 'template', 'files'] as const satisfies (keyof Parts)[]
   return parts.every((part) => handed[part] !== undefined)
-}
-
-class PayloadFreeAdapter extends BullMQAdapter {
-  // Formatters do not reach the template that a scheduler makes its jobs from.
-  override async getJobSchedulers(): ReturnType<BullMQAdapter['getJobSchedulers']> {
-    const schedulers = await super.getJobSchedulers()
-    return schedulers.map(({ template, ...scheduler }) =>
-      template ? { ...scheduler, template: { ...template, data: HIDDEN } } : scheduler,
-    )
-  }
-}
-
-const withoutPayloads = (queue: BoardQueue): BullMQAdapter => {
-  const adapter = new PayloadFreeAdapter(queue, { readOnlyMode: true })
-  adapter.setFormatter('data', () => HIDDEN)
-  adapter.setFormatter('returnValue', (value: unknown) => (value == null ? value : HIDDEN))
-  return adapter
 }
 
 /** The page without its links to other hosts: it has to work without the internet, and tells nobody that it is open. */

@@ -93,7 +93,7 @@ const ledgerMetrics = (ledgers: readonly Ledger[]): Metric[] => [
   ),
   gauge(
     'feedback_insights_ledger_difference',
-    'Accepted less all states; 0 when nothing is in flight.',
+    'Accepted less all states; 0 but for what is just being settled.',
     ledgers.map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),
   ),
 ]

@@ -1,7 +1,6 @@
-import { keysOf, namesIn } from '../../contract/identity/names.ts'
 import type { Operation, SubmissionJob } from '../../contract/job.ts'
 import type { Admission, Bucket } from '../../queue/admission.ts'
-import type { Idempotency } from '../../queue/idempotency.ts'
+import type { Idempotency } from '../../contract/idempotency.ts'
 import { faultIds } from '../fault-ids.ts'
 import type { Ingress } from './ingress.ts'
 import { wholeSeconds } from './limit-headers.ts'
@@ -12,8 +11,10 @@ import type { Refusal } from '../refusal.ts'
 /** A valid submission that asks for admission. */
 export type Entrant = {
   request: Request
+  /** Its ids and its number are not drawn yet. */
   draft: SubmissionJob
-  grounds: Grounds
+  /** What the submission says and goes by, under the id that it would have. */
+  groundsUnder: (submissionId: string) => Grounds
   idempotency: Idempotency | undefined
   pressure: ReturnType<Ingress['pressure']>
 }
@@ -39,23 +40,22 @@ const ask = async (
   entrant: Entrant,
   { peek }: { peek: boolean },
 ): Promise<Admitted | NotAdmitted | undefined> => {
-  const { request, draft, grounds, idempotency, pressure } = entrant
-  const { workspaceId, operation, submissionId } = draft
-  const { sayings, references } = grounds
-  const { hashKey } = ingress
+  const { request, draft, groundsUnder, idempotency, pressure } = entrant
+  const { workspaceId, operation, body, traceparent } = draft
   try {
     const admission = await ingress.admit({
       workspaceId,
       operation,
-      submissionId,
+      bodyText: peek ? '' : JSON.stringify(body),
+      traceparent,
       limit: ingress.limitOf(operation),
       idempotency,
-      ...(idempotency && { concerns: keysOf(namesIn({ hashKey, workspaceId }, draft, references?.contact)) }),
       full: pressure !== undefined,
       peek,
-      sayings,
-      lookUp: references ? keysToLookUp(references) : [],
-      ...(!peek && { job: JSON.stringify({ ...draft, number: undefined }) }),
+      saidBy: (submissionId) => {
+        const { sayings, references } = groundsUnder(submissionId)
+        return { sayings, lookUp: references ? keysToLookUp(references) : [] }
+      },
     })
     return judgementOf(ingress, entrant, admission)
   } catch (error) {
@@ -79,8 +79,6 @@ const judgementOf = (
       return { refusal: { refused: 'unavailable', why: pressure ?? 'backlog' }, bucket: admission.bucket }
     case 'rate-limited':
       return { refusal: rateLimited(ingress, draft.operation, admission.bucket), bucket: admission.bucket }
-    case 'in-flight':
-      return { refusal: { refused: 'idempotency-key-in-flight' }, bucket: admission.bucket }
     case 'other-body':
       return { refusal: { refused: 'idempotency-key-of-other-body' }, bucket: admission.bucket }
   }

@@ -1,5 +1,6 @@
-import { createHmac } from 'node:crypto'
-import type { Idempotency } from '../../queue/idempotency.ts'
+import type { Idempotency } from '../../contract/idempotency.ts'
+import type { Operation } from '../../contract/job.ts'
+import { idempotencyOf } from '../../queue/idempotency.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Refusal } from '../refusal.ts'
 
@@ -12,11 +13,11 @@ export const waitSeconds = (headers: Headers): number | undefined => {
   return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS)
 }
 
-/** Keyed hashes of the caller's idempotency key and body, since neither is kept itself; undefined without the header. */
-export const idempotencyOf = (
+/** The hashes of the caller's idempotency key and body; undefined without the header. */
+export const idempotencyOfRequest = (
   headers: Headers,
-  body: unknown,
-  hashKey: HashKey,
+  operation: Operation,
+  { body, hashKey }: { body: unknown; hashKey: HashKey },
 ): Idempotency | undefined | Extract<Refusal, { refused: 'invalid' }> => {
   const key = headers.get('idempotency-key')
   if (key === null) return undefined
@@ -24,6 +25,5 @@ export const idempotencyOf = (
     const message = 'The header Idempotency-Key must be 1 to 255 visible ASCII characters'
     return { refused: 'invalid', problems: [{ message, path: 'Idempotency-Key' }] }
   }
-  const hash = (text: string): string => createHmac('sha256', hashKey).update(text).digest('base64url')
-  return { key: hash(key), body: hash(JSON.stringify(body)) }
+  return idempotencyOf(hashKey, { operation, key, bodyText: JSON.stringify(body) })
 }

@@ -1,4 +1,3 @@
-import { v7 as submissionIdNow } from 'uuid'
 import { JOB_VERSION, type Operation, type SubmissionJob } from '../../contract/job.ts'
 import type { Bucket } from '../../queue/admission.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
@@ -36,11 +35,17 @@ const outcomeFor = async (visit: Visit): Promise<Outcome> => {
   const { ingress, kind, incoming } = visit
   const { request } = incoming
   const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
-  const read = await readSubmission(request, { schema: kind.schema, maxBytes, hashKey: ingress.hashKey })
+  const read = await readSubmission(request, {
+    schema: kind.schema,
+    operation: kind.operation,
+    maxBytes,
+    hashKey: ingress.hashKey,
+  })
   if (isRefusal(read)) return { outcome: read }
   const draft = draftOf(visit, read.body)
-  const grounds = groundsOf(visit, draft)
-  const entrant = { request, draft, grounds, idempotency: read.idempotency, pressure: ingress.pressure() }
+  let grounds: Grounds | undefined
+  const groundsUnder = (submissionId: string): Grounds => (grounds = groundsOf(visit, { ...draft, submissionId }))
+  const entrant = { request, draft, groundsUnder, idempotency: read.idempotency, pressure: ingress.pressure() }
   // Asked before the check, which would refuse to repeat what was accepted: a purge that is repeated finds nobody any more.
   const former = kind.check && (await formerAdmission(ingress, entrant))
   const refusal = former ? undefined : await kind.check?.(ingress, draft, request)
@@ -48,16 +53,16 @@ const outcomeFor = async (visit: Visit): Promise<Outcome> => {
   const admission = former ?? (await admitSubmission(ingress, entrant))
   const { bucket } = admission
   if ('refusal' in admission) return { outcome: admission.refusal, bucket }
-  return { outcome: await answer(visit, { draft, grounds }, admission), bucket }
+  return { outcome: await answer(visit, { draft, grounds: grounds! }, admission), bucket }
 }
 
-/** The submission as it will be queued, but for its acceptance number. */
+/** The submission as it will be queued, but for its id and its number, which it gets when it is admitted. */
 const draftOf = ({ kind, incoming: { span }, caller }: Visit, body: object): SubmissionJob =>
   ({
     version: JOB_VERSION,
     operation: kind.operation,
     workspaceId: caller.workspaceId,
-    submissionId: submissionIdNow(),
+    submissionId: '',
     number: 0,
     body,
     ...(span && { traceparent: span.traceparent }),
@@ -74,7 +79,7 @@ const answer = async (
 ): Promise<Response> => {
   const { ingress, kind, incoming, caller } = visit
   const isRepeated = admitted.outcome === 'repeated'
-  const submissionId = isRepeated ? admitted.submissionId : own.draft.submissionId
+  const { submissionId } = admitted
   incoming.span?.set({ 'feedback_insights.submission.id': submissionId })
   const job = { ...own.draft, submissionId, number: admitted.number }
   const grounds = isRepeated ? groundsOf(visit, job) : own.grounds

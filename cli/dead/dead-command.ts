@@ -33,7 +33,6 @@ const LOOK_AT_MEMORY_EVERY = 100
 const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
   queued: 'queued again',
   unknown: 'not dead any more',
-  finishing: 'still at the worker that gave them up: repeat it in half a minute',
   'being-purged': 'being purged',
   'undecided-purge': 'purges that concerned nobody yet: submit them again, then drop these',
   unreadable: 'of another version: this one cannot read them',

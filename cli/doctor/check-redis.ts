@@ -119,11 +119,16 @@ const checkWork = async (redis: RedisClient, prefix: string): Promise<Finding> =
   const queues = openQueues(redis, prefix, () => {})
   try {
     const waiting = await countWaiting(queues)
-    const workers = await queues.feedback.getWorkersCount().catch(() => undefined)
-    const text = `${waiting} jobs wait; ${workers ?? 'an unknown number of'} worker processes take them.`
-    if (workers !== 0) return well(text)
-    const remedy = 'Start one: npm run worker (npm start does)'
-    return waiting > 0 ? wrong(text, remedy) : warning(text, remedy)
+    const counts = await Promise.all(Object.values(queues).map((queue) => queue.getWorkersCount())).catch(() => [])
+    const text = `${waiting} jobs wait; ${counts.length > 0 ? Math.max(...counts) : 'an unknown number of'} worker processes take them.`
+    const unserved = Object.keys(queues).filter((_, at) => counts[at] === 0)
+    if (unserved.length === 0) return well(text)
+    const isNobodyThere = unserved.length === counts.length
+    const remedy = isNobodyThere
+      ? 'Start one: npm run worker (npm start does)'
+      : 'Start a worker that does, or add them to WORKER_QUEUES of one that runs.'
+    const whole = isNobodyThere ? text : `${text} None of them serves the queues ${unserved.join(', ')}.`
+    return waiting > 0 ? wrong(whole, remedy) : warning(whole, remedy)
   } finally {
     await closeQueues(queues)
   }

@@ -17,8 +17,8 @@ export type SendDependencies = {
 
 const ACCEPTED: readonly number[] = [200, 201]
 const REFUSED: readonly number[] = [400, 413, 415, 422]
-/** An idempotency key in flight, the rate limit, and a service without room: all of these end by themselves. */
-const PUT_OFF: readonly number[] = [409, 429, 503]
+/** The rate limit, and a service without room: both end by themselves. */
+const PUT_OFF: readonly number[] = [429, 503]
 const REQUEST_TIMEOUT_MS = 60_000
 const FIRST_RETRY_MS = 500
 const LONGEST_RETRY_MS = 30_000

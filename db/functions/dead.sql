@@ -52,20 +52,6 @@ begin
   end if;
 end $$;
 
--- What was to be queued again and never was is dead as before.
-create or replace function give_up_replay(ws uuid, dead_id uuid, after interval) returns boolean
-  language plpgsql as $$
-begin
-  perform lock_workspaces(array[ws]);
-  update submission as s set state = 'dead', error = d.reason, finished_at = d.died_at
-  from dead_submission as d
-  where s.workspace_id = ws and s.id = dead_id and s.state = 'queued'
-    and d.workspace_id = ws and d.id = dead_id and d.replayed_at <= now() - after;
-  if not found then return false; end if;
-  update dead_submission set replayed_at = null where workspace_id = ws and id = dead_id;
-  return true;
-end $$;
-
 -- Removes a dead submission, or what a purge leaves of it takes its place: {job, keys}.
 create or replace function purge_dead(ws uuid, purge_id uuid, dead_id uuid, kept jsonb) returns void
   language plpgsql as $$

@@ -19,3 +19,5 @@ drop function if exists add_to_contacts(uuid, contact[]);
 drop function if exists add_to_accounts(uuid, account[]);
 drop function if exists given_of(jsonb, bigint);
 drop type if exists resolved_feedback;
+-- Release 0.2 still calls it now and then, and would end replays that this version has put on the books; its upkeep logs a failure.
+drop function if exists give_up_replay(uuid, uuid, interval);

@@ -116,14 +116,4 @@ export const listBegunReplays = (
     select workspace_id as "workspaceId", id, job from dead_submission
     where replayed_at <= now() - ${milliseconds(sql, afterMs)} order by replayed_at limit ${limit}`.execute()
 
-/** Makes a submission dead again if its replay began more than `afterMs` ago. False when it has been settled meanwhile. */
-export const giveUpReplay = async (
-  sql: Sql,
-  { workspaceId, id, afterMs }: { workspaceId: string; id: string; afterMs: number },
-): Promise<boolean> => {
-  const [row] = await sql<[{ was: boolean }]>`
-    select give_up_replay(${workspaceId}, ${id}, ${milliseconds(sql, afterMs)}) as was`
-  return row.was
-}
-
 const milliseconds = (sql: Sql, ms: number) => sql`make_interval(secs => ${ms / 1_000})`

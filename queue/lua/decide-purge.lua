@@ -1,6 +1,7 @@
 -- Moves a decided purge from what is outstanding to what is being removed, and takes back what it said.
--- KEYS outstanding purges removing, then said keys. ARGV number submission.
-if redis.call('ZREM', KEYS[1], ARGV[2]) == 1 then redis.call('ZADD', KEYS[3], ARGV[1], ARGV[2]) end
+-- KEYS outstanding purges removing facts. ARGV how the names of facts begin, batch, number, then key and saying of each fact.
+if redis.call('ZREM', KEYS[1], ARGV[2]) == 0 then return 0 end
+redis.call('ZADD', KEYS[3], ARGV[3], ARGV[2])
 redis.call('ZREM', KEYS[2], ARGV[2])
-for i = 4, #KEYS do redis.call('HDEL', KEYS[i], ARGV[1]) end
-return 0
+for at = 4, #ARGV, 2 do unsay(KEYS[4], ARGV[1], ARGV[at], ARGV[at + 1], ARGV[3]) end
+return 1

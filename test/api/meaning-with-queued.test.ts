@@ -16,7 +16,9 @@ import { keysToLookUp, referenceResolver } from '../../api/reference-resolver.ts
 import type { ResolveReferences } from '../../contract/identity/meaning.ts'
 import { purgeRow, removePurged, settlePurge } from '../../db/purges/purge.ts'
 import { queuedFactsIn } from '../../queue/queued-facts.ts'
-import { type SettledSubmission, type OpenBooks, openBooksIn } from '../../queue/open-books.ts'
+import { batchIdOf } from '../../queue/batch.ts'
+import { booksIn } from '../../queue/books.ts'
+import type { Settled } from '../../queue/settle.ts'
 import { store } from '../../db/store.ts'
 import { type Clerk, openClerk, takeIn } from '../model/clerk.ts'
 import { current } from '../model/profile.ts'
@@ -25,7 +27,7 @@ import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { hashKey, toRows } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
-import { noQueues } from '../support/no-queues.ts'
+import { entered, forgetKeys, handsNothingOver } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
 import { clearTables } from '../support/tables.ts'
 
@@ -103,7 +105,7 @@ describe('the ingress, asked about what is partly queued', () => {
     await ingress.accept(jobOf('purge_contact', { id: '1' }))
     const afresh = await ingress.accept(jobOf('create_feedback', { description: 'x', contact: { email } }))
     await ingress.storeSome(3)
-    await ingress.accept({ ...identified, submissionId: randomUUID() })
+    await ingress.accept(identified)
     const byId = (contactId: string, isExternalContactId: boolean) =>
       ingress.accept(jobOf('create_feedback', { description: 'x', contactId, isExternalContactId }))
     const returned = await byId('1', true)
@@ -174,8 +176,8 @@ type Accepted = { accepted: SubmissionJob; customerId: string | null }
 /** Admission, look-ups and storing, as API and workers do them, with a prefix of its own. */
 const openIngress = ({ sql }: TestSchema, redis: Redis) => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
-  const admit = admissionsIn(redis, prefix, noQueues)
-  const settlement: OpenBooks = openBooksIn(redis, prefix)
+  const admit = admissionsIn({ redis, prefix, handOver: handsNothingOver, findStoredKey: async () => null })
+  const books = booksIn(redis, prefix)
   const identity = { sql, lookUpQueued: queuedFactsIn(redis, prefix), ...aliasesIn(redis, prefix) }
   const resolve: ResolveReferences = referenceResolver(identity, TIMEOUT_MS)
   const matchesPurge: MatchesPurge = purgeMatcher(identity, { hashKey, timeoutMs: TIMEOUT_MS })
@@ -183,19 +185,25 @@ const openIngress = ({ sql }: TestSchema, redis: Redis) => {
 
   const accept = async (draft: SubmissionJob): Promise<Accepted> => {
     const realm = { hashKey, workspaceId: draft.workspaceId }
-    const references = draft.operation === 'create_feedback' ? referencesOf(draft) : undefined
-    const admission = await admit({
-      ...draft,
-      sayings: sayingsOf(realm, draft),
-      lookUp: references ? keysToLookUp(references) : [],
-    })
-    assert.equal(admission.outcome, 'admitted')
-    if (admission.outcome !== 'admitted') throw new Error('There is no limit.')
-    const accepted = { ...draft, number: admission.number }
+    const under = (submissionId: string): SubmissionJob => ({ ...draft, submissionId })
+    const admission = entered(
+      await admit({
+        workspaceId: draft.workspaceId,
+        operation: draft.operation,
+        bodyText: JSON.stringify(draft.body),
+        saidBy: (submissionId) => {
+          const job = under(submissionId)
+          const lookUp = job.operation === 'create_feedback' ? keysToLookUp(referencesOf(job)) : []
+          return { sayings: sayingsOf(realm, job), lookUp }
+        },
+      }),
+    )
+    const accepted = { ...under(admission.submissionId), number: admission.number }
     queued.push(accepted)
     if (accepted.operation !== 'create_feedback') return { accepted, customerId: null }
     const source = feedbackSource(accepted.body)
-    const question = { workspaceId: draft.workspaceId, number: admission.number, source, references: references! }
+    const references = referencesOf(accepted)
+    const question = { workspaceId: draft.workspaceId, number: admission.number, source, references }
     const meant = await resolve({ ...question, queued: admission.queued, purgesQueued: admission.purgesQueued })
     return { accepted, customerId: meant.contact }
   }
@@ -207,23 +215,19 @@ const openIngress = ({ sql }: TestSchema, redis: Redis) => {
 
   const storeSome = async (count: number): Promise<void> => {
     for (const job of queued.splice(0, count)) {
-      const { workspaceId, submissionId, number } = job
-      const sayings = sayingsOf({ hashKey, workspaceId }, job)
-      const settled: SettledSubmission = { workspaceId, submissionId, number, sayings }
+      const { workspaceId, submissionId } = job
+      const batch = await books.read({ workspaceId, batchId: batchIdOf(submissionId) })
+      const settled: Settled = { batch: batch!, sayings: [sayingsOf({ hashKey, workspaceId }, job)] }
       if (job.operation === 'purge_contact') {
         await store(sql, [{ workspaceId, purge: purgeRow(hashKey, job) }])
-        await settlement.decided([settled])
+        await books.decide([settled])
         await removePurged(sql, { workspaceId, submissionId }, async () => {})
         await settlePurge(sql, { workspaceId, submissionId, attempts: 1, identifiers: { id: null, email: null } })
       } else await store(sql, [toRows(job)])
-      await settlement.settle([settled])
+      await books.settle([settled])
     }
   }
 
-  const forget = async (): Promise<void> => {
-    for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
-      if (keys.length > 0) await redis.unlink(keys as string[])
-    }
-  }
+  const forget = (): Promise<void> => forgetKeys(redis, prefix)
   return { accept, storeSome, matchesPurge, forget }
 }

@@ -16,6 +16,16 @@ export type BenchConfig = {
   readonly backlog: number
   /** Feedback of each contact that is purged, part of what is stored; one contact a round. */
   readonly purgedFeedback: number
+  /** Workspaces whose tokens take turns. */
+  readonly workspaces: number
+  /** Submissions that wait while Redis is weighed. */
+  readonly waiting: number
+  /** Submissions with an `Idempotency-Key` that are settled before some of them are repeated. */
+  readonly keys: number
+  /** What decides which ones are repeated. */
+  readonly seed: number
+  /** Submissions that come one by one, in all rounds together. */
+  readonly lone: number
   readonly output: string
 }
 
@@ -28,6 +38,11 @@ const DEFAULTS = {
   BENCH_CONTACTS: 20_000,
   BENCH_BACKLOG: 60_000,
   BENCH_PURGED: 10_000,
+  BENCH_WORKSPACES: 1_000,
+  BENCH_WAITING: 20_000,
+  BENCH_KEYS: 1_000_000,
+  BENCH_SEED: 1,
+  BENCH_LONE: 200,
 } as const
 
 const WHOLE_NUMBER = /^[1-9]\d{0,8}$/
@@ -52,6 +67,11 @@ export const readBenchConfig = (environment: Readonly<Record<string, string | un
     storedContacts: number('BENCH_CONTACTS'),
     backlog: number('BENCH_BACKLOG'),
     purgedFeedback: number('BENCH_PURGED'),
+    workspaces: number('BENCH_WORKSPACES'),
+    waiting: number('BENCH_WAITING'),
+    keys: number('BENCH_KEYS'),
+    seed: number('BENCH_SEED'),
+    lone: number('BENCH_LONE'),
     output: environment['BENCH_OUTPUT'] || DEFAULT_OUTPUT,
   }
   if (config.rounds * config.purgedFeedback >= config.storedFeedback) {

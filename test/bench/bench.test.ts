@@ -22,6 +22,7 @@ import { judgeLines } from './figures/lines.ts'
 import { createMeasures, type Measure, UNITS } from './figures/measures.ts'
 import { percentile, summarise } from './figures/statistics.ts'
 import { usageOf } from './figures/usage.ts'
+import { SECTIONS } from './run-bench.ts'
 
 const TINY = {
   BENCH_ROUNDS: '1',
@@ -32,6 +33,10 @@ const TINY = {
   BENCH_CONTACTS: '40',
   BENCH_BACKLOG: '40',
   BENCH_PURGED: '50',
+  BENCH_WORKSPACES: '5',
+  BENCH_WAITING: '40',
+  BENCH_KEYS: '400',
+  BENCH_LONE: '3',
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -46,7 +51,7 @@ type Results = {
 const runTiny = async (): Promise<{ printed: string; results: Results }> => {
   const output = join(directory, 'results.json')
   const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
-  const child = spawn(process.execPath, [...runtime, 'test/bench/bench.ts'], {
+  const child = spawn(process.execPath, [...runtime, 'test/bench/bench.ts', ...Object.keys(SECTIONS)], {
     cwd: root,
     env: { ...process.env, ...TINY, BENCH_OUTPUT: output },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,7 +8,7 @@ import { printHelp } from '../../process/print-help.ts'
 import { readBenchConfig } from './bench-config.ts'
 import { judgeLines } from './figures/lines.ts'
 import { describeLines, describeProcessorTime } from './figures/report.ts'
-import { runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
+import { ONLY_WHEN_NAMED, runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
 
 /** A backlog of a million submissions fits; the service refuses new ones from 80 % on. */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
@@ -16,7 +16,7 @@ const say = (line: string): void => console.error(line)
 const startedAt = new Date()
 const running = new AsyncDisposableStack()
 
-/** All sections, or those that are named. */
+/** The sections that are named, or those that need not be. */
 const main = async (words: readonly string[]): Promise<number> => {
   const unknown = words.filter((word) => !(word in SECTIONS))
   if (unknown.length > 0) {
@@ -24,10 +24,11 @@ const main = async (words: readonly string[]): Promise<number> => {
     return 1
   }
   const config = readBenchConfig(process.env)
-  const sections = (Object.keys(SECTIONS) as SectionName[]).filter((name) => words.length === 0 || words.includes(name))
+  const sections = (Object.keys(SECTIONS) as SectionName[]).filter((name) =>
+    words.length === 0 ? !ONLY_WHEN_NAMED.has(name) : words.includes(name),
+  )
   try {
-    const { postgres, redis } = await startServers()
-    const measures = await runBench({ postgres, redis }, { config, sections, say })
+    const measures = await runBench(await startServers(), { config, sections, say })
     const lines = judgeLines(config, measures)
     const tookSeconds = Math.round((Date.now() - startedAt.getTime()) / 1_000)
     const machine = { platform: process.platform, processors: cpus().length, model: cpus()[0]?.model ?? '' }
@@ -46,13 +47,17 @@ const startServers = async (): Promise<Servers> => {
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   const postgres = await startPostgres({ dataDir: join(directory, 'postgres'), log: say })
   running.defer(postgres.stop)
-  const redis = await startRedis({ dataDir: join(directory, 'redis'), maxMemoryBytes: REDIS_MEMORY_BYTES, log: say })
-  running.defer(redis.stop)
-  return { postgres, redis }
+  const startOne: Servers['startRedis'] = async (name, maxMemoryBytes) => {
+    const server = await startRedis({ dataDir: join(directory, name), maxMemoryBytes, log: say })
+    running.defer(server.stop)
+    return server
+  }
+  return { postgres, redis: await startOne('redis', REDIS_MEMORY_BYTES), startRedis: startOne }
 }
 
 printHelp(`usage: npm run bench -- [SECTION]…
 Compares this service with plain variants of itself, with servers of its own. Sections: ${Object.keys(SECTIONS).join(', ')}.
+Of these, ${[...ONLY_WHEN_NAMED].join(', ')} run only when they are named.
 Its environment is in docs/benchmark.md.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))

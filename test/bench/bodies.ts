@@ -20,7 +20,7 @@ const STRIDE = 7_919
 
 /** About 350 bytes of JSON, with a contact and an account to find or create and with tags: no two have one `sourceId`. */
 export const feedbackBody = (index: number, { people }: Crowd) => {
-  const person = (index * STRIDE) % people
+  const person = personOf(index, { people })
   return {
     description: `${SENTENCES[index % SENTENCES.length]} Please look into it; seen again today, number ${index}.`,
     ...referencesOfPerson(person),
@@ -30,6 +30,9 @@ export const feedbackBody = (index: number, { people }: Crowd) => {
     rating: index % 6,
   }
 }
+
+/** Whose feedback a number has. */
+export const personOf = (index: number, { people }: Crowd): number => (index * STRIDE) % people
 
 /** The contact and the account that a person's feedback names. */
 export const referencesOfPerson = (person: number) => {

@@ -2,22 +2,29 @@ import type { BenchConfig } from './bench-config.ts'
 import { feedbackBody } from './bodies.ts'
 import type { Installation } from './installation/installation.ts'
 import type { LoadGenerator } from './load/load-generator.ts'
-import type { LoadOrder, LoadResult } from './load/order.ts'
+import type { LoadOrder, LoadResult, Numbers } from './load/order.ts'
 import type { Measures } from './figures/measures.ts'
 import type { PlainVariants } from './plain/plain-variants.ts'
+import type { Service } from './installation/service.ts'
 import type { Runtime } from './installation/program.ts'
 
 export type InstallationName = 'main' | 'stored' | 'backlog' | 'deno'
+/** Sections of these names have a service of their own, and its queues are nothing that they know. */
+export type ServiceName = 'workspaces' | 'memory' | 'keys' | 'lone'
 
 /** What the sections of the benchmark work with. */
 export type Rig = {
   readonly config: BenchConfig
   readonly measures: Measures
   readonly load: LoadGenerator
-  readonly plain: PlainVariants
+  /** Started when they are first asked for. */
+  readonly plain: () => Promise<PlainVariants>
   readonly serverPids: { readonly Redis: number; readonly Postgres: number }
   /** Started when it is first asked for, with its queue of feedback paused. */
   readonly installation: (name: InstallationName, runtime?: Runtime) => Promise<Installation>
+  /** Started when it is first asked for; with a bound of memory, on a Redis of its own. */
+  readonly service: (name: ServiceName, redisMemoryBytes?: number) => Promise<Service>
+  readonly say: (line: string) => void
   /** The first of so many numbers that no body has had yet. */
   readonly takeNumbers: (count: number) => number
 }
@@ -28,30 +35,39 @@ export type CreateSection = (rig: Rig) => Promise<Section>
 
 const MOST_REQUESTS = 10_000_000
 
-export type LoadTarget = { readonly url: string; readonly token: string }
+export type LoadTarget = Pick<LoadOrder, 'url' | 'tokens'>
 
-export const feedbackTarget = ({ url, token }: Installation): LoadTarget => ({ url: `${url}/feedbacks`, token })
+export const feedbackTarget = ({ url, token }: Service): LoadTarget => ({ url: `${url}/feedbacks`, tokens: [token] })
 
 export const plainTarget = ({ token }: PlainVariants, port: number): LoadTarget => ({
   url: `http://127.0.0.1:${port}/feedbacks`,
-  token,
+  tokens: [token],
 })
 
+type How = Partial<Omit<LoadOrder, keyof LoadTarget | 'connections'>>
+
 /** Sends feedback that nobody has sent before. */
-export const loadWith = (
-  { config, load, takeNumbers }: Rig,
-  target: LoadTarget,
-  how: Partial<Pick<LoadOrder, 'perSecond' | 'seconds' | 'idempotencyKeys'>> = {},
-): Promise<LoadResult> =>
-  load.run({
-    ...target,
-    connections: config.connections,
-    seconds: config.seconds,
-    people: config.storedContacts,
-    from: takeNumbers(MOST_REQUESTS),
-    idempotencyKeys: false,
-    ...how,
-  })
+export const loadWith = (rig: Rig, target: LoadTarget, how: How = {}): Promise<LoadResult> =>
+  rig.load.run(orderFor(rig, target, how))
+
+/** For a load whose time is as long as it takes. */
+export const LONGEST_LOAD_SECONDS = 600
+
+export const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: How): LoadOrder => ({
+  ...target,
+  connections: config.connections,
+  seconds: config.seconds,
+  people: config.storedContacts,
+  numbers: newNumbers(takeNumbers, MOST_REQUESTS),
+  idempotencyKeys: false,
+  ...how,
+})
+
+/** So many at most, of numbers that no body has had yet. */
+export const newNumbers = (takeNumbers: Rig['takeNumbers'], most: number): Numbers & { from: number } => ({
+  from: takeNumbers(most),
+  most,
+})
 
 /** How much is drained in one measurement. What takes longer is cut off: five minutes have to do for everything. */
 export const drainBounds = ({ drained, seconds }: BenchConfig) => ({ jobs: drained, mostSeconds: 1.5 * seconds })

@@ -1,26 +1,41 @@
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import type { BenchConfig } from './bench-config.ts'
-import { drainFor } from './installation/drain.ts'
-import { type Filling, fillQueue } from './installation/fill-queue.ts'
-import { fillTables } from './installation/fill-tables.ts'
-import { type Installation, startInstallation } from './installation/installation.ts'
+import type { Filling } from './installation/fill-queue.ts'
+import type { Installation } from './installation/installation.ts'
+import { startService } from './installation/service.ts'
 import { startLoadGenerator } from './load/load-generator.ts'
 import { createMeasures, type Measures } from './figures/measures.ts'
-import { startPlainVariants } from './plain/plain-variants.ts'
 import { type CreateSection, feedbackFilling, type InstallationName, type Rig } from './rig.ts'
-import { backlog } from './sections/backlog.ts'
-import { deno } from './sections/deno.ts'
-import { drain } from './sections/drain.ts'
-import { endToEnd } from './sections/end-to-end.ts'
-import { ingress } from './sections/ingress.ts'
-import { purge } from './sections/purge.ts'
-import { size } from './sections/size.ts'
 
-/** In the order in which each round takes them. Purges come last: they are what removes something of what is stored. */
-export const SECTIONS = { ingress, drain, size, backlog, deno, 'end-to-end': endToEnd, purge } as const
+/**
+ * In the order in which each round takes them. Purges come last: they are what removes something of what is stored. A
+ * section is loaded when it is run: half of them know rooms of the service from inside, and the others shall measure a
+ * version whose rooms are other ones.
+ */
+export const SECTIONS = {
+  ingress: async () => (await import('./sections/ingress.ts')).ingress,
+  drain: async () => (await import('./sections/drain.ts')).drain,
+  size: async () => (await import('./sections/size.ts')).size,
+  backlog: async () => (await import('./sections/backlog.ts')).backlog,
+  deno: async () => (await import('./sections/deno.ts')).deno,
+  'end-to-end': async () => (await import('./sections/end-to-end.ts')).endToEnd,
+  workspaces: async () => (await import('./sections/workspaces.ts')).workspaces,
+  memory: async () => (await import('./sections/memory.ts')).memory,
+  lone: async () => (await import('./sections/lone.ts')).lone,
+  keys: async () => (await import('./sections/keys.ts')).keys,
+  purge: async () => (await import('./sections/purge.ts')).purge,
+} as const satisfies Record<string, () => Promise<CreateSection>>
 export type SectionName = keyof typeof SECTIONS
 
-export type Servers = { readonly postgres: EmbeddedServer; readonly redis: EmbeddedServer }
+/** They take minutes of their own, and run when they are named. */
+export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>(['workspaces', 'lone', 'keys'])
+
+export type Servers = {
+  readonly postgres: EmbeddedServer
+  readonly redis: EmbeddedServer
+  /** Another one, which whoever started the first ones ends. */
+  readonly startRedis: (name: string, maxMemoryBytes: number) => Promise<EmbeddedServer>
+}
 
 /** Takes the figures of the given sections, round by round, so that whatever disturbs the machine disturbs all alike. */
 export const runBench = async (
@@ -32,7 +47,7 @@ export const runBench = async (
   const prepared = []
   for (const name of sections) {
     say(`preparing ${name}`)
-    const create: CreateSection = SECTIONS[name]
+    const create = await SECTIONS[name]()
     prepared.push({ name, section: await create(rig) })
   }
   for (let round = 1; round <= config.rounds; round++) {
@@ -54,10 +69,15 @@ const startRig = async (options: {
   const urls = { databaseUrl: servers.postgres.url, redisUrl: servers.redis.url }
   const load = await startLoadGenerator()
   running.defer(load.stop)
-  const plain = await startPlainVariants(urls)
-  running.defer(plain.stop)
-  const started = new Map<InstallationName, Installation>()
+  const plain = once(async () => {
+    const { startPlainVariants } = await import('./plain/plain-variants.ts')
+    return keep(await startPlainVariants(urls))
+  })
   let nextNumber = 0
+  const keep = <Started extends { stop: () => Promise<void> }>(it: Started): Started => {
+    running.defer(it.stop)
+    return it
+  }
   const takeNumbers = (count: number): number => {
     const first = nextNumber
     nextNumber += count
@@ -67,33 +87,59 @@ const startRig = async (options: {
     config,
     measures: createMeasures(say),
     load,
-    plain,
+    plain: () => plain('plain'),
     serverPids: { Redis: servers.redis.pid, Postgres: servers.postgres.pid },
-    installation: async (name, runtime = 'bun') => {
-      const known = started.get(name)
-      if (known) return known
-      const installation = await startInstallation(urls, { name, runtime })
-      running.defer(installation.stop)
-      started.set(name, installation)
-      await installation.queues.feedback.pause()
-      await warmUp(installation, feedbackFilling({ config, takeNumbers }, config.drained))
-      if (name === 'stored') await fillStored(installation, config)
+    installation: once(async (name, runtime = 'bun') => {
+      const { startInstallation } = await import('./installation/installation.ts')
+      const installation = keep(await startInstallation(urls, { name, runtime }))
+      await prepare(installation, { name, config, takeNumbers })
       return installation
-    },
+    }),
+    service: once(async (name, redisMemoryBytes) => {
+      const own = redisMemoryBytes === undefined ? undefined : await servers.startRedis(name, redisMemoryBytes)
+      return keep(await startService({ ...urls, ...(own && { redisUrl: own.url }) }, { name }))
+    }),
     takeNumbers,
+    say,
   }
+}
+
+/** Does it when it is first asked for, for each name. */
+const once = <Name, Rest extends readonly unknown[], Made>(
+  make: (name: Name, ...rest: Rest) => Promise<Made>,
+): ((name: Name, ...rest: Rest) => Promise<Made>) => {
+  const made = new Map<Name, Promise<Made>>()
+  return (name, ...rest) => {
+    const known = made.get(name) ?? make(name, ...rest)
+    made.set(name, known)
+    return known
+  }
+}
+
+/** With its queue of feedback paused, a worker that is warm, and what is to be stored beforehand. */
+const prepare = async (
+  installation: Installation,
+  { name, config, takeNumbers }: Pick<Rig, 'config' | 'takeNumbers'> & { name: InstallationName },
+): Promise<void> => {
+  await installation.queues.submissions.pause()
+  await warmUp(installation, feedbackFilling({ config, takeNumbers }, config.drained))
+  if (name === 'stored') await fillStored(installation, config)
 }
 
 /** A worker that was just started takes twice the processor time for a submission that one takes which has been at it. */
 const warmUp = async (installation: Installation, filling: Filling): Promise<void> => {
+  const { fillQueue } = await import('./installation/fill-queue.ts')
+  const { drainFor } = await import('./installation/drain.ts')
   await fillQueue(installation, 'create_feedback', filling)
-  await drainFor(installation.queues.feedback, { jobs: filling.count, mostSeconds: Infinity })
+  await drainFor(installation.drained('submissions'), { jobs: filling.count, mostSeconds: Infinity })
   await installation.empty()
 }
 
-const fillStored = (installation: Installation, config: BenchConfig): Promise<void> =>
-  fillTables(installation, {
+const fillStored = async (installation: Installation, config: BenchConfig): Promise<void> => {
+  const { fillTables } = await import('./installation/fill-tables.ts')
+  await fillTables(installation, {
     feedback: config.storedFeedback,
     contacts: config.storedContacts,
     heavy: { contacts: config.rounds, feedback: config.purgedFeedback },
   })
+}

@@ -6,10 +6,10 @@ import type { Cluster, Redis } from 'ioredis'
 import { admissionKeys } from '../../queue/keys.ts'
 import { admissionsIn } from '../../queue/admit.ts'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
-import { noQueues } from '../support/no-queues.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { runCommand } from '../support/command.ts'
 import { assertStoredAsByOneClerk, submitHistory } from '../support/one-clerk.ts'
+import { asked, handsNothingOver } from '../support/queue-room.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
@@ -52,12 +52,14 @@ describe('on a Redis Cluster of three nodes', () => {
 
   it(`two APIs and two workers, one of them killed, store ${SUBMISSIONS} submissions as one clerk would have`, async () => {
     let replaced = Promise.resolve()
-    const history = await submitHistory(service, SUBMISSIONS, (count) => {
-      if (count % KILL_EVERY !== 0) return
-      replaced = replaced.then(async () => {
-        await workers.shift()!.kill()
-        await startWorker()
-      })
+    const history = await submitHistory(service, SUBMISSIONS, {
+      answered: (count) => {
+        if (count % KILL_EVERY !== 0) return
+        replaced = replaced.then(async () => {
+          await workers.shift()!.kill()
+          await startWorker()
+        })
+      },
     })
     await replaced
     await assertStoredAsByOneClerk(service, history)
@@ -80,15 +82,13 @@ describe('on a Redis Cluster of three nodes', () => {
     try {
       await once(ingress, 'ready')
       const workspaceId = randomUUID()
-      const admit = admissionsIn(ingress, service.redisPrefix, noQueues)
-      const submit = () =>
-        admit({
-          workspaceId,
-          operation: 'create_feedback',
-          submissionId: randomUUID(),
-          sayings: { newIds: [], aboutKeys: [] },
-          lookUp: [],
-        })
+      const admit = admissionsIn({
+        redis: ingress,
+        prefix: service.redisPrefix,
+        handOver: handsNothingOver,
+        findStoredKey: async () => null,
+      })
+      const submit = () => admit(asked({ workspaceId }))
       await submit()
       const { ledger } = admissionKeys(service.redisPrefix, workspaceId)
       // The other nodes refuse the key.

@@ -57,7 +57,10 @@ describe('a database of before the baseline', () => {
         await migrate(sql, await readMigrations())
         await store(sql, rows.slice(half))
         assert.equal(await catalogueText(sql), await catalogueText(fresh.sql))
-        assert.deepEqual([...(await sql`select * from schema_migration order by number`)], [...noted])
+        assert.deepEqual(
+          [...(await sql`select * from schema_migration where number <= 21 order by number`)],
+          [...noted],
+        )
         assert.deepEqual(await dumpTables(sql), dumpModel(applyAll(hashKey, history)))
       }),
       seeded({ numRuns: HISTORIES }),
@@ -74,14 +77,14 @@ describe('a database of before the baseline', () => {
     )
   })
 
-  it('lets the version before migrate again, which changes nothing, as it does with a new one', async () => {
+  it('lets the version before start again, and its migrate refuses to change anything, as with a new one', async () => {
     const former = await theirs()
     for (const schema of [await formerSchema(), await emptySchema()]) {
       if (!schemas.includes(schema)) schemas.push(schema)
       const { sql } = schema
       await migrate(sql, await readMigrations())
       const ours = await catalogueText(sql)
-      assert.deepEqual(await former.migrate(sql, await former.readMigrations()), [])
+      await assert.rejects(former.migrate(sql, await former.readMigrations()), /Start a newer version/)
       assert.ok(await former.isMigrated(sql, await former.readMigrations()))
       assert.equal(await catalogueText(sql), ours)
     }

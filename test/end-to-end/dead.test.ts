@@ -3,12 +3,18 @@ import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { admissionKeys } from '../../queue/keys.ts'
 import { JOB_VERSION, type Operation } from '../../contract/job.ts'
+import type { Ledger } from '../../contract/ledger.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { readLedgers } from '../support/ledgers.ts'
-import { replay, type ReplayStores } from '../../cli/dead/replay.ts'
-import { giveUpLostReplays } from '../../worker/upkeep/give-up-lost-replays.ts'
-import { withdrawLost } from '../../worker/upkeep/withdraw-lost.ts'
+import type { ReplayStores } from '../../cli/dead/replay.ts'
+import { markReplayed } from '../../db/submissions/dead.ts'
+import { batchIdOf } from '../../queue/batch.ts'
+import { booksIn } from '../../queue/books.ts'
+import { handingOverIn } from '../../queue/hand-over.ts'
+import { finishReplays } from '../../worker/upkeep/finish-replays.ts'
+import { handOver } from '../../worker/upkeep/upkeep.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import type { JobQueues } from '../../queue/job-queues.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -33,11 +39,13 @@ describe('npm run dead', () => {
     assert.equal(code, 0, stderr)
     return stdout
   }
-  const storesOf = ({ sql, redis, redisPrefix, queues, environment }: Service): ReplayStores => ({
-    sql,
-    redis,
-    prefix: redisPrefix,
-    queues,
+  const storesOf = ({
+    environment,
+    redisPrefix: prefix,
+    ...stores
+  }: Service): ReplayStores & { queues: JobQueues } => ({
+    ...stores,
+    prefix,
     hashKey: hashKeyFrom(environment['HASH_KEY']!),
   })
   const stateOf = async (id: string): Promise<string | undefined> => {
@@ -48,9 +56,13 @@ describe('npm run dead', () => {
     until(`${id} is ${state}`, async () => (await stateOf(id)) === state)
   const isExact = (queued = 0): Promise<unknown> =>
     until(`the ledger is exact with ${queued} queued`, async () => {
-      const [ledger] = await readLedgers(service.sql, service.redis, service.redisPrefix)
-      return ledger!.difference === 0 && ledger!.queued === queued
+      const now = await ledger()
+      return now.difference === 0 && now.queued === queued
     })
+  const ledger = async (): Promise<Ledger> => {
+    const [found] = await readLedgers(service.sql, service.redis, service.redisPrefix)
+    return found!
+  }
   const payloads = async (): Promise<number> =>
     (await service.sql`select from dead_submission where workspace_id = ${service.workspaceId}`).count
 
@@ -133,7 +145,7 @@ describe('npm run dead', () => {
     const email = `${randomUUID()}@example.com`
     const id = await feedback('twice', { contact: { email } })
     await mend()
-    await service.queues.feedback.pause()
+    await service.queues.submissions.pause()
     assert.equal(await succeeds('replay', id), '1 queued again\n')
     assert.equal(await succeeds('replay', id), '1 queued again\n')
     assert.match(await succeeds('list'), /queued again \d{4}-/)
@@ -141,7 +153,7 @@ describe('npm run dead', () => {
     await isExact(1)
     const receipt = await service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
     assert.deepEqual([receipt.body.submission.state, receipt.body.submission.finishedAt], ['queued', null])
-    await service.queues.feedback.resume()
+    await service.queues.submissions.resume()
     await reaches(id, 'applied')
     await isExact()
     const stored = await service.sql`select from feedback where description = 'twice mended'`
@@ -209,53 +221,66 @@ describe('npm run dead', () => {
     await isExact()
   })
 
-  it('a replay whose process died in the middle ends dead, as before, and can be repeated', async () => {
+  it('a replay whose process died before the submission was on the books is put there by the upkeep, once', async () => {
     const id = await feedback('lost', { contact: { name: 'Ada' } })
     await mend()
-    await service.queues.feedback.pause()
-    const { sql, redis, redisPrefix: prefix, workspaceId } = service
+    await service.queues.submissions.pause()
+    const { sql, redis, redisPrefix: prefix, workspaceId, queues } = service
     const stores = storesOf(service)
-    assert.equal(await replay(stores, { workspaceId, id, operation: 'create_feedback' }), 'queued')
-    assert.equal(await giveUpLostReplays(stores, 0), 0, 'its job is there')
-    await service.queues.feedback.remove(id)
-    assert.equal(await withdrawLost(stores, Date.now() + HOUR_MS), 0, 'it is no admission without a job')
+    const { outcome } = await markReplayed(sql, workspaceId, id)
+    assert.equal(outcome, 'queued')
+    const { exists, outbox, carriers } = admissionKeys(prefix, workspaceId)
+    await finishReplays(stores, HOUR_MS)
+    assert.equal((await ledger()).queued, 0, 'too early to tell')
+    for (let time = 0; time < 3; time++) await finishReplays(stores, 0)
     await isExact(1)
-    assert.equal(await giveUpLostReplays(stores, HOUR_MS), 0, 'too early to tell')
-    assert.equal(await giveUpLostReplays(stores, 0), 1)
-    assert.equal(await giveUpLostReplays(stores, 0), 0)
-    await isExact()
-    const [row] = await sql`select state, error, finished_at from submission where id = ${id}`
-    assert.deepEqual([row!['state'], row!['error']], ['dead', NUL_IN_TEXT])
-    assert.ok(row!['finished_at'] instanceof Date)
-    assert.deepEqual(await redis.hkeys(admissionKeys(prefix, workspaceId).exists), [])
-    await service.queues.feedback.resume()
-    await succeeds('replay', id)
+    assert.ok((await redis.hkeys(exists)).length > 0, 'others find what it says')
+    const receipt = await service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
+    assert.equal(receipt.body.submission.state, 'queued')
+    await until('a worker hands it over', async () => (await redis.zscore(outbox, id)) === null)
+    assert.notEqual(await redis.hget(carriers, id), null)
+    const left = await handOver({ ...stores, handOver: handingOverIn(redis, prefix, queues) })
+    assert.equal(left, 0)
+    await queues.submissions.resume()
     await reaches(id, 'applied')
     await isExact()
+    await finishReplays(stores, 0)
+    await isExact()
+    assert.equal((await sql`select from feedback where description = 'lost mended'`).count, 1)
+    assert.deepEqual(await redis.hkeys(exists), [])
   })
 
   it('whose request comes again is answered as before, also while a replay is on its way', async () => {
     const headers = { 'Idempotency-Key': randomUUID() }
     const ask = () => service.post('/feedbacks', { description: 'asked again' }, { headers })
-    await service.queues.feedback.pause()
+    const { redis, redisPrefix, workspaceId } = service
+    await service.queues.submissions.pause()
     const first = await ask()
+    const isAnsweredAsBefore = async (): Promise<void> => {
+      const again = await ask()
+      assert.deepEqual([again.status, again.headers.get('Submission-Id')], [201, id], again.text)
+      assert.deepEqual(again.body, first.body)
+    }
     assert.equal(first.status, 201, first.text)
     const id = first.headers.get('Submission-Id')!
-    const name = service.queues.feedback.toKey(id)
-    const data = await service.redis.hget(name, 'data')
-    await service.redis.hset(name, 'data', data!.replace('asked again', 'asked again \\u0000'))
-    await service.queues.feedback.resume()
+    const name = admissionKeys(redisPrefix, workspaceId).batch(batchIdOf(id))
+    const batch = await redis.get(name)
+    await redis.set(name, batch!.replace('asked again', 'asked again \\u0000'))
+    await service.queues.submissions.resume()
     await reaches(id, 'dead')
     await isExact()
-    await service.queues.feedback.pause()
+    await isAnsweredAsBefore()
+    await service.queues.submissions.pause()
     assert.equal(await succeeds('replay', id), '1 queued again\n')
-    // As between the books and the job.
-    await service.queues.feedback.remove(id)
-    const again = await ask()
-    assert.deepEqual([again.status, again.headers.get('Submission-Id')], [201, id], again.text)
-    assert.deepEqual(again.body, first.body)
-    assert.equal(await giveUpLostReplays(storesOf(service), 0), 1)
+    await isAnsweredAsBefore()
+    assert.notEqual(await booksIn(redis, redisPrefix).read({ workspaceId, batchId: id }), undefined)
+    await service.queues.submissions.resume()
+    await until('it is dead again', async () => {
+      const [row] = await service.sql`select from dead_submission where id = ${id} and replayed_at is null`
+      return row !== undefined
+    })
     await isExact()
+    await isAnsweredAsBefore()
   })
 
   it('a purge that lost its place is not replayed: it would take away what was accepted since', async () => {

@@ -55,8 +55,8 @@ describe('metrics', () => {
   })
 
   it('a queue: its jobs by state, and the age of the oldest', async () => {
-    const waiting = 'feedback_insights_queue_jobs{queue="feedback",state="waiting"}'
-    const oldest = 'feedback_insights_queue_oldest_seconds{queue="feedback"}'
+    const waiting = 'feedback_insights_queue_jobs{queue="submissions",state="waiting"}'
+    const oldest = 'feedback_insights_queue_oldest_seconds{queue="submissions"}'
     const paused = await startService({ workers: 0 })
     try {
       const metrics = async (): Promise<string> =>
@@ -64,12 +64,14 @@ describe('metrics', () => {
       const empty = await metrics()
       assert.equal(valueOf(empty, waiting), 0)
       assert.equal(valueOf(empty, oldest), 0)
-      assert.equal(valueOf(empty, 'feedback_insights_queue_oldest_seconds{queue="contacts"}'), 0)
+      assert.equal(valueOf(empty, 'feedback_insights_queue_oldest_seconds{queue="purges"}'), 0)
       assert.equal((await paused.post('/feedbacks', { description: 'first' })).status, 201)
-      const age = valueOf(await metrics(), oldest) ?? 0
+      const age = await until('it is handed over', async () => valueOf(await metrics(), oldest))
       await paused.post('/feedbacks', { description: 'second' })
-      const now = await metrics()
-      assert.equal(valueOf(now, waiting), 2)
+      const now = await until('both are handed over, each in a job', async () => {
+        const text = await metrics()
+        return valueOf(text, waiting) === 2 && text
+      })
       assert.ok((valueOf(now, oldest) ?? 0) > age, 'of the oldest, not of the newest')
       assert.equal(valueOf(now, 'feedback_insights_processes{kind="worker"}'), 0)
     } finally {
@@ -115,35 +117,44 @@ describe('metrics', () => {
     }
   })
 
-  it('workers: jobs, attempts, time to storage, and tagged texts', async () => {
-    const jobs = 'feedback_insights_jobs_total{queue="accounts",outcome="applied"}'
-    const attempts = 'feedback_insights_job_attempts_bucket{queue="accounts",le="1"}'
-    const storage = (part: string): string => `feedback_insights_storage_seconds_${part}{queue="accounts"}`
+  it('workers: what became of submissions, attempts, time to storage, and tagged texts', async () => {
+    const settled =
+      'feedback_insights_settled_total{queue="submissions",operation="identify_account",outcome="applied"}'
+    const attempts = 'feedback_insights_settled_attempts_bucket{queue="submissions",le="1"}'
+    const storage = (part: string): string => `feedback_insights_storage_seconds_${part}{queue="submissions"}`
+    const atAll = 'feedback_insights_storage_seconds_bucket{queue="submissions",le="+Inf"}'
     const tagged = 'feedback_insights_tagged_texts_total'
     const former = await ofWorker()
-    assert.equal(valueOf(former, jobs), undefined)
+    const grown = (now: string, metric: string): number => (valueOf(now, metric) ?? 0) - (valueOf(former, metric) ?? 0)
+    assert.equal(valueOf(former, settled), undefined)
     await service.submit('/accounts/identify', { id: 'm-2' })
     await service.submit('/feedbacks', { description: 'The invoice export is slow on large accounts' })
     const now = await until('the worker is done with both', async () => {
       const text = await ofWorker()
-      return valueOf(text, jobs) === 1 && (valueOf(text, tagged) ?? 0) > (valueOf(former, tagged) ?? 0) && text
+      return grown(text, settled) === 1 && grown(text, attempts) === 2 && grown(text, tagged) > 0 && text
     })
-    assert.equal(valueOf(now, attempts), 1)
-    assert.equal(valueOf(now, storage('count')), 1)
-    assert.equal(valueOf(now, 'feedback_insights_storage_seconds_bucket{queue="accounts",le="+Inf"}'), 1)
-    const seconds = valueOf(now, storage('sum')) ?? -1
-    assert.ok(seconds > 0 && seconds < 10, String(seconds))
+    assert.equal(grown(now, storage('count')), 2)
+    assert.equal(grown(now, atAll), 2)
+    const seconds = grown(now, storage('sum'))
+    assert.ok(seconds > 0 && seconds < 20, String(seconds))
   })
 
-  it('a dead submission is in the ledger, and its attempts are counted', async () => {
+  it('a dead submission is in the ledger and among what the worker is done with', async () => {
     const dead = inWorkspace('dead')
     // The table refuses this one row; nothing that can be submitted is refused by it otherwise.
     await service.sql`alter table feedback add constraint no_such check (description <> 'refused by the table')`
     await service.submit('/feedbacks', { description: 'refused by the table' })
     assert.equal(valueOf(await ofApi(), dead), 1)
-    await until('the worker is done with it', async () => {
-      return valueOf(await ofWorker(), 'feedback_insights_jobs_total{queue="feedback",outcome="dead"}') === 1
-    })
+    const settled = 'feedback_insights_settled_total{queue="submissions",operation="create_feedback",outcome="dead"}'
+    await until('the worker is done with it', async () => valueOf(await ofWorker(), settled) === 1)
+  })
+
+  it('attempts at jobs that failed', async () => {
+    // Left where operators see it: nothing of ours queues such a job.
+    const id = (await service.queues.conversations.add('not ours', { version: 0 })).id!
+    const failures = 'feedback_insights_job_failures_total{queue="conversations"}'
+    await until('it is counted', async () => valueOf(await ofWorker(), failures) === 1)
+    await service.queues.conversations.remove(id)
   })
 
   it('purges under way, and the fences of those that ended', async () => {

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
+import { batchIdOf } from '../../queue/batch.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+type BoardJob = { id: string; name: string; data: { batches: object[] }; returnValue: unknown }
 
 const GUARDED = [
   '/metrics',
@@ -11,7 +15,7 @@ const GUARDED = [
   '/admin/queues',
   '/admin/queues/',
   '/admin/queues/api/queues',
-  '/admin/queues/queue/feedback',
+  '/admin/queues/queue/submissions',
 ]
 
 describe('what is outside the base path', () => {
@@ -64,18 +68,46 @@ describe('what is outside the base path', () => {
     })
   }
 
-  it('the board has nothing that changes a queue, and shows no payload', async () => {
+  it('the board shows which batches a job names, and nothing that was submitted', async () => {
     const secret = 'sEcReT'
-    const answer = await service.submit('/feedbacks', { description: secret, contact: { name: secret } })
-    const id = answer.headers.get('submission-id')
+    const { workspaceId } = service
+    await service.queues.submissions.pause()
+    const description = `The export is slow, says ${secret}`
+    const answer = await service.post('/feedbacks', { description, contact: { name: secret } })
+    const id = answer.headers.get('Submission-Id')!
     const bearer = `Bearer ${operatorToken}`
-    for (const path of ['/admin/queues/api/queues?activeQueue=feedback', `/admin/queues/api/queues/feedback/${id}`]) {
-      const { status, text } = await get(path, bearer)
-      assert.equal(status, 200, path)
-      assert.ok(text.includes(id!), path)
-      assert.ok(!text.includes(secret), path)
+    const jobsIn = async (queue: string): Promise<BoardJob[]> => {
+      const { text } = await get(`/admin/queues/api/queues?activeQueue=${queue}&status=latest`, bearer)
+      assert.ok(!text.includes(secret))
+      const { queues } = JSON.parse(text) as { queues: { name: string; jobs: BoardJob[] }[] }
+      return queues.find(({ name }) => name === queue)!.jobs
     }
-    const pause = await service.request('/admin/queues/api/queues/feedback/pause', '{}', {
+    const job = await until('it is handed over', async () =>
+      (await jobsIn('submissions')).find(({ name }) => name === '1 create_feedback'),
+    )
+    assert.deepEqual(
+      job.data.batches.map((batch) => ({ ...batch, bytes: 0 })),
+      [{ workspaceId, batchId: batchIdOf(id), submissions: 1, bytes: 0 }],
+    )
+    const whole = await get(`/admin/queues/api/queues/submissions/${job.id}`, bearer)
+    assert.deepEqual(
+      [whole.status, whole.text.includes(batchIdOf(id)), whole.text.includes(secret)],
+      [200, true, false],
+    )
+    await service.queues.submissions.resume()
+    await service.settled(answer)
+    const result = await until('its job is done', async () => {
+      const found = (await jobsIn('submissions')).find((one) => one.id === job.id)
+      return found?.returnValue
+    })
+    assert.equal(result, 'done')
+    await until('its text is read for tags', async () =>
+      (await jobsIn('tagging')).some(({ returnValue }) => returnValue != null),
+    )
+  })
+
+  it('the board has nothing that changes a queue', async () => {
+    const pause = await service.request('/admin/queues/api/queues/submissions/pause', '{}', {
       method: 'PUT',
       token: operatorToken,
     })

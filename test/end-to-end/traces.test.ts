@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { batchIdOf } from '../../queue/batch.ts'
+import { booksIn } from '../../queue/books.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
 import { RawConnection } from '../support/raw-connection.ts'
@@ -57,7 +59,7 @@ describe('traces', () => {
     assert.deepEqual(stored.attributes, {
       'messaging.system': 'bullmq',
       'messaging.operation.type': 'process',
-      'messaging.destination.name': 'feedback',
+      'messaging.destination.name': 'submissions',
       'messaging.batch.message_count': 1,
       'feedback_insights.operation': 'create_feedback',
       'feedback_insights.workspace.id': service.workspaceId,
@@ -115,8 +117,8 @@ describe('traces', () => {
     const messages = [{ id: 'm', incoming: true, content: 'Hi', createdAt }]
     const conversation = { id: 'c', source: 'chat', createdAt, contacts: [{ id: 'traced' }], messages }
     const submissions: [path: string, body: object, queue: string][] = [
-      ['/contacts/identify', contact, 'contacts'],
-      ['/accounts/identify', { id: 'a' }, 'accounts'],
+      ['/contacts/identify', contact, 'submissions'],
+      ['/accounts/identify', { id: 'a' }, 'submissions'],
       ['/conversations', conversation, 'conversations'],
       ['/contacts/purge', { id: 'traced' }, 'purges'],
     ]
@@ -136,10 +138,10 @@ describe('traces', () => {
   })
 
   it('say how many submissions were stored together', async () => {
-    await service.queues.feedback.pause()
+    await service.queues.submissions.pause()
     const bodies = Array.from({ length: 20 }, (_, index) => ({ description: `Together ${index}` }))
     const ids = await Promise.all(bodies.map(async (body) => idIn(await service.post('/feedbacks', body))))
-    await service.queues.feedback.resume()
+    await service.queues.submissions.resume()
     const stored = await Promise.all(ids.map((id) => spanOf(id, CONSUMER)))
     assert.ok(stored.some(({ attributes }) => Number(attributes['messaging.batch.message_count']) > 1))
     assert.equal(new Set(stored.map(({ traceId }) => traceId)).size, ids.length)
@@ -265,16 +267,19 @@ describe('a process that traces', () => {
 })
 
 describe('a process that does not trace', () => {
-  it('leaves jobs as they are, whatever the caller sends', async () => {
+  it('keeps no trace of a submission, whatever the caller sends', async () => {
     const service = await startService({ workers: 0 })
     try {
       const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
       const id = idIn(await service.post('/feedbacks', { description: 'Untraced' }, { headers }))
-      const job = await service.queues.feedback.getJob(id)
+      const { workspaceId, redis, redisPrefix } = service
+      const batch = await booksIn(redis, redisPrefix).read({ workspaceId, batchId: batchIdOf(id) })
       assert.deepEqual(
-        Object.keys(job?.data ?? {}).toSorted(),
+        Object.keys(batch!.submissions[0]!.submission).toSorted(),
         'body number operation submissionId version workspaceId'.split(' '),
       )
+      const job = await until('it is handed over', async () => (await service.queues.submissions.getJobs())[0])
+      assert.deepEqual(Object.keys(job.data as object), ['version', 'batches'])
     } finally {
       await service.stop()
     }

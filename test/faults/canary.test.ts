@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { JOB_VERSION } from '../../contract/job.ts'
-import { submissionEnqueuer } from '../../queue/job-queues.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { seeded } from '../support/property-seed.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -60,23 +59,7 @@ describe('of a purged contact', () => {
 
   /** A job that Postgres refuses, as if an older ingress had let it in: it ends as a dead submission. */
   const kill = async (mark: string, email: string): Promise<void> => {
-    const [seconds, microseconds] = await service.redis.time()
-    await submissionEnqueuer(
-      service.redis,
-      service.queues,
-    )({
-      version: JOB_VERSION,
-      operation: 'create_feedback',
-      workspaceId: service.workspaceId,
-      submissionId: randomUUID(),
-      number: Number(seconds) * 1_000_000 + Number(microseconds),
-      body: {
-        description: `${mark} \u0000`,
-        isExternalContactId: false,
-        isExternalAccountId: false,
-        contact: { email },
-      },
-    })
+    await inject(service, service.queues, { body: feedbackBody(`${mark} \u0000`, { contact: { email } }) })
   }
 
   const submitAll = async (mark: string, { source, steps }: Scenario): Promise<void> => {

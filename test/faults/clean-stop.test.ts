@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { admissionKeys } from '../../queue/keys.ts'
+import { findQueuedReceipt } from '../../queue/queued-receipt.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
@@ -38,7 +40,7 @@ describe('a clean stop', () => {
     }
     assert.match(await ask(), /^HTTP\/1.1 200[^]*\{"ready":true\}/)
     const waiting = submitTo(api, { Prefer: 'wait=30' })
-    await until('it is queued', async () => (await service.queues.feedback.getWaitingCount()) > 0)
+    await until('it is queued', async () => (await service.queues.submissions.getWaitingCount()) > 0)
     const startedAt = performance.now()
     const stopped = api.stop()
     await until('it drains', () => Promise.resolve(api.output().includes('"event":"draining"')))
@@ -65,8 +67,13 @@ describe('a clean stop', () => {
       settled.filter((answer) => answer !== undefined && answer.status !== 201),
       [],
     )
-    const jobs = await Promise.all(confirmed.map((id) => service.queues.feedback.getJob(id)))
-    assert.ok(jobs.every((job) => job !== undefined))
+    const { redis, redisPrefix: prefix, workspaceId, queues } = service
+    const receipts = await Promise.all(
+      confirmed.map((id) => findQueuedReceipt({ redis, prefix, queues }, { workspaceId, id })),
+    )
+    assert.ok(receipts.every((receipt) => receipt !== undefined))
+    const leftInOutbox = await redis.zcard(admissionKeys(prefix, workspaceId).outbox)
+    assert.equal(leftInOutbox, 0, 'jobs carry all of it: nobody has to hand it over')
   })
 
   it('of a worker: active jobs finish, and nothing is delivered again', async () => {
@@ -92,7 +99,7 @@ describe('a clean stop', () => {
       rows.map((row) => ({ ...row })),
       [{ state: 'applied', attempts: 1, n: SUBMISSIONS }],
     )
-    const finished = await service.queues.feedback.getCompleted()
+    const finished = await service.queues.submissions.getCompleted()
     assert.ok(finished.length > 0 && finished.every(({ stalledCounter }) => stalledCounter === 0))
     console.log(`${SUBMISSIONS} submissions over ${stops} workers`)
   })

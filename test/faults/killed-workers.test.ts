@@ -31,8 +31,10 @@ describe('workers that are killed', () => {
 
   it(`lose nothing and change nothing: ${SUBMISSIONS} submissions are stored as one clerk would have`, async () => {
     let replaced = Promise.resolve()
-    const accepted = await submitHistory(service, SUBMISSIONS, (count) => {
-      if (count % KILL_EVERY === 0) replaced = replaced.then(replaceWorker)
+    const accepted = await submitHistory(service, SUBMISSIONS, {
+      answered: (count) => {
+        if (count % KILL_EVERY === 0) replaced = replaced.then(replaceWorker)
+      },
     })
     await replaced
     await assertStoredAsByOneClerk(service, accepted)

@@ -111,7 +111,7 @@ describe('what was submitted', () => {
     const listed = await runCommand(service, 'cli/dead/dead-command.ts', 'list')
     const replayed = await runCommand(service, 'cli/dead/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])
-    await service.queues.feedback.add('foreign', { version: 0, [CANARY]: CANARY }, { jobId: 'foreign' })
+    await service.queues.submissions.add('foreign', { version: 0, [CANARY]: CANARY }, { jobId: 'foreign' })
     // A fault that quotes what is stored, and that trying again may mend.
     await service.sql`
       create function quote() returns trigger language plpgsql as $$

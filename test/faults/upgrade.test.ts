@@ -4,13 +4,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { closeQueues, openQueues } from '../../queue/job-queues.ts'
 import { readEdition } from '../../db/functions.ts'
 import { readMigrations } from '../../db/migrate.ts'
 import { connectPostgres } from '../../db/postgres.ts'
+import { scanKeys } from '../../queue/redis-servers.ts'
 import { runCommand } from '../support/command.ts'
 import { extract, findFormerVersion, programOf } from '../support/former-version.ts'
 import { type Load, startLoad } from '../support/load.ts'
+import { readLedgers } from '../support/ledgers.ts'
 import { assertNothingLost, recovery } from '../support/recovery.ts'
 import { testServers } from '../support/servers.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
@@ -20,6 +21,9 @@ import { until } from '../support/until.ts'
 const STATEMENT_TIMEOUT_MS = 30_000
 /** Submissions that have to be accepted between two steps. */
 const BETWEEN_STEPS = 150
+
+const TAKEN_OVER_MS = 90_000
+const FORMER_QUEUE = /^\{[^:]*:(feedback|contacts|accounts|conversations|purges)\}/
 
 const former = await findFormerVersion()
 const { edition } = await readEdition()
@@ -52,7 +56,6 @@ describe('an upgrade', () => {
     schema: name,
   })
   const redis = new Redis(redisUrl)
-  const queues = openQueues(redis, name, () => {})
   const running = new Set<ServiceProcess>()
 
   const start = async (version: string, program: string, event: string): Promise<ServiceProcess> => {
@@ -64,7 +67,7 @@ describe('an upgrade', () => {
     running.delete(process)
     await process.stop()
   }
-  const startVersion = async (version: string): Promise<{ url: string; stop: () => Promise<void> }> => {
+  const startVersion = async (version: string) => {
     const worker = await start(version, 'worker/main.ts', 'working')
     const api = await start(version, 'api/main.ts', 'listening')
     return {
@@ -73,16 +76,31 @@ describe('an upgrade', () => {
         await stop(api)
         await stop(worker)
       },
+      killWorker: async () => {
+        running.delete(worker)
+        await worker.kill()
+      },
+      stopApi: () => stop(api),
     }
   }
+  const tryToMigrate = (version: string) => runCommand({ environment }, programOf(version, 'migrate'))
   const migrate = async (version: string): Promise<string> => {
-    const { code, stdout, stderr } = await runCommand({ environment }, programOf(version, 'migrate'))
+    const { code, stdout, stderr } = await tryToMigrate(version)
     assert.equal(code, 0, stderr)
     return stdout
   }
   const more = async ({ seen: { accepted } }: Load): Promise<void> => {
     const wanted = accepted.size + BETWEEN_STEPS
     await until('more is accepted', () => Promise.resolve(accepted.size >= wanted))
+  }
+  /** Keys of the former queues that would stay for ever. */
+  const formerKeys = async (): Promise<string[]> => {
+    const found: string[] = []
+    for await (const keys of scanKeys(redis, { match: `{${name}:*`, count: 1_000 })) {
+      found.push(...keys.filter((key) => FORMER_QUEUE.test(key)))
+    }
+    const lives = await Promise.all(found.map((key) => redis.ttl(key)))
+    return found.filter((_, at) => lives[at] === -1)
   }
   const assertServed = ({ seen }: Load): void => {
     const { wrong, refused, unknown, late } = seen
@@ -95,7 +113,6 @@ describe('an upgrade', () => {
   })
   after(async () => {
     await Promise.allSettled([...running].map(stop))
-    await closeQueues(queues)
     await sql`drop schema if exists ${sql(name)} cascade`
     await sql.end({ timeout: 5 })
     redis.disconnect()
@@ -119,8 +136,9 @@ describe('an upgrade', () => {
     await more(oldLoad)
     assert.match(await migrate('.'), new RegExp(`applied functions, edition ${edition}`))
     await more(oldLoad)
-    // One of the old version that restarts meanwhile, as after a crash, migrates and starts as ever.
-    assert.match(await migrate(directory), /up to date/)
+    // One of the old version that restarts meanwhile, as after a crash, leaves the schema alone and starts as ever.
+    const { stdout, stderr } = await tryToMigrate(directory)
+    assert.match(stdout + stderr, /up to date|Start a newer version/)
     const restarted = await startVersion(directory)
     await more(oldLoad)
     await restarted.stop()
@@ -139,6 +157,33 @@ describe('an upgrade', () => {
     console.log(
       `${oldLoad.seen.accepted.size} and ${newLoad.seen.accepted.size} accepted, all settled after ${Math.round(ms)} ms`,
     )
-    await assertNothingLost({ sql, redis, prefix: name, queues }, seen)
+    await assertNothingLost({ sql, redis, prefix: name }, seen)
+    await now.stop()
+  })
+
+  it('with workers of the version before that were killed: what they had and what waited for them is taken over', async () => {
+    const old = await startVersion(directory)
+    const oldLoad = startLoad({ url: old.url, accessToken })
+    await more(oldLoad)
+    await old.killWorker()
+    await more(oldLoad)
+    await oldLoad.stop()
+    await old.stopApi()
+    assertServed(oldLoad)
+    const [ledger] = await readLedgers(sql, redis, name)
+    // The version before counts in another way what it has queued.
+    const left = ledger!.queued + ledger!.difference
+    assert.ok(left >= BETWEEN_STEPS, `${left} wait`)
+    const now = await startVersion('.')
+    const ms = await recovery({ url: now.url, accessToken, sql }, oldLoad.seen)
+    console.log(`${left} were left by the version before, all settled after ${Math.round(ms)} ms`)
+    await assertNothingLost({ sql, redis, prefix: name }, oldLoad.seen)
+    // Jobs that a killed worker had in hand are its own until its locks have run out.
+    await until(
+      'the queues of the version before are gone',
+      async () => (await formerKeys()).length === 0,
+      TAKEN_OVER_MS,
+    )
+    await now.stop()
   })
 })

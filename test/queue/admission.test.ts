@@ -1,72 +1,100 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { Redis } from 'ioredis'
-import type { Admission, AdmissionRequest, Admit } from '../../queue/admission.ts'
-import { admissionsIn } from '../../queue/admit.ts'
-import { admissionKeys } from '../../queue/keys.ts'
 import type { Sayings } from '../../contract/identity/sayings.ts'
-import { freeIdempotencyKeys } from '../../queue/idempotency.ts'
+import type { Admission, AdmissionRequest } from '../../queue/admission.ts'
+import { batchIdOf, submissionIdIn } from '../../queue/batch.ts'
+import { admissionKeys } from '../../queue/keys.ts'
 import { queuedFactsIn } from '../../queue/queued-facts.ts'
-import { openBooksIn } from '../../queue/open-books.ts'
-import { noQueues } from '../support/no-queues.ts'
-import { testServers } from '../support/servers.ts'
+import { findQueuedReceipt } from '../../queue/queued-receipt.ts'
+import { queuedSubmissions } from '../../queue/queued-submissions.ts'
+import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
 
 const TOKENS = 10
 const AT_ONCE = 200
+const MOST_OF_A_CALL = 64
+const LARGE = JSON.stringify({ description: 'x'.repeat(100_000) })
 
 describe('submissions that are admitted together', () => {
-  const prefix = `t_${randomBytes(6).toString('hex')}`
-  let redis: Redis
-  let admit: Admit
-  const queued = new Set<string>()
+  let room: ReturnType<typeof openQueueRoom>
   before(() => {
-    redis = new Redis(testServers().redisUrl)
-    admit = admissionsIn(redis, prefix, { ...noQueues, isQueued: async ({ submissionId }) => queued.has(submissionId) })
+    room = openQueueRoom()
   })
-  after(async () => {
-    for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
-      if (keys.length > 0) await redis.unlink(keys as string[])
-    }
-    await redis.quit()
-  })
+  after(() => room.close())
 
-  const asked = (given: Partial<AdmissionRequest> & { workspaceId: string }): AdmissionRequest => ({
-    operation: 'create_feedback',
-    submissionId: randomUUID(),
-    sayings: { newIds: [], aboutKeys: [] },
-    lookUp: [],
-    ...given,
-  })
+  const namesOf = (workspaceId: string) => admissionKeys(room.prefix, workspaceId)
   /** One after the other in the same turn, so that they share calls. */
   const together = (requests: readonly AdmissionRequest[]): Promise<Admission[]> =>
-    Promise.all(requests.map((request) => admit(request)))
+    Promise.all(requests.map((request) => room.admit(request)))
   const outcomes = (admitted: readonly Admission[]): Admission['outcome'][] => admitted.map(({ outcome }) => outcome)
-  const numberOf = (admission: Admission | undefined): number => {
-    assert.ok(admission?.outcome === 'admitted' || admission?.outcome === 'repeated', String(admission?.outcome))
-    return admission.number
-  }
+  const numberOf = (admission: Admission | undefined): number => entered(admission).number
+  const batchesOf = async (workspaceId: string): Promise<string[]> =>
+    room.redis.zrange(namesOf(workspaceId).outstanding, '0', '-1')
 
   it('get numbers in the order in which they came, each one of its own, none at or below a floor', async () => {
     const workspaceId = randomUUID()
     const floor = 10 ** 15 * 4
     const requests = Array.from({ length: AT_ONCE }, (_, index) =>
-      asked({ workspaceId, floor: index === 7 ? floor : 0 }),
+      asked({ workspaceId, bodyText: `{"description":"${index}"}`, floor: index === 7 ? floor : 0 }),
     )
-    const numbers = (await together(requests)).map(numberOf)
+    const admitted = (await together(requests)).map(entered)
+    const numbers = admitted.map(({ number }) => number)
     assert.deepEqual(
       numbers,
       [...new Set(numbers)].toSorted((a, b) => a - b),
     )
     assert.ok(numbers[7]! > floor)
-    assert.ok(numberOf(await admit(asked({ workspaceId }))) > numbers.at(-1)!)
-    const name = admissionKeys(prefix, workspaceId)
-    const outstanding = await redis.zrange(name.outstanding, '0', String(AT_ONCE - 1), 'WITHSCORES')
+    assert.ok(numberOf(await room.admit(asked({ workspaceId }))) > numbers.at(-1)!)
+    const queued = (await Array.fromAsync(queuedSubmissions(room.redis, room.prefix, workspaceId))).slice(0, AT_ONCE)
     assert.deepEqual(
-      outstanding,
-      requests.flatMap(({ submissionId }, index) => [submissionId, String(numbers[index])]),
+      queued.map(({ submissionId, number, body }) => ({ submissionId, number, body })),
+      admitted.map(({ submissionId, number }, index) => ({ submissionId, number, body: { description: `${index}` } })),
     )
-    assert.equal(await redis.hget(name.ledger, 'accepted'), String(AT_ONCE + 1))
+    const counted = String(AT_ONCE + 1)
+    assert.deepEqual(await room.redis.hmget(namesOf(workspaceId).ledger, 'accepted', 'queued'), [counted, counted])
+  })
+
+  it('are one batch a call, which the books and the outbox name; the ids tell their places in it', async () => {
+    const workspaceId = randomUUID()
+    const limit = { tokens: MOST_OF_A_CALL - 1, windowMs: 60_000 }
+    const requests = Array.from({ length: MOST_OF_A_CALL }, () => asked({ workspaceId, limit }))
+    const [refused] = requests.splice(3, 1, asked({ workspaceId, operation: 'identify_contact', full: true }))
+    const admitted = await together([...requests, refused!])
+    assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['full', 'rate-limited'])
+    const those = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
+    const [batchId] = await batchesOf(workspaceId)
+    assert.deepEqual(
+      those.map(({ submissionId }) => submissionId),
+      requests.flatMap((_, index) => (index === 3 ? [] : submissionIdIn(batchId!, index + 1))),
+    )
+    assert.ok(those.every(({ submissionId }) => batchIdOf(submissionId) === batchId))
+    assert.deepEqual(await batchesOf(workspaceId), await room.redis.zrange(namesOf(workspaceId).outbox, '0', '-1'))
+    const first = those[0]!
+    assert.deepEqual(
+      those.map(({ number }) => number - first.number),
+      requests.flatMap((_, index) => (index === 3 ? [] : index)),
+    )
+  })
+
+  it('have a receipt each, and what was refused has none', async () => {
+    const workspaceId = randomUUID()
+    const [one, refused, other] = await together([
+      asked({ workspaceId }),
+      asked({ workspaceId, full: true }),
+      asked({ workspaceId, operation: 'identify_account' }),
+    ])
+    assert.equal(refused?.outcome, 'full')
+    const find = (id: string) => findQueuedReceipt(room, { workspaceId, id })
+    const batchId = batchIdOf(entered(one).submissionId)
+    assert.equal((await find(entered(one).submissionId))?.operation, 'create_feedback')
+    const receipt = await find(entered(other).submissionId)
+    assert.deepEqual(
+      [receipt?.operation, receipt?.state, Date.parse(receipt!.acceptedAt)],
+      ['identify_account', 'queued', Math.floor(numberOf(other) / 1_000)],
+    )
+    for (const none of [batchId, submissionIdIn(batchId, 2), submissionIdIn(batchId, 4), randomUUID()]) {
+      assert.equal(await find(none), undefined)
+    }
   })
 
   it('share a limit: of two hundred the first ten pass', async () => {
@@ -79,9 +107,9 @@ describe('submissions that are admitted together', () => {
     ])
     const remaining = admitted.map((one) => ('bucket' in one ? one.bucket?.remaining : undefined))
     assert.deepEqual(remaining.slice(0, TOKENS + 1), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0])
-    const name = admissionKeys(prefix, workspaceId)
-    assert.equal(await redis.llen(name.bucket('create_feedback')), TOKENS)
-    assert.equal(await redis.zcard(name.outstanding), TOKENS)
+    const name = namesOf(workspaceId)
+    assert.equal(await room.redis.llen(name.bucket('create_feedback')), TOKENS)
+    assert.equal(await room.redis.hget(name.ledger, 'queued'), String(TOKENS))
   })
 
   it('are told apart by what else decides: of what, and whether any may enter', async () => {
@@ -107,59 +135,22 @@ describe('submissions that are admitted together', () => {
     ])
   })
 
-  it('have an idempotency key only once', async () => {
+  it('leave nothing when none of them enters', async () => {
     const workspaceId = randomUUID()
-    const idempotency = { key: 'key', body: 'body' }
-    const concerned = randomUUID()
-    const request = () => asked({ workspaceId, idempotency, concerns: [concerned] })
-    const first = request()
-    const admitted = await together([
-      first,
-      request(),
-      asked({ workspaceId, idempotency: { key: 'key', body: 'other' } }),
-    ])
-    assert.deepEqual(outcomes(admitted), ['admitted', 'in-flight', 'other-body'])
-    const number = numberOf(admitted[0])
-    queued.add(first.submissionId)
-    const [repeated, elsewhere] = await together([
-      request(),
-      asked({ workspaceId, idempotency, operation: 'identify_account' }),
-    ])
-    assert.ok(repeated?.outcome === 'repeated')
-    assert.deepEqual([repeated.submissionId, repeated.number], [first.submissionId, number])
-    assert.equal(elsewhere?.outcome, 'admitted')
-    await freeIdempotencyKeys(redis, prefix, { workspaceId, keyIds: [concerned], number })
-    assert.equal((await admit(request())).outcome, 'repeated', 'a purge frees what came before it')
-    await freeIdempotencyKeys(redis, prefix, { workspaceId, keyIds: [concerned], number: number + 1 })
-    assert.equal((await admit(request())).outcome, 'admitted')
+    await together([asked({ workspaceId, full: true }), asked({ workspaceId, peek: true })])
+    assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
-  it('have their idempotency key when they are settled, and not when they are withdrawn or got lost', async () => {
+  it('are judged before a large body is sent, and it enters whole', async () => {
     const workspaceId = randomUUID()
-    const name = admissionKeys(prefix, workspaceId)
-    const idempotency = { key: 'key', body: 'body' }
-    const request = () => asked({ workspaceId, idempotency })
-    const [settled, withdrawn, lost, last] = [request(), request(), request(), request()]
-    const { sayings } = settled
-    const number = numberOf(await admit(settled))
-    await openBooksIn(redis, prefix).settle([{ workspaceId, submissionId: settled.submissionId, number, sayings }])
-    const repeated = await admit(request())
-    assert.ok(repeated.outcome === 'repeated' && repeated.submissionId === settled.submissionId)
-
-    await redis.unlink(name.idempotency('create_feedback', 'key'))
-    await admit(withdrawn)
-    await redis.zrem(name.outstanding, withdrawn.submissionId)
-    await redis.set(name.withdrawn(withdrawn.submissionId), '')
-    const afterwards = numberOf(await admit(lost))
-    assert.equal((await admit(request())).outcome, 'in-flight')
-
-    const longAgo = afterwards - 61_000_000
-    await redis.set(name.idempotency('create_feedback', 'key'), `body:${lost.submissionId}:${longAgo}:admitted`)
-    const anew = await admit(last)
-    assert.equal(anew.outcome, 'admitted')
-    queued.add(last.submissionId)
-    const again = await admit(request())
-    assert.ok(again.outcome === 'repeated' && again.submissionId === last.submissionId)
+    const limit = { tokens: 1, windowMs: 60_000 }
+    const large = asked({ workspaceId, limit, bodyText: LARGE })
+    const admission = entered(await room.admit(large))
+    assert.equal((await room.admit(large)).outcome, 'rate-limited')
+    assert.equal((await room.admit({ ...large, limit: undefined, full: true })).outcome, 'full')
+    const { batch } = await room.readSettled(workspaceId, admission.submissionId)
+    assert.equal(JSON.stringify(batch.submissions[0]?.submission.body), LARGE)
+    assert.equal(await room.redis.hget(namesOf(workspaceId).ledger, 'accepted'), '1')
   })
 
   it('see what those before them say, and no more', async () => {
@@ -192,36 +183,37 @@ describe('submissions that are admitted together', () => {
       ],
       aboutKeys: [],
     }
-    const first = asked({ workspaceId, sayings })
-    const [earlier, later] = await together([first, asked({ workspaceId, sayings })])
-    const exist = async () => queuedFactsIn(redis, prefix)(workspaceId, [id, project])
-    assert.equal((await exist()).get(project)?.existsFrom, numberOf(earlier))
-    const { submissionId } = first
-    await openBooksIn(redis, prefix).settle([{ workspaceId, submissionId, number: numberOf(earlier), sayings }])
-    assert.deepEqual((await exist()).get(id), { existsFrom: numberOf(later), of: group, said: [] })
+    const earlier = entered(await room.admit(asked({ workspaceId, sayings })))
+    const later = entered(await room.admit(asked({ workspaceId, sayings })))
+    const exist = async () => queuedFactsIn(room.redis, room.prefix)(workspaceId, [id, project])
+    assert.equal((await exist()).get(project)?.existsFrom, earlier.number)
+    await room.settle(workspaceId, earlier.submissionId, sayings)
+    assert.deepEqual((await exist()).get(id), { existsFrom: later.number, of: group, said: [] })
   })
 
-  it('know of purges before them', async () => {
+  it('know of purges before them, which lie in no batch with others', async () => {
     const workspaceId = randomUUID()
-    const admitted = await together([
-      asked({ workspaceId }),
+    const earlier = await room.admit(asked({ workspaceId }))
+    const purges = await together([
       asked({ workspaceId, operation: 'purge_contact' }),
-      asked({ workspaceId }),
+      asked({ workspaceId, operation: 'purge_contact' }),
     ])
+    const afterwards = await room.admit(asked({ workspaceId }))
     assert.deepEqual(
-      admitted.map((one) => 'purgesQueued' in one && one.purgesQueued),
-      [false, false, true],
+      [earlier, ...purges, afterwards].map((one) => entered(one).purgesQueued),
+      [false, false, true, true],
     )
+    assert.equal((await batchesOf(workspaceId)).length, 4)
   })
 
   it('all fail when their call fails, and none has entered', async () => {
     const workspaceId = randomUUID()
-    const name = admissionKeys(prefix, workspaceId)
-    await redis.set(name.outstanding, 'no set')
-    const failed = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => admit(asked({ workspaceId }))))
+    const name = namesOf(workspaceId)
+    await room.redis.set(name.outstanding, 'no set')
+    const failed = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => room.admit(asked({ workspaceId }))))
     assert.ok(failed.every(({ status }) => status === 'rejected'))
-    assert.equal(await redis.exists(name.number, name.ledger), 0)
-    await redis.unlink(name.outstanding)
-    assert.equal((await admit(asked({ workspaceId }))).outcome, 'admitted')
+    assert.equal(await room.redis.exists(name.number, name.ledger, name.outbox), 0)
+    await room.redis.unlink(name.outstanding)
+    assert.equal((await room.admit(asked({ workspaceId }))).outcome, 'admitted')
   })
 })

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { JOB_VERSION, type Operation, QUEUE_OF, type SubmissionJob } from '../../contract/job.ts'
+import { booksIn } from '../../queue/books.ts'
+import { handingOverIn } from '../../queue/hand-over.ts'
+import type { JobQueues } from '../../queue/job-queues.ts'
 import { admissionKeys } from '../../queue/keys.ts'
-import { JOB_VERSION, type Operation, type SubmissionJob } from '../../contract/job.ts'
-import { type JobQueues, submissionEnqueuer } from '../../queue/job-queues.ts'
 import type { Service } from './service.ts'
 
 export type Injected = { submissionId: string; number: number }
 
 /**
- * Queues a job that no check has seen, as if an older ingress had let it in, and counts it as accepted. A NUL in one of its
+ * Queues a submission that no check has seen, as if an older ingress had let it in, and counts it as accepted. A NUL in one of its
  * texts is refused by Postgres.
  */
 export const inject = async (
@@ -15,14 +17,14 @@ export const inject = async (
   queues: JobQueues,
   { operation = 'create_feedback', body }: { operation?: Operation; body: object },
 ): Promise<Injected> => {
-  const name = admissionKeys(redisPrefix, workspaceId)
   const submissionId = randomUUID()
   const [seconds, microseconds] = await redis.time()
   const number = Number(seconds) * 1_000_000 + Number(microseconds)
-  await redis.hincrby(name.ledger, 'accepted', 1)
-  await redis.zadd(name.outstanding, number, submissionId)
-  const admitted = { version: JOB_VERSION, workspaceId, submissionId, number }
-  await submissionEnqueuer(redis, queues)({ ...admitted, operation, body } as SubmissionJob)
+  await redis.hincrby(admissionKeys(redisPrefix, workspaceId).ledger, 'accepted', 1)
+  const submission = { version: JOB_VERSION, workspaceId, submissionId, number, operation, body } as SubmissionJob
+  await booksIn(redis, redisPrefix).put({ submission, idempotency: undefined }, { newIds: [], aboutKeys: [] })
+  const batch = { workspaceId, batchId: submissionId, operations: [operation], bytes: 0 }
+  await handingOverIn(redis, redisPrefix, queues)(QUEUE_OF[operation], batch)
   return { submissionId, number }
 }
 

@@ -1,39 +1,42 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type Between, sightOf, standBetween } from './between.ts'
 
-export type LosingAnswers = { url: string; loseAnswers: (count?: number) => void; stop: () => void }
+export type LosingAnswers = Between & {
+  loseAnswers: (count?: number) => void
+  /** Resolves when a request with this text has gone on to the server. From then on nobody gets an answer. */
+  loseAnswersFrom: (text: string) => Promise<void>
+  /** Ends what `loseAnswersFrom` began. */
+  passAnswers: () => void
+}
 
 /** Stands before a server and passes on what it gets, until it is told to lose answers: with the last of them it closes the connection. */
 export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> => {
-  const { hostname, port } = new URL(serverUrl)
-  const open = new Set<Socket>()
   let toLose = 0
-  const server = createServer((client) => {
-    const behind = connect(Number(port), hostname)
-    for (const socket of [client, behind]) {
-      open.add(socket)
-      socket.on('error', () => {}).on('close', () => open.delete(socket))
-    }
-    client.on('data', (request) => behind.write(request)).on('close', () => behind.destroy())
-    behind.on('close', () => client.destroy())
-    behind.on('data', (answer) => {
-      if (toLose === 0) return void client.write(answer)
+  let isSilent = false
+  let awaited: { isSeen: ReturnType<typeof sightOf>; begin: () => void } | undefined
+  const between = await standBetween(serverUrl, {
+    request: (bytes, client) => {
+      if (awaited?.isSeen(bytes, client)) {
+        isSilent = true
+        awaited.begin()
+        awaited = undefined
+      }
+      return true
+    },
+    answer: (_, client) => {
+      if (isSilent) return false
+      if (toLose === 0) return true
       if (--toLose === 0) client.destroy()
-    })
+      return false
+    },
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = new URL(serverUrl)
-  url.hostname = '127.0.0.1'
-  url.port = String((server.address() as AddressInfo).port)
   return {
-    url: url.href,
+    ...between,
     loseAnswers: (count = 1) => {
       toLose = count
     },
-    stop: () => {
-      server.close()
-      for (const socket of open) socket.destroy()
+    loseAnswersFrom: (text) => new Promise((begin) => (awaited = { isSeen: sightOf(text), begin })),
+    passAnswers: () => {
+      isSilent = false
     },
   }
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { readLedgers } from './ledgers.ts'
-import { withdrawLost } from '../../worker/upkeep/withdraw-lost.ts'
 import type { FaultStack } from './fault-stack.ts'
 import type { Seen } from './load.ts'
 import { until } from './until.ts'
@@ -50,10 +49,10 @@ const unsettled = async ({ sql }: Asked, { accepted }: Seen): Promise<number> =>
 
 /** Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Nobody may be submitting. */
 export const assertNothingLost = async (
-  stack: Pick<FaultStack, 'sql' | 'redis' | 'prefix' | 'queues'>,
+  stack: Pick<FaultStack, 'sql' | 'redis' | 'prefix'>,
   seen: Seen,
 ): Promise<void> => {
-  const { sql, redis, prefix, queues } = stack
+  const { sql, redis, prefix } = stack
   const states = await sql<{ state: string; n: number }[]>`
     select coalesce(s.state, 'lost') as state, count(*)::int as n
     from unnest(${[...seen.accepted.keys()]}::uuid[]) as a (id) left join submission as s on s.id = a.id
@@ -72,8 +71,6 @@ export const assertNothingLost = async (
   await until(
     'the ledger is exact',
     async () => {
-      // As if the time were over after which an admission whose request died is given up.
-      await withdrawLost({ sql, redis, prefix, queues }, Date.now())
       const [ledger] = await readLedgers(sql, redis, prefix)
       last = ledger!
       return ledger!.queued === 0 && ledger!.difference === 0 && ledger!.dead === 0

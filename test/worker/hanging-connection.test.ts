@@ -3,13 +3,14 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
+import type { Admit } from '../../queue/admission.ts'
 import { admissionsIn } from '../../queue/admit.ts'
-import { BatchingWorker } from '../../queue/batching-worker.ts'
-import { JOB_VERSION } from '../../contract/job.ts'
-import { FINISHED_JOBS_KEPT, queuePrefix } from '../../contract/queues.ts'
-import { closeQueues, type JobQueues, openQueues, queueingIn } from '../../queue/job-queues.ts'
+import { handingOverIn } from '../../queue/hand-over.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
+import { openWorker, type QueueWorker } from '../../queue/open-worker.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { createProcessors } from '../../worker/processors.ts'
+import { feedbackBody } from '../support/below-the-ingress.ts'
 import { hashKey } from '../support/deliveries.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
@@ -17,7 +18,6 @@ import { until } from '../support/until.ts'
 
 const CONNECTIONS = 2
 const ANSWER_WITHIN_MS = 500
-const LOCK_MS = 15_000
 
 describe('a worker one of whose connections to Postgres hangs', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
@@ -27,31 +27,32 @@ describe('a worker one of whose connections to Postgres hangs', () => {
   let sql: Sql
   let redis: Redis
   let queues: JobQueues
-  let worker: BatchingWorker
+  let worker: QueueWorker
+  let admit: Admit
   before(async () => {
     schema = await freshSchema(CONNECTIONS)
     const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: schema.name }
     sql = connectPostgres(testServers().databaseUrl, options)
     redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
     queues = openQueues(redis, prefix, () => {})
+    const handOver = handingOverIn(redis, prefix, queues)
+    admit = admissionsIn({ redis, prefix, handOver, findStoredKey: async () => null })
     const processors = createProcessors({
       sql: schema.sql,
       redis,
       prefix,
       queues,
       hashKey,
+      handOver,
+      mostInHand: 100,
+      queuesServed: ['submissions'],
+      onSettled: () => {},
       answerWithinMs: ANSWER_WITHIN_MS,
       tracing: undefined,
       log: () => {},
       stop: new AbortController().signal,
     })
-    worker = new BatchingWorker('feedback', processors.feedback, {
-      connection: redis,
-      prefix: queuePrefix(prefix, 'feedback'),
-      concurrency: 10,
-      removeOnComplete: FINISHED_JOBS_KEPT,
-      lockDuration: LOCK_MS,
-    })
+    worker = openWorker('submissions', processors.submissions, { connection: redis, prefix, concurrency: 10 })
   })
   after(async () => {
     await worker.close()
@@ -65,13 +66,14 @@ describe('a worker one of whose connections to Postgres hangs', () => {
   })
 
   const submit = async (): Promise<string> => {
-    const submissionId = randomUUID()
-    const body = { description: 'x', isExternalContactId: false, isExternalAccountId: false }
-    const asked = { workspaceId, operation: 'create_feedback', submissionId } as const
-    const job = JSON.stringify({ version: JOB_VERSION, ...asked, body })
-    const admit = admissionsIn(redis, prefix, queueingIn(redis, queues))
-    await admit({ ...asked, sayings: { newIds: [], aboutKeys: [] }, lookUp: [], job })
-    return submissionId
+    const admission = await admit({
+      workspaceId,
+      operation: 'create_feedback',
+      bodyText: JSON.stringify(feedbackBody('x')),
+      saidBy: () => ({ sayings: { newIds: [], aboutKeys: [] }, lookUp: [] }),
+    })
+    if (admission.outcome !== 'admitted') throw new Error(`It was ${admission.outcome}.`)
+    return admission.submissionId
   }
   const isStored = async (id: string): Promise<boolean> =>
     (await sql`select from feedback where id = ${id}`).count === 1

@@ -1,29 +1,33 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { readyNow } from '../../queue/barrier.ts'
-import { inTurn } from '../../worker/in-turn.ts'
+import { inTurn, type Placed, type Turn } from '../../worker/in-turn.ts'
 import { seeded } from '../support/property-seed.ts'
 import { until } from '../support/until.ts'
 
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01'
 const OTHER_WORKSPACE = '0b8a4a52-3f64-4b1e-8f0e-6a1c2d3e4f50'
-type Item = { workspaceId: string; number: number; isPurge: boolean; queue: string }
+const NOTHING_WAITS = { purges: [], outstanding: [] }
 
-/** A workspace's submissions, 1, 2, 3 and so on, some of them purges; whoever stores one settles it. */
+const placed = (number: number, more: Partial<Placed> = {}): Placed => ({
+  workspaceId: WORKSPACE,
+  number,
+  isPurge: false,
+  submissions: 1,
+  weight: 1,
+  isSuspect: false,
+  ...more,
+})
+
+/** A workspace's batches, 1, 2, 3 and so on, some of them purges; whoever stores one settles it. */
 const workspaceOf = (purges: readonly boolean[]) => {
   const open = new Set(purges.map((_, index) => index + 1))
   const isPurge = (number: number): boolean => purges[number - 1] === true
   return {
-    items: purges.map((_, index): Item => ({
-      workspaceId: WORKSPACE,
-      number: index + 1,
-      isPurge: isPurge(index + 1),
-      queue: 'feedback',
-    })),
+    items: purges.map((_, index) => placed(index + 1, { isPurge: isPurge(index + 1) })),
     barrier: () => ({
       purges: [...open].filter(isPurge),
-      outstanding: [...open].map((number) => ({ number, submissionId: String(number) })),
+      outstanding: [...open].map((number) => ({ number, batchId: String(number) })),
     }),
     settle: (numbers: readonly number[]) => numbers.forEach((number) => open.delete(number)),
     isOpen: (number: number): boolean => open.has(number),
@@ -32,7 +36,7 @@ const workspaceOf = (purges: readonly boolean[]) => {
 }
 
 const bounds = {
-  items: 4,
+  mostWeight: 4,
   waitMs: 0,
   busyFrom: 3,
   busyWaitMs: 1,
@@ -40,24 +44,26 @@ const bounds = {
   parallel: 2,
   lookAgainAfterMs: 1,
   stuckAfterMs: 20,
-  exchanged: 2,
+  taken: 2,
 }
 
-describe('what is ready', () => {
-  it('is everything when no purge is undecided', () => {
-    const inHand = [3, 1, 2].map((number) => ({ number, isPurge: false }))
-    assert.deepEqual(readyNow(inHand, { purges: [], outstanding: [] }), { ready: [1, 2, 3], missing: [] })
+type Given = Parameters<typeof inTurn<Placed, 'stored'>>[0]
+
+const turnWith = ({
+  bounds: own,
+  ...given
+}: Partial<Omit<Given, 'bounds'>> & { bounds?: Partial<Given['bounds']> } = {}): Turn<Placed, 'stored'> =>
+  inTurn<Placed, 'stored'>({
+    readBarrier: async () => NOTHING_WAITS,
+    take: () => assert.fail('nothing is missing'),
+    store: async (batch) => batch.map(() => 'stored'),
+    conclude: async () => {},
+    now: Date.now,
+    ...given,
+    bounds: { ...bounds, ...own },
   })
 
-  it('is what comes before a purge that somebody else has, and no purge while anything before it is elsewhere', () => {
-    const { barrier } = workspaceOf([false, false, true, false, true, false])
-    const have = (...numbers: number[]) => numbers.map((number) => ({ number, isPurge: number === 3 || number === 5 }))
-    assert.deepEqual(readyNow(have(1, 3, 4, 6), barrier()), { ready: [1], missing: ['2'] })
-    assert.deepEqual(readyNow(have(1, 2, 4), barrier()), { ready: [1, 2], missing: ['3'] })
-    assert.deepEqual(readyNow(have(1, 2, 3, 4, 6), barrier()), { ready: [1, 2, 3, 4], missing: ['5'] })
-    assert.deepEqual(readyNow(have(1, 2, 3, 4, 5, 6), barrier()), { ready: [1, 2, 3, 4, 5, 6], missing: [] })
-  })
-})
+const numbersOf = (items: readonly Placed[]): number[] => items.map(({ number }) => number)
 
 describe('storing in turn', () => {
   const histories = fc.record({
@@ -70,29 +76,24 @@ describe('storing in turn', () => {
     await fc.assert(
       fc.asyncProperty(histories, async ({ purges, order, workers }) => {
         const { items, barrier, settle, isOpen, openBelow } = workspaceOf(purges)
+        const store = async (batch: readonly Placed[]): Promise<'stored'[]> => {
+          const numbers = numbersOf(batch)
+          for (const { number, isPurge } of batch) {
+            const before = openBelow(number).filter((other) => !numbers.includes(other))
+            const bad = isPurge ? before : before.filter((other) => purges[other - 1])
+            assert.deepEqual(bad, [], `${number} in ${numbers.join(' ')}`)
+          }
+          await Promise.resolve()
+          settle(numbers)
+          return batch.map(() => 'stored')
+        }
+        // Each has some of the batches in hand already, so none takes any.
+        const take = (): void => {}
         const hands = Array.from({ length: workers }, () =>
-          inTurn<Item, 'stored'>({
-            readBarrier: async () => barrier(),
-            bringForward: async () => new Map(),
-            store: async (batch) => {
-              const numbers = batch.map(({ number }) => number)
-              for (const { number, isPurge } of batch) {
-                const before = openBelow(number).filter((other) => !numbers.includes(other))
-                const bad = isPurge ? before : before.filter((other) => purges[other - 1])
-                assert.deepEqual(bad, [], `${number} in ${numbers.join(' ')}`)
-              }
-              await Promise.resolve()
-              settle(numbers)
-              return batch.map(() => 'stored')
-            },
-            conclude: async () => {},
-            isPermanent: () => false,
-            now: Date.now,
-            bounds,
-          }),
+          turnWith({ readBarrier: async () => barrier(), take, store }),
         )
         const shuffled = items.toSorted((a, b) => order[a.number - 1]! - order[b.number - 1]!)
-        const results = await Promise.all(shuffled.map((item, index) => hands[index % workers]!(item)))
+        const results = await Promise.all(shuffled.map((item, index) => hands[index % workers]!.handIn(item)))
         assert.ok(results.every((result) => result === 'stored'))
         assert.ok(items.every(({ number }) => !isOpen(number)))
       }),
@@ -100,108 +101,127 @@ describe('storing in turn', () => {
     )
   })
 
-  it('makes room for what a purge waits for and the queue has put back', async () => {
-    const { items, barrier, settle } = workspaceOf([false, true, false, false, false])
-    const [lost, ...inHand] = items
-    let fetch = (): void => {}
-    const storeInTurn = inTurn<Item, 'stored'>({
+  it('takes what a purge waits for and nobody brings, the lowest first and a few at a time', async () => {
+    const { items, barrier, settle } = workspaceOf([false, false, false, true, false])
+    const missing = new Map(items.slice(0, 3).map((item) => [String(item.number), item]))
+    const taken: string[][] = []
+    const brought: Promise<unknown>[] = []
+    const turn = turnWith({
       readBarrier: async () => barrier(),
-      bringForward: async (ids) => {
-        assert.deepEqual(ids, ['1'])
-        fetch()
-        return new Map([['feedback', 1]])
+      take: (workspaceId, batchIds) => {
+        assert.equal(workspaceId, WORKSPACE)
+        taken.push([...batchIds])
+        brought.push(...batchIds.map((batchId) => turn.handIn(missing.get(batchId)!)))
       },
       store: async (batch) => {
-        settle(batch.map(({ number }) => number))
+        settle(numbersOf(batch))
         return batch.map(() => 'stored')
       },
-      conclude: async () => {},
-      isPermanent: () => false,
-      now: Date.now,
-      bounds,
     })
-    const brought = new Promise<string>((resolve) => {
-      fetch = () => void storeInTurn(lost!).then(resolve)
-    })
-    const results = await Promise.all(inHand.map(storeInTurn))
-    assert.deepEqual(results, ['stored', 'stored', 'stored', 'given-back'])
-    assert.equal(await brought, 'stored')
+    assert.deepEqual(await Promise.all(items.slice(3).map(turn.handIn)), ['stored', 'stored'])
+    assert.deepEqual(await Promise.all(brought), ['stored', 'stored', 'stored'])
+    assert.deepEqual(taken, [['1', '2'], ['3']])
   })
 
-  it('loses nothing of what it keeps when another round begins while room is being made', async () => {
-    const { items, barrier, settle } = workspaceOf([false, true, false])
-    const [elsewhere, ...inHand] = items
-    const others = [1, 2].map((number) => ({ ...elsewhere!, workspaceId: OTHER_WORKSPACE, number }))
-    const makingRoom = Promise.withResolvers<void>()
-    const roomIsMade = Promise.withResolvers<void>()
-    const storeInTurn = inTurn<Item, 'stored'>({
-      readBarrier: async (workspaceId) => (workspaceId === WORKSPACE ? barrier() : { purges: [], outstanding: [] }),
-      bringForward: async () => {
-        makingRoom.resolve()
-        await roomIsMade.promise
-        return new Map()
+  it('takes nothing as long as something moves', async () => {
+    const { items, barrier, settle } = workspaceOf([false, true])
+    let [ms, stored] = [0, 0]
+    const turn = turnWith({
+      readBarrier: async (workspaceId) => (workspaceId === WORKSPACE ? barrier() : NOTHING_WAITS),
+      store: async (batch) => {
+        stored += batch.length
+        settle(batch.flatMap(({ workspaceId, number }) => (workspaceId === WORKSPACE ? [number] : [])))
+        return batch.map(() => 'stored')
       },
+      // Each look takes a fourth of the time after which a worker is stuck.
+      now: () => (ms += bounds.stuckAfterMs / 4),
+    })
+    const held = turn.handIn(items[1]!)
+    for (let number = 1; number <= 5; number++) {
+      assert.equal(await turn.handIn(placed(number, { workspaceId: OTHER_WORKSPACE })), 'stored')
+    }
+    assert.deepEqual([await turn.handIn(items[0]!), await held, stored], ['stored', 'stored', 7])
+  })
+
+  it('gives back all that waits and all that comes while it is closed, but for a suspect', async () => {
+    const { items, barrier, settle } = workspaceOf([false, true, false])
+    const [first, ...waiting] = items
+    const turn = turnWith({
+      readBarrier: async (workspaceId) => (workspaceId === WORKSPACE ? barrier() : NOTHING_WAITS),
+      take: () => {},
       store: async (batch) => {
         settle(batch.flatMap(({ workspaceId, number }) => (workspaceId === WORKSPACE ? [number] : [])))
         return batch.map(() => 'stored')
       },
-      conclude: async () => {},
-      isPermanent: () => false,
-      now: Date.now,
-      bounds,
     })
-    const held = inHand.map(storeInTurn)
-    await makingRoom.promise
-    await Promise.all(others.map(storeInTurn))
-    settle([1])
-    roomIsMade.resolve()
-    assert.deepEqual(await Promise.all(held), ['stored', 'stored'])
+    const held = waiting.map(turn.handIn)
+    turn.close()
+    assert.deepEqual(await Promise.all(held), ['given-back', 'given-back'])
+    assert.equal(await turn.handIn(placed(7, { workspaceId: OTHER_WORKSPACE })), 'given-back')
+    assert.equal(await turn.handIn({ ...items[1]!, isSuspect: true }), 'given-back', 'it would wait for others')
+    assert.equal(await turn.handIn({ ...first!, isSuspect: true }), 'stored')
+    turn.open()
+    assert.equal(await turn.handIn(placed(8, { workspaceId: OTHER_WORKSPACE })), 'stored')
+    assert.deepEqual(await Promise.all(waiting.map(turn.handIn)), ['stored', 'stored'])
   })
 
-  it('stores the others alone when one of a batch is bad', async () => {
-    const { items, barrier, settle } = workspaceOf([false, false, false])
-    const storeInTurn = inTurn<Item, 'stored'>({
-      readBarrier: async () => barrier(),
-      bringForward: async () => new Map(),
+  it('gives back what a round has in hand when it is closed meanwhile, if that is not ready', async () => {
+    const { items, barrier } = workspaceOf([false, true])
+    const looking = Promise.withResolvers<void>()
+    const told = Promise.withResolvers<void>()
+    const turn = turnWith({
+      readBarrier: async () => {
+        looking.resolve()
+        await told.promise
+        return barrier()
+      },
+      take: () => {},
+    })
+    const held = turn.handIn(items[1]!)
+    await looking.promise
+    turn.close()
+    told.resolve()
+    assert.equal(await held, 'given-back')
+  })
+
+  it('fails for all of a round that could not be stored, and goes on with the next', async () => {
+    let isAway = true
+    const turn = turnWith({
       store: async (batch) => {
-        if (batch.some(({ number }) => number === 2)) throw new Error('bad')
-        settle(batch.map(({ number }) => number))
+        if (isAway) throw new Error('away')
         return batch.map(() => 'stored')
       },
-      conclude: async () => {},
-      isPermanent: () => true,
-      now: Date.now,
-      bounds,
     })
-    const ends = await Promise.allSettled(items.map(storeInTurn))
+    const ends = await Promise.allSettled([1, 2].map((number) => turn.handIn(placed(number))))
     assert.deepEqual(
       ends.map(({ status }) => status),
-      ['fulfilled', 'rejected', 'fulfilled'],
+      ['rejected', 'rejected'],
     )
+    isAway = false
+    assert.equal(await turn.handIn(placed(1)), 'stored')
+  })
+
+  it('fails for all that it holds when Redis does not say what may be stored', async () => {
+    const turn = turnWith({ readBarrier: () => Promise.reject(new Error('no Redis')) })
+    await assert.rejects(turn.handIn(placed(1)), /no Redis/)
   })
 
   it('stores the next while what is stored is concluded, and only then tells who handed it in', async () => {
-    const { items, settle } = workspaceOf([false, false])
-    const [first, second] = items as [Item, Item]
+    const [first, second] = [placed(1), placed(2)]
     const concluded = Promise.withResolvers<void>()
     const stored: number[] = []
     const told: number[] = []
     const secondIsStored = Promise.withResolvers<void>()
-    const storeInTurn = inTurn<Item, 'stored'>({
-      readBarrier: async () => ({ purges: [], outstanding: [] }),
-      bringForward: async () => new Map(),
+    const turn = turnWith({
       store: async (batch) => {
-        stored.push(...batch.map(({ number }) => number))
-        settle(stored)
+        stored.push(...numbersOf(batch))
         if (stored.length === 2) secondIsStored.resolve()
         return batch.map(() => 'stored')
       },
       conclude: ([item]) => (item === first ? concluded.promise : Promise.resolve()),
-      isPermanent: () => false,
-      now: Date.now,
-      bounds: { ...bounds, items: 1, enough: 1, parallel: 1 },
+      bounds: { mostWeight: 1, enough: 1, parallel: 1 },
     })
-    const hand = (item: Item): Promise<number> => storeInTurn(item).then(() => told.push(item.number))
+    const hand = (item: Placed): Promise<number> => turn.handIn(item).then(() => told.push(item.number))
     const both = [hand(first), hand(second)]
     await secondIsStored.promise
     await both[1]
@@ -212,45 +232,43 @@ describe('storing in turn', () => {
   })
 
   it('fails for those who handed in what could not be concluded', async () => {
-    const { items } = workspaceOf([false])
-    const storeInTurn = inTurn<Item, 'stored'>({
-      readBarrier: async () => ({ purges: [], outstanding: [] }),
-      bringForward: async () => new Map(),
-      store: async (batch) => batch.map(() => 'stored'),
-      conclude: () => Promise.reject(new Error('away')),
-      isPermanent: () => true,
-      now: Date.now,
-      bounds,
+    const turn = turnWith({ conclude: () => Promise.reject(new Error('away')) })
+    await assert.rejects(turn.handIn(placed(1)), /away/)
+  })
+
+  it('stores as many batches together as a statement has room for, by weight, and a large one alone', async () => {
+    const together: number[][] = []
+    const weights = [2, 2, 1, 9, 3]
+    const turn = turnWith({
+      store: async (batch) => {
+        together.push(numbersOf(batch))
+        return batch.map(() => 'stored')
+      },
+      bounds: { enough: 100, parallel: 1 },
     })
-    await assert.rejects(storeInTurn(items[0]!), /away/)
+    await Promise.all(weights.map((weight, at) => turn.handIn(placed(at + 1, { weight }))))
+    assert.deepEqual(together, [[1, 2], [3], [4], [5]])
   })
 
   it('begins a second statement when enough has come, while the first is still under way', async () => {
-    const { items } = workspaceOf([false, false, false])
     const begun: number[][] = []
     const first = Promise.withResolvers<void>()
     const second = Promise.withResolvers<void>()
-    const storeInTurn = inTurn<Item, 'stored'>({
-      readBarrier: async () => ({ purges: [], outstanding: [] }),
-      bringForward: async () => new Map(),
+    const turn = turnWith({
       store: async (batch) => {
-        begun.push(batch.map(({ number }) => number))
+        begun.push(numbersOf(batch))
         if (begun.length === 1) await first.promise
         else second.resolve()
         return batch.map(() => 'stored')
       },
-      conclude: async () => {},
-      isPermanent: () => false,
-      now: Date.now,
-      bounds: { ...bounds, enough: 2 },
     })
-    const stored = [storeInTurn(items[0]!)]
+    const stored = [turn.handIn(placed(1))]
     await until('the first is under way', async () => begun.length === 1)
-    stored.push(storeInTurn(items[1]!))
+    stored.push(turn.handIn(placed(2)))
     // Its own timer was set before this one, so it has gone off by then.
     await new Promise((resolve) => setTimeout(resolve, bounds.waitMs))
     await new Promise((resolve) => setImmediate(resolve))
-    stored.push(storeInTurn(items[2]!))
+    stored.push(turn.handIn(placed(3)))
     await second.promise
     assert.deepEqual(begun, [[1], [2, 3]])
     first.resolve()
@@ -258,18 +276,8 @@ describe('storing in turn', () => {
   })
 
   it('gathers under load until enough has come, by weight', async () => {
-    const { items } = workspaceOf([false, false])
-    const [first, heavy] = items as [Item, Item]
-    const storeInTurn = inTurn<Item & { weight?: number }, 'stored'>({
-      readBarrier: async () => ({ purges: [], outstanding: [] }),
-      bringForward: async () => new Map(),
-      store: async (batch) => batch.map(() => 'stored'),
-      conclude: async () => {},
-      isPermanent: () => false,
-      now: Date.now,
-      bounds: { ...bounds, busyFrom: 1, busyWaitMs: 3_600_000, enough: 20 },
-    })
-    assert.equal(await storeInTurn(first), 'stored')
-    assert.equal(await storeInTurn({ ...heavy, weight: 21 }), 'stored')
+    const turn = turnWith({ bounds: { busyFrom: 1, busyWaitMs: 3_600_000, enough: 20 } })
+    assert.equal(await turn.handIn(placed(1)), 'stored')
+    assert.equal(await turn.handIn(placed(2, { weight: 21 })), 'stored')
   })
 })

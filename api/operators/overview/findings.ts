@@ -19,7 +19,7 @@ const LATE_LOOP_SECONDS = 0.5
 /** A state that lasts for fewer points than this comes and goes, and is no finding. */
 const POINTS_TO_LAST = 3
 const POINTS_WITHOUT_WORKER = 2
-/** Submissions in flight make the books differ for a moment, but not for this long. */
+/** What is just being settled makes the books differ for a moment, but not for this long. */
 const DIFFERS_FOR_MS = 60_000
 
 /** Everything that is not well, trouble first; empty when all is well. */
@@ -88,18 +88,18 @@ const work = ({ oldestSeconds, queues, dead }: Point, points: readonly Point[]):
       level: 'attention',
       what: 'A job has been waiting for more than a minute.',
       remedy:
-        'When the number of waiting jobs grows, start more workers. When it does not, look in the queues for a job that is tried again and again.',
+        'When the number of waiting jobs grows, start more workers, and see that some serve its queue (WORKER_QUEUES). When it does not, look in the queues for a job that is tried again and again.',
     }),
     ...when(died > 0, {
       level: 'attention',
       what: `${count(died, 'submission has', 'submissions have')} died lately: they cannot be stored.`,
-      remedy: 'The reasons are in the table dead_submission and in the log of the workers (job_failed).',
+      remedy: 'The reasons are in the table dead_submission and in the log of the workers (submission_dead).',
     }),
     ...when(failed > 0, {
       level: 'attention',
       what: `${count(failed, 'job has', 'jobs have')} failed for good.`,
       remedy:
-        'Failed jobs of submissions are set aside within half a minute. One that stays is named, with its reason, in the queues.',
+        'Submissions that cannot be stored end dead, and no job of theirs stays failed. These are named, with their reasons, in the queues.',
     }),
   ]
 }

@@ -44,7 +44,6 @@ describe('the answers in the OpenAPI document', () => {
     'rate-limited': [[{ refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 6 }, POSTS]],
     'no-such-contact': [[{ refused: 'no-such-contact' }, ['/contacts/purge']]],
     'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],
-    'idempotency-key-in-flight': [[{ refused: 'idempotency-key-in-flight' }, POSTS]],
     'idempotency-key-of-other-body': [[{ refused: 'idempotency-key-of-other-body' }, POSTS]],
     'wrong-method': [
       [{ refused: 'wrong-method', allow: 'POST' }, POSTS],

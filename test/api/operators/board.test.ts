@@ -11,7 +11,7 @@ import { testServers } from '../../support/servers.ts'
 
 const ORIGIN = 'http://localhost'
 const BASE = '/admin/queues'
-const SECRET = 'Ada Lovelace cannot log in'
+const DATA = { version: 1, batches: [{ workspaceId: randomUUID(), batchId: randomUUID(), submissions: 2, bytes: 300 }] }
 
 type Job = {
   readonly id: string
@@ -21,19 +21,19 @@ type Job = {
 
 describe('the board', () => {
   const prefix = `test-board-${randomUUID()}`
-  const name = 'feedback'
+  const name = 'submissions'
   const connection = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
   const queue = new Queue(name, { connection, prefix })
   const faults: unknown[] = []
   const board = createBoard({ queues: [queue], basePath: BASE, onFault: (error) => faults.push(error) })
 
   before(async () => {
-    await queue.add('waiting', { title: SECRET }, { jobId: 'waiting-1' })
-    await queue.add('done', { title: SECRET }, { jobId: 'done-1', priority: 0, lifo: true })
-    await queue.upsertJobScheduler('nightly', { every: 86_400_000, offset: 1 }, { data: { title: SECRET } })
+    await queue.add('waiting', DATA, { jobId: 'waiting-1' })
+    await queue.add('done', DATA, { jobId: 'done-1', priority: 0, lifo: true })
+    await queue.upsertJobScheduler('nightly', { every: 86_400_000, offset: 1 }, { data: DATA })
     const worker = new Worker(name, null, { connection, prefix })
     const job = await worker.getNextJob('token', { block: false })
-    await job?.moveToCompleted({ summary: SECRET }, 'token', false)
+    await job?.moveToCompleted('done', 'token', false)
     await worker.close()
   })
 
@@ -46,7 +46,7 @@ describe('the board', () => {
   const get = (path: string): Promise<Response> => board(new Request(`${ORIGIN}${BASE}${path}`))
 
   describe('its page', () => {
-    for (const path of ['', '/', '/queue/feedback', '/queue/feedback/waiting-1', '/job-schedulers']) {
+    for (const path of ['', '/', '/queue/submissions', '/queue/submissions/waiting-1', '/job-schedulers']) {
       it(`is served at ${path || 'the base path'}`, async () => {
         const response = await get(path)
         assert.equal(response.status, 200)
@@ -139,33 +139,31 @@ describe('the board', () => {
   })
 
   describe('what it shows', () => {
-    it('lists queues and jobs without a payload', async () => {
+    it('lists queues and their jobs, with what they name and what came of them', async () => {
       const response = await get(`/api/queues?activeQueue=${name}&status=latest`)
       assert.equal(response.status, 200)
-      const text = await response.text()
-      assert.ok(!text.includes(SECRET))
-      const [listed] = JSON.parse(text).queues
+      const [listed] = (await response.json()).queues
       assert.equal(listed.name, name)
       assert.equal(listed.readOnlyMode, true)
       const jobs: Job[] = listed.jobs
       const done = jobs.find((job) => job.id === 'done-1')
-      assert.deepEqual(done?.data, { hidden: 'payloads are not shown here' })
-      assert.deepEqual(done?.returnValue, { hidden: 'payloads are not shown here' })
+      assert.deepEqual([done?.data, done?.returnValue], [DATA, 'done'])
       assert.equal(jobs.find((job) => job.id === 'waiting-1')?.returnValue ?? null, null)
     })
 
     for (const path of ['waiting-1', 'done-1', 'done-1/flow', 'done-1/logs', 'default-job-options', 'workers']) {
-      it(`shows ${path} without a payload`, async () => {
-        const response = await get(`/api/queues/${name}/${path}`)
-        assert.equal(response.status, 200)
-        assert.ok(!(await response.text()).includes(SECRET))
+      it(`answers ${path}`, async () => {
+        assert.equal((await get(`/api/queues/${name}/${path}`)).status, 200)
       })
     }
 
-    it('shows schedulers without the payload of their jobs', async () => {
-      const text = await (await get('/api/job-schedulers')).text()
-      assert.match(text, /nightly/)
-      assert.ok(!text.includes(SECRET))
+    it('shows a job by itself', async () => {
+      const { job } = await (await get(`/api/queues/${name}/waiting-1`)).json()
+      assert.deepEqual(job.data, DATA)
+    })
+
+    it('shows schedulers', async () => {
+      assert.match(await (await get('/api/job-schedulers')).text(), /nightly/)
     })
 
     it('shows the state of Redis', async () => {
@@ -177,7 +175,7 @@ describe('the board', () => {
   describe('what would change something', () => {
     // As a page of this origin sends it, and with a body that the operation would take.
     const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
-    const body = JSON.stringify({ jobData: { title: 'other' }, name: 'x', data: {}, concurrency: 7 })
+    const body = JSON.stringify({ jobData: { version: 2 }, name: 'x', data: {}, concurrency: 7 })
     const changes = {
       PUT: [
         '/api/queues/pause',
@@ -216,7 +214,7 @@ describe('the board', () => {
       assert.equal(await queue.isPaused(), false)
       assert.equal(await queue.getGlobalConcurrency(), null)
       assert.ok(await queue.getJobScheduler('nightly'))
-      assert.deepEqual((await queue.getJob('waiting-1'))?.data, { title: SECRET })
+      assert.deepEqual((await queue.getJob('waiting-1'))?.data, DATA)
     })
   })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { QUEUE_NAMES } from '../../../contract/queues.ts'
 import { Redis } from 'ioredis'
 import { type Condition, conditionOf } from '../../../api/operators/condition.ts'
 import { createMetrics } from '../../../api/operators/metrics.ts'
@@ -44,7 +45,7 @@ describe('the condition', () => {
 
   it('has what Redis says while Postgres is away, and the metrics say so', async () => {
     const condition = await read(postgresAt(`postgres://${NOWHERE}/none`), redis)
-    assert.equal(condition.queues?.length, 6)
+    assert.equal(condition.queues?.length, QUEUE_NAMES.length)
     assert.ok((condition.redis?.usedBytes ?? 0) > 0)
     assert.deepEqual(condition.processes, [])
     for (const key of ['postgresSeconds', 'purges', 'ledgers'] as const) assert.ok(!(key in condition), key)

@@ -6,21 +6,30 @@ const LOOK_EVERY_MS = 10
 const STANDSTILL_MS = 60_000
 const MS_PER_SECOND = 1_000
 
+/** A queue whose jobs carry several things at a time, and how many of these are not finished. */
+export type Drained = { queue: Queue; unfinished: () => Promise<number> }
+
+/** A queue whose jobs carry one thing each. */
+export const ofJobs = (queue: Queue): Drained => ({
+  queue,
+  unfinished: () => queue.getJobCountByTypes('waiting', 'active', 'delayed', 'failed'),
+})
+
 /**
- * Lets the workers of a paused queue have `jobs` of its jobs, or as many as they finish in `mostSeconds`, and returns how many
+ * Lets the workers of a paused queue have `jobs` of its things, or as many as they finish in `mostSeconds`, and returns how many
  * that were and how many a second. The queue is paused again afterwards, and nothing is at work.
  */
 export const drainFor = async (
-  queue: Queue,
+  { queue, unfinished }: Drained,
   { jobs, mostSeconds }: { jobs: number; mostSeconds: number },
 ): Promise<{ finished: number; perSecond: number }> => {
-  const before = await unfinished(queue)
+  const before = await unfinished()
   const startedAt = performance.now()
   await queue.resume()
-  const left = await untilAtMost(queue, before - jobs, mostSeconds)
+  const left = await untilAtMost({ queue, unfinished }, before - jobs, mostSeconds)
   const perSecond = (before - left) / ((performance.now() - startedAt) / MS_PER_SECOND)
   await halt(queue)
-  return { finished: before - (await unfinished(queue)), perSecond }
+  return { finished: before - (await unfinished()), perSecond }
 }
 
 /** Pauses a queue and waits until nothing of it is at work. */
@@ -30,14 +39,14 @@ export const halt = async (queue: Queue): Promise<void> => {
 }
 
 /** Waits until a queue has nothing left to do. */
-export const untilDrained = async (queue: Queue): Promise<void> => void (await untilAtMost(queue, 0))
+export const untilDrained = async (drained: Drained): Promise<void> => void (await untilAtMost(drained, 0))
 
-const untilAtMost = async (queue: Queue, most: number, mostSeconds = Infinity): Promise<number> => {
+const untilAtMost = async ({ queue, unfinished }: Drained, most: number, mostSeconds = Infinity): Promise<number> => {
   const endsAt = performance.now() + mostSeconds * MS_PER_SECOND
   let former = Infinity
   let progressAt = performance.now()
   for (;;) {
-    const left = await unfinished(queue)
+    const left = await unfinished()
     if (left <= most || performance.now() >= endsAt) return left
     if (left < former) progressAt = performance.now()
     else if (performance.now() - progressAt > STANDSTILL_MS) throw new Error(`${queue.name}: ${left} jobs are stuck`)
@@ -45,5 +54,3 @@ const untilAtMost = async (queue: Queue, most: number, mostSeconds = Infinity): 
     await pause(LOOK_EVERY_MS)
   }
 }
-
-const unfinished = (queue: Queue): Promise<number> => queue.getJobCountByTypes('waiting', 'active', 'delayed', 'failed')

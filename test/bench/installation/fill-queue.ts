@@ -4,7 +4,8 @@ import * as v from 'valibot'
 import { admissionsIn } from '../../../queue/admit.ts'
 import { JOB_VERSION, type Operation, submissionJob } from '../../../contract/job.ts'
 import { sayingsOf } from '../../../contract/identity/sayings.ts'
-import { queueingIn } from '../../../queue/job-queues.ts'
+import type { Said } from '../../../queue/admission.ts'
+import { handingOverIn } from '../../../queue/hand-over.ts'
 import type { Installation } from './installation.ts'
 
 const AT_ONCE = 500
@@ -21,16 +22,19 @@ export const fillQueue = async (
   operation: Exclude<Operation, 'purge_contact'>,
   filling: Filling,
 ): Promise<number> => {
-  const admit = admissionsIn(redis, prefix, queueingIn(redis, queues))
+  const handOver = handingOverIn(redis, prefix, queues)
+  const admit = admissionsIn({ redis, prefix, handOver, findStoredKey: async () => null })
   return inChunks(filling, async (bodies) => {
     const drafts = bodies.map((body) =>
       v.parse(submissionJob, { version: JOB_VERSION, operation, workspaceId, submissionId: newId(), number: 1, body }),
     )
     await Promise.all(
       drafts.map(async (draft) => {
-        const sayings = sayingsOf({ hashKey, workspaceId }, draft)
-        const job = JSON.stringify({ ...draft, number: undefined })
-        const admission = await admit({ ...draft, sayings, lookUp: [], job })
+        const saidBy = (submissionId: string): Said => ({
+          sayings: sayingsOf({ hashKey, workspaceId }, { ...draft, submissionId }),
+          lookUp: [],
+        })
+        const admission = await admit({ workspaceId, operation, bodyText: JSON.stringify(draft.body), saidBy })
         if (admission.outcome !== 'admitted') throw new Error(`Not admitted: ${admission.outcome}`)
       }),
     )

@@ -1,9 +1,11 @@
 import { connect } from 'node:net'
 
+type OnAnswer = (status: number, answer: string) => void
+
 /** A kept-alive HTTP/1.1 connection that carries one request at a time. */
 export type Connection = {
-  /** Sends the bytes of a request; `onAnswer` hears the status once the whole answer is there. */
-  readonly send: (request: string, onAnswer: (status: number) => void) => void
+  /** Sends the bytes of a request; `onAnswer` hears the status and the text once the whole answer is there. */
+  readonly send: (request: string, onAnswer: OnAnswer) => void
   readonly close: () => void
 }
 
@@ -21,7 +23,7 @@ export const openConnection = (
 ): Promise<Connection> => {
   const socket = connect({ host: hostname, port, noDelay: true })
   let text = ''
-  let waiting: ((status: number) => void) | undefined
+  let waiting: OnAnswer | undefined
   let closed = false
 
   socket.setEncoding('latin1')
@@ -34,9 +36,10 @@ export const openConnection = (
     if (text.length < head + HEAD_END.length + Number(length)) return
     const status = Number(text.slice(STATUS_AT, STATUS_AT + 3))
     const answered = waiting
+    const answer = text
     text = ''
     waiting = undefined
-    answered?.(status)
+    answered?.(status, answer)
   })
   socket.on('error', (error) => onFault(error))
   socket.on('close', () => {

@@ -1,21 +1,21 @@
 import { feedbackBody } from '../bodies.ts'
 import { percentile } from '../figures/statistics.ts'
 import { type Connection, openConnection } from './connection.ts'
-import type { LoadOrder, LoadResult } from './order.ts'
+import type { Answer, LoadOrder, LoadResult } from './order.ts'
 
 const LOOK_EVERY_MS = 1
 const MS_PER_SECOND = 1_000
 
 type Run = {
-  readonly order: LoadOrder
   readonly connections: readonly Connection[]
   readonly latenciesMs: number[]
-  readonly stopped: AbortSignal
+  readonly isOver: () => boolean
+  readonly most: number
   /** Sends the next request on a connection. */
   readonly send: (connection: Connection, dueAt: number, onAnswer: () => void) => void
 }
 
-/** Carries out an order until its time is over or `stop` says so, then waits for the answers that are missing. */
+/** Carries out an order until it is done, its time is over or `stop` says so, then waits for the answers that are missing. */
 export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<LoadResult> => {
   const broken = Promise.withResolvers<never>()
   const { hostname, port, pathname } = new URL(order.url)
@@ -23,17 +23,29 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
   const opening = Array.from({ length: order.connections }, () => openConnection(address, broken.reject))
   const connections = await Promise.race([Promise.all(opening), broken.promise])
   const latenciesMs: number[] = []
+  const remembered = new Set(order.remembered)
+  const answers: Answer[] = []
   let refused = 0
-  let next = order.from
+  let sent = 0
+  let bodyBytes = 0
   const send: Run['send'] = (connection, dueAt, onAnswer) => {
-    connection.send(requestOf(order, pathname, next++), (status) => {
+    const number = numberAt(order, sent)
+    const body = JSON.stringify(feedbackBody(number, { people: order.people }))
+    const head = headOf(order, pathname, { place: sent, number })
+    sent++
+    // The body is ASCII, so its length is its bytes.
+    bodyBytes += body.length
+    connection.send(`${head}Content-Length: ${body.length}\r\n\r\n${body}`, (status, answer) => {
       if (status === 200 || status === 201) latenciesMs.push(performance.now() - dueAt)
       else refused++
+      if (remembered.has(number)) answers.push(read(number, status, answer))
       onAnswer()
     })
   }
   const stopped = AbortSignal.any([stop, AbortSignal.timeout(order.seconds * MS_PER_SECOND)])
-  const run: Run = { order, connections, latenciesMs, stopped, send }
+  const most = 'from' in order.numbers ? order.numbers.most : order.numbers.length
+  const isOver = (): boolean => stopped.aborted || sent >= most
+  const run: Run = { connections, latenciesMs, isOver, most, send }
   const startedAt = performance.now()
   try {
     await Promise.race([order.perSecond === undefined ? runClosed(run) : runOpen(run, order.perSecond), broken.promise])
@@ -44,19 +56,21 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
   return {
     accepted: sorted.length,
     refused,
+    bodyBytes,
     seconds: (performance.now() - startedAt) / MS_PER_SECOND,
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
     mostMs: sorted.at(-1) ?? 0,
+    answers,
   }
 }
 
-const runClosed = ({ connections, stopped, send }: Run): Promise<unknown> => {
+const runClosed = ({ connections, isOver, send }: Run): Promise<unknown> => {
   return Promise.all(
     connections.map(
       (connection) =>
         new Promise<void>((resolve) => {
-          const sendNext = (): void => (stopped.aborted ? resolve() : send(connection, performance.now(), sendNext))
+          const sendNext = (): void => (isOver() ? resolve() : send(connection, performance.now(), sendNext))
           sendNext()
         }),
     ),
@@ -64,7 +78,7 @@ const runClosed = ({ connections, stopped, send }: Run): Promise<unknown> => {
 }
 
 /** A request that is due while no connection is free waits for one, and its waiting counts. */
-const runOpen = ({ connections, stopped, send }: Run, perSecond: number): Promise<void> => {
+const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): Promise<void> => {
   const free = [...connections]
   const startedAt = performance.now()
   let sent = 0
@@ -81,21 +95,33 @@ const runOpen = ({ connections, stopped, send }: Run, perSecond: number): Promis
   }
   return new Promise((resolve) => {
     const timer = setInterval(() => {
-      if (!stopped.aborted) due = Math.floor(((performance.now() - startedAt) / MS_PER_SECOND) * perSecond)
+      if (!isOver()) due = Math.min(most, Math.floor(((performance.now() - startedAt) / MS_PER_SECOND) * perSecond))
       sendDue()
-      if (!stopped.aborted || sent < due || free.length < connections.length) return
+      if (!isOver() || sent < due || free.length < connections.length) return
       clearInterval(timer)
       resolve()
     }, LOOK_EVERY_MS)
   })
 }
 
-const requestOf = ({ token, people, idempotencyKeys }: LoadOrder, path: string, index: number): string => {
-  const body = JSON.stringify(feedbackBody(index, { people }))
-  const key = idempotencyKeys ? `Idempotency-Key: key-${index}\r\n` : ''
-  // The body is ASCII, so its length is its bytes.
+const numberAt = ({ numbers }: LoadOrder, place: number): number =>
+  'from' in numbers ? numbers.from + place : numbers[place]!
+
+/** All but the length of the body, which comes last. */
+const headOf = (
+  { tokens, idempotencyKeys }: LoadOrder,
+  path: string,
+  { place, number }: { place: number; number: number },
+): string => {
+  const key = idempotencyKeys ? `Idempotency-Key: key-${number}\r\n` : ''
   return (
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n${key}` +
-    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${tokens[place % tokens.length]}\r\n${key}` +
+    'Content-Type: application/json\r\n'
   )
+}
+
+const read = (number: number, status: number, answer: string): Answer => {
+  const headEnd = answer.indexOf('\r\n\r\n')
+  const submissionId = /\r\nsubmission-id: *([^\r]*)/i.exec(answer.slice(0, headEnd))?.[1] ?? ''
+  return { number, status, submissionId, body: answer.slice(headEnd + 4) }
 }

@@ -13,7 +13,7 @@ export const backlog: CreateSection = async (rig) => {
     round: async () => {
       const { accepted, seconds } = await loadWith(rig, target, { idempotencyKeys: true })
       measures.add('accepted with a backlog', accepted / seconds)
-      const drained = await drainFor(behind.queues.feedback, drainBounds(config))
+      const drained = await drainFor(behind.drained('submissions'), drainBounds(config))
       measures.add('feedback drained with a backlog', drained.perSecond)
     },
   }

@@ -15,7 +15,7 @@ export const deno: CreateSection = async (rig) => {
       measures.add('accepted on Deno', accepted / seconds)
       await installation.empty()
       await fillQueue(installation, 'create_feedback', feedbackFilling(rig, config.drained))
-      const drained = await drainFor(installation.queues.feedback, drainBounds(config))
+      const drained = await drainFor(installation.drained('submissions'), drainBounds(config))
       measures.add('feedback drained on Deno', drained.perSecond)
       await installation.empty()
     },

@@ -1,16 +1,16 @@
-import type { Redis } from 'ioredis'
 import { contactBody, conversationBody } from '../bodies.ts'
-import { drainFor } from '../installation/drain.ts'
+import { drainFor, ofJobs } from '../installation/drain.ts'
 import { fillPlainQueue, fillQueue } from '../installation/fill-queue.ts'
 import type { Installation } from '../installation/installation.ts'
+import { usedBytes } from '../installation/redis-memory.ts'
 import { type CreateSection, drainBounds, feedbackFilling, type Rig } from '../rig.ts'
 
 const JOBS_PER_CONVERSATION = 20
 
-/** How many waiting jobs a worker finishes in a second, and what they weigh while they wait. */
+/** How many waiting jobs a worker finishes in a second, and what those of the plain queue weigh while they wait. */
 export const drain: CreateSection = async (rig) => {
   const main = await rig.installation('main')
-  await main.queues.contacts.pause()
+  await main.queues.submissions.pause()
   await main.queues.conversations.pause()
   // As warm as the worker that they are compared with.
   await drainPlain(rig)
@@ -27,16 +27,19 @@ export const drain: CreateSection = async (rig) => {
 }
 
 const drainPlain = async (rig: Rig): Promise<{ idle: number; plainly: number; weight: number }> => {
-  const { config, plain } = rig
+  const { config } = rig
+  const plain = await rig.plain()
   const bounds = drainBounds(config)
   await plain.idleQueue.pause()
   const idleJobs = 2 * config.drained
   await fillPlainQueue(plain.idleQueue, feedbackFilling(rig, idleJobs))
-  const idle = await drainFor(plain.idleQueue, { ...bounds, jobs: idleJobs })
+  const idle = await drainFor(ofJobs(plain.idleQueue), { ...bounds, jobs: idleJobs })
   await plain.empty()
   await plain.queue.pause()
-  const weight = await weigh(plain.redis, () => fillPlainQueue(plain.queue, feedbackFilling(rig, config.drained)))
-  const plainly = await drainFor(plain.queue, bounds)
+  const before = await usedBytes(plain.redis)
+  const bodyBytes = await fillPlainQueue(plain.queue, feedbackFilling(rig, config.drained))
+  const weight = (await usedBytes(plain.redis)) - before - bodyBytes
+  const plainly = await drainFor(ofJobs(plain.queue), bounds)
   await plain.empty()
   return { idle: idle.perSecond, plainly: plainly.perSecond, weight: weight / config.drained }
 }
@@ -44,9 +47,8 @@ const drainPlain = async (rig: Rig): Promise<{ idle: number; plainly: number; we
 const drainFeedback = async (rig: Rig, main: Installation): Promise<void> => {
   const { config, measures } = rig
   await main.empty()
-  const weight = await weigh(main.redis, () => fillQueue(main, 'create_feedback', feedbackFilling(rig, config.drained)))
-  measures.add('Redis memory per waiting submission', weight / config.drained)
-  const { finished, perSecond } = await drainFor(main.queues.feedback, drainBounds(config))
+  await fillQueue(main, 'create_feedback', feedbackFilling(rig, config.drained))
+  const { finished, perSecond } = await drainFor(main.drained('submissions'), drainBounds(config))
   measures.add('feedback drained', perSecond)
   await assertApplied(main, finished)
   await main.empty()
@@ -55,7 +57,7 @@ const drainFeedback = async (rig: Rig, main: Installation): Promise<void> => {
 const drainContacts = async ({ config, measures, takeNumbers }: Rig, main: Installation): Promise<void> => {
   const filling = { from: takeNumbers(config.drained), count: config.drained, bodyOf: contactBody }
   await fillQueue(main, 'identify_contact', filling)
-  const { finished, perSecond } = await drainFor(main.queues.contacts, drainBounds(config))
+  const { finished, perSecond } = await drainFor(main.drained('submissions'), drainBounds(config))
   measures.add('contacts drained', perSecond)
   await assertApplied(main, finished)
   await main.empty()
@@ -65,21 +67,11 @@ const drainContacts = async ({ config, measures, takeNumbers }: Rig, main: Insta
 const drainConversations = async ({ config, measures, takeNumbers }: Rig, main: Installation): Promise<void> => {
   const count = Math.ceil(config.drained / JOBS_PER_CONVERSATION)
   await fillQueue(main, 'submit_conversation', { from: takeNumbers(count), count, bodyOf: conversationBody })
-  const { finished, perSecond } = await drainFor(main.queues.conversations, { ...drainBounds(config), jobs: count })
+  const { finished, perSecond } = await drainFor(main.drained('conversations'), { ...drainBounds(config), jobs: count })
   measures.add('conversations drained', perSecond)
   await assertApplied(main, finished)
   await main.empty()
 }
-
-/** Bytes of Redis memory that a filling takes beyond the bodies it consists of. */
-const weigh = async (redis: Redis, fill: () => Promise<number>): Promise<number> => {
-  const before = await usedBytes(redis)
-  const bodyBytes = await fill()
-  return (await usedBytes(redis)) - before - bodyBytes
-}
-
-const usedBytes = async (redis: Redis): Promise<number> =>
-  Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
 
 const assertApplied = async ({ sql, workspaceId }: Installation, expected: number): Promise<void> => {
   const [row] = await sql<{ applied: string }[]>`

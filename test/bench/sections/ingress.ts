@@ -3,7 +3,8 @@ import { type CreateSection, feedbackTarget, loadWith, plainTarget } from '../ri
 
 /** How fast requests are accepted while nothing is drained, and how long one takes at half of that rate. */
 export const ingress: CreateSection = async (rig) => {
-  const { plain, measures } = rig
+  const { measures } = rig
+  const plain = await rig.plain()
   const main = await rig.installation('main')
   const ours = feedbackTarget(main)
   const plainly = plainTarget(plain, plain.queueApi.port)
@@ -31,10 +32,10 @@ export const ingress: CreateSection = async (rig) => {
       const plainSteady = await loadWith(rig, plainly, { perSecond: highest.plainly / 2 })
       measures.add('plain handler with queue.add, p99 at half of its highest rate', plainSteady.p99Ms)
       await Promise.all([main.empty(), plain.empty()])
-      await main.queues.feedback.resume()
+      await main.queues.submissions.resume()
       const busy = await loadWith(rig, ours, { perSecond: highest.accepted / 2, idempotencyKeys })
       measures.add('p99 at half of the highest rate, workers at work', busy.p99Ms)
-      await halt(main.queues.feedback)
+      await halt(main.queues.submissions)
       await main.empty()
     },
   }

@@ -9,7 +9,7 @@ export const size: CreateSection = async (rig) => {
   return {
     round: async () => {
       await fillQueue(stored, 'create_feedback', feedbackFilling(rig, config.drained))
-      const { perSecond } = await drainFor(stored.queues.feedback, drainBounds(config))
+      const { perSecond } = await drainFor(stored.drained('submissions'), drainBounds(config))
       measures.add('feedback drained with much stored', perSecond)
       await stored.emptyQueues()
     },

@@ -1,0 +1,16 @@
+import type { IdempotencyRecord } from '../../contract/idempotency.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { findIdempotencyKeys } from '../../db/submissions/idempotency-keys.ts'
+import { coalesce } from '../../process/coalesce.ts'
+import { withinTime } from '../../process/within-time.ts'
+
+type FindStoredKey = (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
+
+/** Finds idempotency keys that have left Redis; undefined while Postgres does not answer. Requests that ask at once share a query. */
+export const storedKeyFinder = (sql: Sql, timeoutMs: number): FindStoredKey => {
+  const find = coalesce(
+    (asked: readonly { workspaceId: string; key: string }[]) => withinTime(findIdempotencyKeys(sql, asked), timeoutMs),
+    { items: 500 },
+  )
+  return (workspaceId, key) => find({ workspaceId, key }).catch(() => undefined)
+}

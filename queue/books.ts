@@ -1,0 +1,43 @@
+import type { Sayings } from '../contract/identity/sayings.ts'
+import type { NamedBatch } from '../contract/job.ts'
+import { type Batch, type Batched, readBatch } from './batch.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { admissionKeys } from './keys.ts'
+import { puttingOnBooksIn } from './put-on-books.ts'
+import { decidingIn, type Settled, settlingIn } from './settle.ts'
+import { splittingIn } from './split.ts'
+
+type BatchName = Pick<NamedBatch, 'workspaceId' | 'batchId'>
+
+/** What is done with what has been admitted. */
+export type Books = {
+  /** Undefined when the batch is settled, or was split. */
+  read: (name: BatchName) => Promise<Batch | undefined>
+  settle: (settled: readonly Settled[]) => Promise<void>
+  decide: (purges: readonly Settled[]) => Promise<void>
+  put: (batched: Batched, sayings: Sayings) => Promise<void>
+  split: (batch: Batch) => Promise<void>
+  /** Notes that a worker has this batch of one alone in hand, and returns how often one had. */
+  noteAlone: (name: BatchName) => Promise<number>
+  /** Whether there is such a note: a worker has it alone in hand, or died of it, or of something else meanwhile. */
+  wasAlone: (name: BatchName) => Promise<boolean>
+  /** Forgets these notes: the worker lives. */
+  noteSurvived: (name: BatchName) => Promise<void>
+}
+
+export const booksIn = (redis: RedisClient, prefix: string): Books => ({
+  read: async ({ workspaceId, batchId }) => {
+    const text = await redis.get(admissionKeys(prefix, workspaceId).batch(batchId))
+    return text === null ? undefined : readBatch({ workspaceId, batchId }, text)
+  },
+  settle: settlingIn(redis, prefix),
+  decide: decidingIn(redis, prefix),
+  put: puttingOnBooksIn(redis, prefix),
+  split: splittingIn(redis, prefix),
+  noteAlone: ({ workspaceId, batchId }) => redis.hincrby(admissionKeys(prefix, workspaceId).alone, batchId, 1),
+  wasAlone: async ({ workspaceId, batchId }) =>
+    (await redis.hexists(admissionKeys(prefix, workspaceId).alone, batchId)) === 1,
+  noteSurvived: async ({ workspaceId, batchId }) => {
+    await redis.hdel(admissionKeys(prefix, workspaceId).alone, batchId)
+  },
+})

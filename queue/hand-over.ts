@@ -1,0 +1,93 @@
+import { type BatchJob, JOB_VERSION, type NamedBatch, type Operation } from '../contract/job.ts'
+import { BATCH_QUEUES, type BatchQueueName, JOB_OPTIONS } from '../contract/queues.ts'
+import { coalesce } from '../process/coalesce.ts'
+import type { RedisClient } from './connect-redis.ts'
+import type { JobQueues } from './job-queues.ts'
+import { admissionKeys, carrierValue } from './keys.ts'
+import { luaScript } from './lua-script.ts'
+
+/** A batch for a job: what it carries, and how many bytes of bodies, roughly. */
+export type HandedBatch = { workspaceId: string; batchId: string; operations: readonly Operation[]; bytes: number }
+/** `apart`: in a job of its own, at once or later. */
+type Handing = HandedBatch & { apart?: { delayMs?: number } }
+
+/** Never rejects: a batch that could not be handed over stays in the outbox, and a worker hands it over within seconds. */
+export type HandOver = (queue: BatchQueueName, batch: Handing) => Promise<void>
+
+const NOTE_CARRIER = luaScript('note-carrier')
+const KEYS_OF_NOTE_CARRIER = 4
+type RedisWithNoteCarrier = RedisClient & { noteCarrier(...keysAndArguments: string[]): Promise<0> }
+
+/** What one job carries at most: a worker has this in hand at once, and holds it all until the last of it is stored. */
+export const MOST_SUBMISSIONS_OF_A_JOB = 250
+const MOST_BYTES_OF_A_JOB = 1_000_000
+const WEIGHT_OF_A_JOB = {
+  most: 1,
+  of: ({ operations, bytes }: Handing): number =>
+    operations.length / MOST_SUBMISSIONS_OF_A_JOB + bytes / MOST_BYTES_OF_A_JOB,
+}
+const BATCHES_OF_A_JOB = 50
+
+/**
+ * Has jobs carry batches: those that come in one turn of the event loop share a job, whatever their workspaces. Doing it twice is
+ * harmless, since a job whose batch is gone is done.
+ */
+export const handingOverIn = (redis: RedisClient, prefix: string, queues: JobQueues): HandOver => {
+  redis.defineCommand('noteCarrier', { lua: NOTE_CARRIER, numberOfKeys: KEYS_OF_NOTE_CARRIER })
+  const carry = async (queue: BatchQueueName, batches: readonly Handing[]): Promise<void[]> => {
+    const job: BatchJob = { version: JOB_VERSION, batches: batches.map(named) }
+    const delay = batches[0]!.apart?.delayMs ?? 0
+    const { id } = await queues[queue].add(describe(batches), job, { ...JOB_OPTIONS, delay })
+    const carrier = carrierValue(queue, id!)
+    const told = [...Map.groupBy(batches, ({ workspaceId }) => workspaceId)].map(([workspaceId, own]) => {
+      const { outbox, outstanding, removing, carriers } = admissionKeys(prefix, workspaceId)
+      const ids = own.map(({ batchId }) => batchId)
+      return (redis as RedisWithNoteCarrier).noteCarrier(outbox, outstanding, removing, carriers, carrier, ...ids)
+    })
+    await Promise.all(told)
+    return []
+  }
+  const together = Object.fromEntries(
+    BATCH_QUEUES.map((queue) => [
+      queue,
+      coalesce<Handing, void>((batches) => carry(queue, batches), {
+        items: BATCHES_OF_A_JOB,
+        weight: WEIGHT_OF_A_JOB,
+        lanes: 4,
+      }),
+    ]),
+  ) as Record<BatchQueueName, (batch: Handing) => Promise<void>>
+  return (queue, batch) =>
+    (batch.apart === undefined ? together[queue](batch) : carry(queue, [batch]).then(() => {})).catch(() => {})
+}
+
+/** `ended`: when all that is under way has come to its end. What a process that ends did not hand over waits for seconds. */
+export const watchHandOvers = (handOver: HandOver): { handOver: HandOver; ended: () => Promise<unknown> } => {
+  const underWay = new Set<Promise<void>>()
+  return {
+    handOver: (queue, batch) => {
+      const handed = handOver(queue, batch).finally(() => underWay.delete(handed))
+      underWay.add(handed)
+      return handed
+    },
+    ended: () => Promise.all(underWay),
+  }
+}
+
+const named = ({ workspaceId, batchId, operations, bytes }: Handing): NamedBatch => ({
+  workspaceId,
+  batchId,
+  submissions: operations.length,
+  bytes,
+})
+
+/** The name of a job: how many submissions of each operation it carries. */
+const describe = (batches: readonly Handing[]): string =>
+  [
+    ...Map.groupBy(
+      batches.flatMap(({ operations }) => operations),
+      (operation) => operation,
+    ),
+  ]
+    .map(([operation, all]) => `${all.length} ${operation}`)
+    .join(', ')

@@ -1,0 +1,97 @@
+import { type Operation, QUEUE_OF } from '../contract/job.ts'
+import type { BatchQueueName } from '../contract/queues.ts'
+import { LONGEST_HEAD, readHead } from './batch.ts'
+import type { RedisClient } from './connect-redis.ts'
+import type { HandedBatch, HandOver } from './hand-over.ts'
+import type { JobQueues } from './job-queues.ts'
+import { admissionKeys, MICROSECONDS_PER_MS, readByNumber, readCarrier } from './keys.ts'
+
+/** Batches of a workspace that are looked at in one go, the oldest first. */
+const LOOKED_AT = 100
+
+type Stores = { redis: RedisClient; prefix: string; queues: JobQueues; handOver: HandOver }
+
+/** Hands over what has been in the outbox since before a time: its process died, or Redis was away. Returns how many batches. */
+export const handOverLeft = async (
+  { redis, prefix, handOver }: Stores,
+  { workspaceIds, beforeMs }: { workspaceIds: readonly string[]; beforeMs: number },
+): Promise<number> => {
+  const handed = await Promise.all(
+    workspaceIds.map(async (workspaceId) => {
+      const { outbox } = admissionKeys(prefix, workspaceId)
+      const left = await redis.zrangebyscore(outbox, '-inf', beforeMs, 'LIMIT', 0, LOOKED_AT)
+      return handOverAgain({ redis, prefix, handOver }, workspaceId, left)
+    }),
+  )
+  return sum(handed)
+}
+
+/**
+ * Hands over what has been outstanding since before a time and has no job: a failover can lose a job and keep the books. Returns how many
+ * batches.
+ */
+export const handOverLost = async (
+  { redis, prefix, queues, handOver }: Stores,
+  { workspaceIds, beforeMs }: { workspaceIds: readonly string[]; beforeMs: number },
+): Promise<number> => {
+  const handed = await Promise.all(
+    workspaceIds.map(async (workspaceId) => {
+      const { outstanding, removing, carriers } = admissionKeys(prefix, workspaceId)
+      const until = beforeMs * MICROSECONDS_PER_MS
+      const found = await Promise.all(
+        [outstanding, removing].map((key) =>
+          redis.zrangebyscore(key, '-inf', until, 'WITHSCORES', 'LIMIT', 0, LOOKED_AT),
+        ),
+      )
+      const old = readByNumber(found.flat()).map(({ batchId }) => batchId)
+      if (old.length === 0) return 0
+      const jobs = await redis.hmget(carriers, ...old)
+      const living = await livingAmong(queues, new Set(jobs.filter((carrier) => carrier !== null)))
+      const lost = old.filter((_, at) => jobs[at] == null || !living.has(jobs[at]))
+      return handOverAgain({ redis, prefix, handOver }, workspaceId, lost)
+    }),
+  )
+  return sum(handed)
+}
+
+const livingAmong = async (queues: JobQueues, carriers: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
+  const looked = await Promise.all(
+    [...carriers].map(async (carrier) => [carrier, await isLiving(queues, carrier)] as const),
+  )
+  return new Set(looked.flatMap(([carrier, lives]) => (lives ? [carrier] : [])))
+}
+
+const isLiving = async (queues: JobQueues, carrier: string): Promise<boolean> => {
+  const { queue, jobId } = readCarrier(carrier)
+  return !['unknown', 'completed', 'failed'].includes(await queues[queue].getJobState(jobId))
+}
+
+/** A batch for a job, and the queue of that job; undefined when the batch is gone. */
+export const describeBatch = async (
+  { redis, prefix }: Pick<Stores, 'redis' | 'prefix'>,
+  { workspaceId, batchId }: { workspaceId: string; batchId: string },
+): Promise<{ queue: BatchQueueName; batch: HandedBatch } | undefined> => {
+  const key = admissionKeys(prefix, workspaceId).batch(batchId)
+  const [head, bytes] = await Promise.all([redis.getrange(key, 0, LONGEST_HEAD - 1), redis.strlen(key)])
+  if (head === '') return undefined
+  const operations: Operation[] = readHead(head).operations.map(({ operation }) => operation)
+  return { queue: QUEUE_OF[operations[0]!], batch: { workspaceId, batchId, operations, bytes } }
+}
+
+const handOverAgain = async (
+  stores: Pick<Stores, 'redis' | 'prefix' | 'handOver'>,
+  workspaceId: string,
+  batchIds: readonly string[],
+): Promise<number> => {
+  const handed = await Promise.all(
+    batchIds.map(async (batchId) => {
+      const described = await describeBatch(stores, { workspaceId, batchId })
+      if (described === undefined) return 0
+      await stores.handOver(described.queue, described.batch)
+      return 1
+    }),
+  )
+  return sum(handed)
+}
+
+const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0)

@@ -1,0 +1,85 @@
+import type { Sayings } from '../contract/identity/sayings.ts'
+import { IDEMPOTENCY_SECONDS } from '../contract/limits.ts'
+import type { Batch } from './batch.ts'
+import type { RedisClient } from './connect-redis.ts'
+import { admissionKeys, compactId, existsValue } from './keys.ts'
+import { luaScript } from './lua-script.ts'
+import { factsOf } from './queued-facts.ts'
+
+const SETTLE = luaScript('settle', ['facts'])
+const DECIDE_PURGE = luaScript('decide-purge', ['facts'])
+
+type RedisWithSettle = RedisClient & {
+  settle(numberOfKeys: number, ...rest: (string | number)[]): Promise<number>
+  decidePurge(numberOfKeys: number, ...rest: (string | number)[]): Promise<0 | 1>
+}
+
+/** A batch with what each of its submissions says, in their order. */
+export type Settled = { batch: Batch; sayings: readonly Sayings[] }
+
+/** Takes batches off the books that Postgres has settled; nothing is left of them but their idempotency keys. Harmless to repeat. */
+export const settlingIn = (redis: RedisClient, prefix: string): ((settled: readonly Settled[]) => Promise<void>) => {
+  redis.defineCommand('settle', { lua: SETTLE })
+  const settleOf = (workspaceId: string, settled: readonly Settled[]): Promise<number> => {
+    const name = admissionKeys(prefix, workspaceId)
+    const { outstanding, exists, purges, removing, ledger, facts, outbox, carriers, settledKeys, alone } = name
+    const keys = [outstanding, exists, purges, removing, ledger, facts, outbox, carriers, settledKeys, alone]
+    const settings = [name.before.facts, name.before.batch, IDEMPOTENCY_SECONDS]
+    return (redis as RedisWithSettle).settle(keys.length, ...keys, ...settings, ...settled.flatMap(settledArguments))
+  }
+  return async (settled) => {
+    await Promise.all(
+      [...Map.groupBy(settled, ({ batch }) => batch.workspaceId)].flatMap(([workspaceId, own]) =>
+        inPortions(own).map((portion) => settleOf(workspaceId, portion)),
+      ),
+    )
+  }
+}
+
+/** A batch in the arguments of settle.lua. */
+const settledArguments = ({ batch: { batchId, submissions }, sayings }: Settled): (string | number)[] => {
+  const numbers = submissions.map(({ submission }) => submission.number)
+  const keys = submissions.flatMap(({ idempotency }) => idempotency?.key ?? [])
+  const exists = sayings.flatMap(({ newIds }, at) =>
+    newIds.flatMap(({ id, of }) => [existsValue(numbers[at]!, of), compactId(id)]),
+  )
+  const facts = sayings.flatMap((said, at) =>
+    factsOf(said).flatMap(({ keyId, saying }) => [keyId, saying, numbers[at]!]),
+  )
+  const keysText = keys.length === 0 ? '' : [numbers.at(-1), ...keys].join(' ')
+  return [batchId, submissions.length, keysText, exists.length / 2, facts.length / 3, ...exists, ...facts]
+}
+
+/** What one call settles at most, roughly, in sayings: Redis answers nobody else meanwhile. */
+const SETTLED_AT_ONCE = 1_000
+
+const inPortions = (settled: readonly Settled[]): Settled[][] => {
+  const portions: Settled[][] = []
+  let weight = Infinity
+  for (const one of settled) {
+    const own = one.sayings.reduce((sum, { newIds, aboutKeys }) => sum + 1 + newIds.length + aboutKeys.length, 0)
+    weight += own
+    if (weight > SETTLED_AT_ONCE) {
+      portions.push([])
+      weight = own
+    }
+    portions.at(-1)!.push(one)
+  }
+  return portions
+}
+
+/** Releases the submissions that were accepted after these purges: it is decided whom the purges concern. Harmless to repeat. */
+export const decidingIn = (redis: RedisClient, prefix: string): ((purges: readonly Settled[]) => Promise<void>) => {
+  redis.defineCommand('decidePurge', { lua: DECIDE_PURGE })
+  return async (purges) => {
+    await Promise.all(
+      purges.map(({ batch: { workspaceId, batchId, number }, sayings }) => {
+        const name = admissionKeys(prefix, workspaceId)
+        const keys = [name.outstanding, name.purges, name.removing, name.facts]
+        const facts = sayings.flatMap(factsOf).flatMap(({ keyId, saying }) => [keyId, saying])
+        const settings = [name.before.facts, batchId, number]
+        return (redis as RedisWithSettle).decidePurge(keys.length, ...keys, ...settings, ...facts)
+      }),
+    )
+  }
+}

@@ -1,0 +1,26 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+
+const LOOKS = 10
+const STILL_FALLING = 0.99
+
+export const usedBytes = async (redis: Redis): Promise<number> =>
+  Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
+
+/** What Redis uses once that has stopped falling: buffers, and what is yet to be given back, come and go. */
+export const restingBytes = async (redis: Redis, lookForMs: number): Promise<number> => {
+  for (let former = Infinity; ;) {
+    const least = await leastUsedBytes(redis, lookForMs)
+    if (least >= former * STILL_FALLING) return Math.min(least, former)
+    former = least
+  }
+}
+
+const leastUsedBytes = async (redis: Redis, withinMs: number): Promise<number> => {
+  let least = Infinity
+  for (let look = 0; look < LOOKS; look++) {
+    await pause(withinMs / LOOKS)
+    least = Math.min(least, await usedBytes(redis))
+  }
+  return least
+}

@@ -1,0 +1,48 @@
+import { type LoadTarget, loadWith, type Rig } from './rig.ts'
+import { peakMemory, usageOf } from './figures/usage.ts'
+
+const BYTES_PER_MB = 1_000_000
+const MICROSECONDS_PER_SECOND = 1_000_000
+
+export type Outcome<Name extends string> = {
+  perSecond: number
+  totalMicroseconds: number
+  microseconds: Record<Name, number>
+  memoryMb: Record<Name, number>
+}
+
+type Observed<Name extends string> = {
+  readonly target: LoadTarget
+  readonly idempotencyKeys?: boolean
+  /** Waits until what was accepted is stored, where that comes later. */
+  readonly until?: (accepted: number) => Promise<void>
+  readonly pids: Readonly<Record<Name, number>>
+}
+
+/** Loads a target, waits until everything is stored, and tells what the processes used for each submission. */
+export const observe = async <Name extends string>(
+  rig: Rig,
+  { target, idempotencyKeys = false, until, pids }: Observed<Name>,
+): Promise<Outcome<Name>> => {
+  const names = Object.keys(pids) as Name[]
+  const before = usageOf(pids)
+  const startedAt = performance.now()
+  let accepted = 0
+  const peaks = await peakMemory(pids, async () => {
+    accepted = (await loadWith(rig, target, { idempotencyKeys })).accepted
+    await until?.(accepted)
+  })
+  const seconds = (performance.now() - startedAt) / 1_000
+  const after = usageOf(pids)
+  const byName = (figureOf: (name: Name) => number) =>
+    Object.fromEntries(names.map((name) => [name, figureOf(name)])) as Record<Name, number>
+  const microseconds = byName(
+    (name) => ((after[name].cpuSeconds - before[name].cpuSeconds) * MICROSECONDS_PER_SECOND) / accepted,
+  )
+  return {
+    perSecond: accepted / seconds,
+    totalMicroseconds: names.reduce((sum, name) => sum + microseconds[name], 0),
+    microseconds,
+    memoryMb: byName((name) => peaks[name] / BYTES_PER_MB),
+  }
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { idempotencyOf } from '../../queue/idempotency.ts'
+import { admissionKeys, compactId } from '../../queue/keys.ts'
+import { startProcess } from '../support/service-process.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
+
+const send = (
+  service: Service,
+  key: string,
+  { description = 'x', email, api = 0 }: { description?: string; email?: string; api?: number } = {},
+): Promise<Answer> => {
+  const body = { description, contact: { email: email ?? `${key}@example.com` } }
+  return service.post('/feedbacks', body, { api, headers: { 'Idempotency-Key': key } })
+}
+
+const storedWith = async ({ sql }: Service, description: string): Promise<number> =>
+  (await sql`select from feedback where description = ${description}`).count
+
+describe('an idempotency key while no worker runs', () => {
+  let service: Service
+  before(async () => {
+    service = await startService({ apis: 2, workers: 0 })
+  })
+  after(() => service.stop())
+
+  it('is answered from the moment of the admission, by whichever process, and applied once when a worker comes', async () => {
+    const first = await send(service, 'waiting', { description: 'waiting' })
+    assert.equal(first.status, 201, first.text)
+    for (const api of [0, 1, 0]) {
+      const again = await send(service, 'waiting', { description: 'waiting', api })
+      assert.deepEqual([again.status, idOf(again), again.text], [201, idOf(first), first.text])
+    }
+    assert.equal((await send(service, 'waiting', { description: 'another' })).status, 422)
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => send(service, 'at-once', { description: 'at once', api: at % 2 })),
+    )
+    assert.deepEqual([...new Set(all.map(({ status }) => status))], [201], 'none is told to come back')
+    assert.equal(new Set(all.map(idOf)).size, 1)
+    const worker = await startProcess('worker/main.ts', 'working', service.environment)
+    try {
+      for (const answer of [first, all[0]!]) assert.equal(await service.settled(answer), 'applied')
+      assert.deepEqual([await storedWith(service, 'waiting'), await storedWith(service, 'at once')], [1, 1])
+    } finally {
+      await worker.stop()
+    }
+  })
+})
+
+describe('an idempotency key of a settled submission', () => {
+  let service: Service
+  before(async () => {
+    service = await startService({ apis: 2 })
+  })
+  after(() => service.stop())
+
+  const keys = () => admissionKeys(service.redisPrefix, service.workspaceId)
+  const hashOf = (key: string): string => {
+    const hashKey = hashKeyFrom(service.environment['HASH_KEY']!)
+    return idempotencyOf(hashKey, { operation: 'create_feedback', key, bodyText: '' }).key
+  }
+  const settled = async (key: string, options: Parameters<typeof send>[2]): Promise<Answer> => {
+    const answer = await send(service, key, options)
+    assert.equal(await service.settled(answer), 'applied')
+    await until('it is off the books', async () => (await service.redis.hget(keys().ledger, 'queued')) === '0')
+    return answer
+  }
+  /** As if so many had come since that all keys had to leave Redis. */
+  const forgetAll = async (): Promise<void> => {
+    const number = await service.redis.get(keys().number)
+    await service.redis.hset(keys().ledger, 'forgotten', number!)
+    await service.redis.del(keys().idempotency, keys().settledKeys)
+  }
+  const inPostgres = async (key: string): Promise<number> =>
+    (await service.sql`select from idempotency_key where key = ${hashOf(key)}`).count
+
+  it('leaves nothing in Redis but the key as a hash, the hash of the body, the id and the number', async () => {
+    const answer = await settled('all-that-is-left', { description: 'sEcReT' })
+    const record = await service.redis.hget(keys().idempotency, hashOf('all-that-is-left'))
+    assert.match(record!, new RegExp(`^[\\w-]{9}${compactId(idOf(answer))}[0-9a-f]{13}$`))
+    assert.equal(await inPostgres('all-that-is-left'), 1)
+  })
+
+  it('that has left Redis gets the first answer from Postgres, from whichever process', async () => {
+    const first = await settled('old', { description: 'old' })
+    await forgetAll()
+    for (const api of [0, 1]) {
+      const again = await send(service, 'old', { description: 'old', api })
+      assert.deepEqual([again.status, idOf(again), again.text], [201, idOf(first), first.text])
+    }
+    assert.equal((await send(service, 'old', { description: 'another' })).status, 422)
+    const fresh = await settled('fresh-since', { description: 'fresh since' })
+    assert.notEqual(idOf(fresh), idOf(first))
+    assert.equal(idOf(await send(service, 'fresh-since', { description: 'fresh since' })), idOf(fresh))
+    assert.deepEqual([await storedWith(service, 'old'), await storedWith(service, 'fresh since')], [1, 1])
+  })
+
+  it('of a purge that has left Redis gives its answer again although nobody is left', async () => {
+    await service.submit('/contacts/identify', { id: 'purged-once' })
+    const headers = { 'Idempotency-Key': 'purged' }
+    const purge = () => service.post('/contacts/purge', { id: 'purged-once' }, { token: service.adminToken, headers })
+    const first = await purge()
+    assert.equal(await service.settled(first), 'applied')
+    await until('it is off the books', async () => (await service.redis.zcard(keys().removing)) === 0)
+    await forgetAll()
+    const again = await purge()
+    assert.deepEqual([again.status, idOf(again)], [200, idOf(first)])
+  })
+
+  it('is recognised only as long as Redis has it while Postgres does not answer', async () => {
+    const first = await settled('while-away', { description: 'while away' })
+    await service.sql`alter table idempotency_key rename to taken_away`
+    try {
+      assert.equal(idOf(await send(service, 'while-away', { description: 'while away' })), idOf(first))
+      await forgetAll()
+      const again = await send(service, 'while-away', { description: 'while away' })
+      assert.equal(again.status, 201)
+      assert.notEqual(idOf(again), idOf(first))
+    } finally {
+      await service.sql`alter table taken_away rename to idempotency_key`
+    }
+  })
+
+  it('after a day is as if it had never been there', async () => {
+    const first = await settled('of-yesterday', { description: 'of yesterday' })
+    await forgetAll()
+    await service.sql`
+      update idempotency_key set number = number - 24 * 60 * 60 * 1000000::bigint where key = ${hashOf('of-yesterday')}`
+    const again = await send(service, 'of-yesterday', { description: 'of yesterday' })
+    assert.equal(again.status, 201)
+    assert.notEqual(idOf(again), idOf(first))
+  })
+
+  for (const [where, forget] of [
+    ['Redis and Postgres', async () => {}],
+    ['Postgres, where it left Redis before', () => forgetAll()],
+  ] as const) {
+    it(`is freed by a purge in ${where}, and no other key is`, async () => {
+      const [email, other] = [`${randomUUID()}@example.com`, `${randomUUID()}@example.com`]
+      const [key, kept] = [randomUUID(), randomUUID()]
+      const first = await settled(key, { description: key, email })
+      const stays = await settled(kept, { description: kept, email: other })
+      await forget()
+      const purge = await service.post('/contacts/purge', { email }, { token: service.adminToken })
+      assert.equal(await service.settled(purge), 'applied')
+      assert.equal(await service.redis.hget(keys().idempotency, hashOf(key)), null)
+      assert.deepEqual([await inPostgres(key), await inPostgres(kept)], [0, 1])
+      const again = await send(service, key, { description: key, email })
+      assert.equal(again.status, 201)
+      assert.notEqual(idOf(again), idOf(first))
+      assert.equal(idOf(await send(service, kept, { description: kept, email: other })), idOf(stays))
+    })
+  }
+})

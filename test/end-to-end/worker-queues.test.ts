@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import { runCommand } from '../support/command.ts'
+import { type ServiceProcess, spawnProgram, startProcess } from '../support/service-process.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const CONVERSATION = {
+  id: 'served',
+  source: 'chat',
+  createdAt: '2026-01-31T09:30:00Z',
+  contacts: [{ id: 'c-1' }],
+  messages: [{ id: 'm-1', incoming: true, content: 'Hello', createdAt: '2026-01-31T09:30:00Z' }],
+}
+
+describe('WORKER_QUEUES', () => {
+  let service: Service
+  const workers: ServiceProcess[] = []
+  before(async () => {
+    service = await startService({ workers: 0 })
+  })
+  after(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()))
+    await service.stop()
+  })
+
+  const startWorker = async (served: string): Promise<void> => {
+    const environment = { ...service.environment, WORKER_QUEUES: served }
+    workers.push(await startProcess('worker/main.ts', 'working', environment))
+  }
+  const stateOf = async (answer: Answer): Promise<string> => {
+    const path = `/api/v1/submissions/${answer.headers.get('Submission-Id')}`
+    const { text } = await service.request(path, undefined, { method: 'GET' })
+    return (JSON.parse(text) as { submission: { state: string } }).submission.state
+  }
+  const post = (path: string, body: object): Promise<Answer> => service.post(path, body, { token: service.adminToken })
+
+  it('has a worker serve some queues alone: what lies in the others waits for another worker', async () => {
+    await startWorker(' conversations , purges')
+    const feedback = await post('/feedbacks', { description: 'Nobody serves this yet' })
+    assert.equal(await service.settled(await post('/conversations', CONVERSATION)), 'applied')
+    const depths = await service.queues.submissions.getJobCounts('waiting', 'active')
+    assert.deepEqual([await stateOf(feedback), depths], ['queued', { waiting: 1, active: 0 }])
+
+    // A purge waits for all that was accepted before it: no worker takes what it does not serve.
+    const purge = await post('/contacts/purge', { id: 'c-1' })
+    assert.equal(purge.status, 200, purge.text)
+    await until('the purge is in hand', async () => (await service.queues.purges.getActiveCount()) === 1)
+    const later = await post('/conversations', { ...CONVERSATION, id: 'later' })
+    await until('what comes after it, too', async () => (await service.queues.conversations.getActiveCount()) === 1)
+    assert.deepEqual([await stateOf(feedback), await stateOf(purge), await stateOf(later)], Array(3).fill('queued'))
+
+    const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
+    assert.match(stdout, /^wrong .*None of them serves the queues submissions, tagging\.\n +→ .*WORKER_QUEUES/m)
+
+    await startWorker('submissions,tagging')
+    const settled = await Promise.all([feedback, purge, later].map((answer) => service.settled(answer)))
+    assert.deepEqual(settled, ['applied', 'applied', 'applied'])
+    await until('texts are tagged', async () => {
+      const [row] = await service.sql`select tags from feedback where description = 'Nobody serves this yet'`
+      return row!['tags'] !== null
+    })
+  })
+
+  for (const bad of ['feedback', 'submissions,contacts', 'all']) {
+    it(`ends the start on ${bad}, and tells the expected form`, async () => {
+      const child = spawnProgram('worker/main.ts', [], { ...service.environment, WORKER_QUEUES: bad })
+      let said = ''
+      for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
+      await once(child, 'close')
+      assert.equal(child.exitCode, 1, said)
+      assert.match(said, /WORKER_QUEUES .*some of submissions, conversations, purges, tagging, separated by commas/)
+    })
+  }
+})

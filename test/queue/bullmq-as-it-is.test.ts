@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../queue', import.meta.url))
+
+type Source = { path: string; text: string }
+
+const sources = (ending: string): Source[] =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith(ending))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+
+/** The keys of a queue and of a job, as BullMQ 6.7.0 ends their names. */
+const KEYS_OF_BULLMQ =
+  'wait|paused|active|prioritized|delayed|waiting-children|completed|failed|meta|marker|events|pc|id|limiter|repeat|stalled|' +
+  'stalled-check|de|lock|dependencies|processed|unsuccessful|logs'
+/** At the end of a text between quotes, alone or behind a colon. */
+const NAMED_IN_LUA = new RegExp(`['"](?:[^'"\\n]*:)?(?:${KEYS_OF_BULLMQ})['"]`)
+
+const PATCHES: Readonly<Record<string, RegExp>> = {
+  'subclasses one of its classes':
+    /\bextends\s+(?:\w+\.)?(?:Worker|Queue|QueueBase|Job|Scripts|FlowProducer|QueueEvents)\b/,
+  'imports a file inside of it': /['"]bullmq\/[^'"]*['"]/,
+  'writes on a prototype': /\.prototype\b|\bsetPrototypeOf\b/,
+  'replaces something of it': /\b(?:queue|worker|job|scripts)(?:\.\w+)+\s*=(?![=>])/i,
+  'uses its scripts': /\.scripts\b|\bnew Scripts\b/,
+}
+
+const findInLua = (files: readonly Source[]): string[] =>
+  files.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .map((line) => line.replace(/--.*$/, ''))
+      .flatMap((line, at) => (NAMED_IN_LUA.test(line) ? [`${path}:${at + 1} names a key of BullMQ`] : [])),
+  )
+
+const findPatches = (files: readonly Source[]): string[] =>
+  files.flatMap(({ path, text }) =>
+    Object.entries(PATCHES).flatMap(([what, pattern]) => (pattern.test(text) ? [`${path} ${what}`] : [])),
+  )
+
+describe('BullMQ as it is', () => {
+  it('has no key that a script of ours names', () => {
+    const scripts = sources('.lua')
+    assert.ok(scripts.length > 5)
+    assert.deepEqual(findInLua(scripts), [])
+  })
+
+  it('is not subclassed, patched or looked into', () => {
+    const files = sources('.ts')
+    assert.ok(files.some(({ text }) => text.includes(`from 'bullmq'`)))
+    assert.deepEqual(findPatches(files), [])
+  })
+
+  it('names a key only for the age of a queue, which reads it', () => {
+    const naming = sources('.ts').filter(({ text }) => /\btoKey\b/.test(text))
+    assert.deepEqual(
+      naming.map(({ path }) => path),
+      ['queue-depths.ts'],
+    )
+  })
+
+  for (const text of [
+    `redis.call('LPUSH', prefix .. 'wait', id)`,
+    `call('HGET', ARGV[1] .. ":meta", 'x')`,
+    `call('DEL', key .. ':lock')`,
+    `call('ZADD', '{fi:feedback}:feedback:marker', 0, '0')`,
+  ]) {
+    it(`would be seen in ${text}`, () => {
+      assert.equal(findInLua([{ path: 'x.lua', text }]).length, 1)
+    })
+  }
+
+  for (const text of [
+    'class Batching extends Worker {}',
+    `import { Scripts } from 'bullmq/dist/esm/classes/scripts.js'`,
+    'Worker.prototype.getNextJob = mine',
+    'worker.getNextJob = mine',
+    'this.queue.scripts.addJob(x)',
+  ]) {
+    it(`would be seen in ${text}`, () => {
+      assert.ok(findPatches([{ path: 'x.ts', text }]).length > 0)
+    })
+  }
+
+  it('may be spoken of', () => {
+    const text = `-- KEYS wait active\nlocal wait = call('GET', KEYS[1])\ncall('HINCRBY', KEYS[4], 'queued', 1)`
+    assert.deepEqual(findInLua([{ path: 'x.lua', text }]), [])
+    assert.deepEqual(findPatches([{ path: 'x.ts', text: `import { Worker } from 'bullmq'\nnew Worker(name, f)` }]), [])
+  })
+})

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export type Between = { url: string; stop: () => void }
+
+/** What is done with bytes on their way: those for which it returns false go no further. */
+type Passing = (bytes: Buffer, client: Socket) => boolean
+
+/** Stands before a server, and passes on requests and answers as it is told. */
+export const standBetween = async (
+  serverUrl: string,
+  { request = () => true, answer = () => true }: { request?: Passing; answer?: Passing },
+): Promise<Between> => {
+  const { hostname, port } = new URL(serverUrl)
+  const open = new Set<Socket>()
+  const server = createServer((client) => {
+    const behind = connect(Number(port), hostname)
+    for (const socket of [client, behind]) {
+      open.add(socket)
+      socket.on('error', () => {}).on('close', () => open.delete(socket))
+    }
+    client
+      .on('data', (bytes: Buffer) => request(bytes, client) && behind.write(bytes))
+      .on('close', () => behind.destroy())
+    behind
+      .on('data', (bytes: Buffer) => answer(bytes, client) && client.write(bytes))
+      .on('close', () => client.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = new URL(serverUrl)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    stop: () => {
+      server.close()
+      for (const socket of open) socket.destroy()
+    },
+  }
+}
+
+/** Tells whether a text ends in these bytes of a connection, also when it came in pieces. */
+export const sightOf = (text: string): Passing => {
+  const sought = Buffer.from(text)
+  const ends = new WeakMap<Socket, Buffer>()
+  return (bytes, client) => {
+    const seen = Buffer.concat([ends.get(client) ?? Buffer.alloc(0), bytes])
+    ends.set(client, seen.subarray(Math.max(0, seen.length - sought.length + 1)))
+    return seen.includes(sought)
+  }
+}

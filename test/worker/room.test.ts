@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { roomFor } from '../../worker/room.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const MOST = { submissions: 10, bytes: 1_000 }
+
+/** Works that go on until they are told to end. */
+const worksIn = (inRoom: ReturnType<typeof roomFor>) => {
+  const begun: number[] = []
+  return {
+    begun,
+    enter: (name: number, submissions: number, bytes = 0) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const ended = inRoom({ submissions, bytes }, () => {
+        begun.push(name)
+        return promise
+      })
+      return {
+        leave: () => {
+          resolve()
+          return ended
+        },
+        fail: async () => {
+          reject(new Error('bad'))
+          await assert.rejects(ended, /bad/)
+        },
+      }
+    },
+  }
+}
+
+const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('room in a worker', () => {
+  it('is for so many submissions and so many bytes', async () => {
+    const { begun, enter } = worksIn(roomFor(MOST))
+    const [six, four] = [enter(1, 6, 400), enter(2, 4, 600)]
+    const third = enter(3, 1, 1)
+    await soon()
+    assert.deepEqual(begun, [1, 2])
+    await six.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 3])
+    await Promise.all([four.leave(), third.leave()])
+  })
+
+  it('is given in the order of asking, so that a large load is not overtaken for ever', async () => {
+    const { begun, enter } = worksIn(roomFor(MOST))
+    const first = enter(1, 5)
+    const [large, small] = [enter(2, 8), enter(3, 1)]
+    await soon()
+    assert.deepEqual(begun, [1])
+    await first.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 3])
+    await Promise.all([large.leave(), small.leave()])
+  })
+
+  it('has what is larger than all of it, alone', async () => {
+    const { begun, enter } = worksIn(roomFor(MOST))
+    const first = enter(1, 1)
+    const huge = enter(2, 1, 50_000)
+    const last = enter(3, 1)
+    await soon()
+    assert.deepEqual(begun, [1])
+    await first.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2])
+    await huge.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 3])
+    await last.leave()
+  })
+
+  it('is there again after a work that failed', async () => {
+    const inRoom = roomFor(MOST)
+    const { enter } = worksIn(inRoom)
+    await enter(1, 10).fail()
+    assert.equal(await inRoom({ submissions: 10, bytes: 0 }, async () => 'done'), 'done')
+  })
+
+  it('is never exceeded but by a load alone, and everybody gets in', async () => {
+    const loads = fc.array(
+      fc.record({ submissions: fc.integer({ min: 1, max: 14 }), bytes: fc.integer({ min: 0, max: 1_400 }) }),
+      { maxLength: 40 },
+    )
+    await fc.assert(
+      fc.asyncProperty(loads, fc.scheduler(), async (all, scheduler) => {
+        const inRoom = roomFor(MOST)
+        const inside = { loads: 0, submissions: 0, bytes: 0 }
+        const ended = all.map(({ submissions, bytes }) =>
+          inRoom({ submissions, bytes }, async () => {
+            inside.loads++
+            inside.submissions += submissions
+            inside.bytes += bytes
+            const fits = inside.submissions <= MOST.submissions && inside.bytes <= MOST.bytes
+            assert.ok(fits || inside.loads === 1, JSON.stringify(inside))
+            await scheduler.schedule(Promise.resolve())
+            inside.loads--
+            inside.submissions -= submissions
+            inside.bytes -= bytes
+          }),
+        )
+        await scheduler.waitFor(Promise.all(ended))
+        assert.deepEqual(inside, { loads: 0, submissions: 0, bytes: 0 })
+      }),
+      seeded({ numRuns: 200 }),
+    )
+  })
+})
