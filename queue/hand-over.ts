@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type BatchJob, JOB_VERSION, type NamedBatch, type Operation } from '../contract/job.ts'
 import { BATCH_QUEUES, type BatchQueueName, JOB_OPTIONS } from '../contract/queues.ts'
 import { coalesce } from '../process/coalesce.ts'
@@ -27,6 +28,12 @@ const WEIGHT_OF_A_JOB = {
     operations.length / MOST_SUBMISSIONS_OF_A_JOB + bytes / MOST_BYTES_OF_A_JOB,
 }
 const BATCHES_OF_A_JOB = 50
+/**
+ * After a job of so many submissions, those that come gather for the next one: a job costs the API, the worker and Redis much the same
+ * however few it carries.
+ */
+const BUSY_FROM = 8
+const GATHER_MS = 15
 
 /**
  * Has jobs carry batches: those that come in one turn of the event loop share a job, whatever their workspaces. Doing it twice is
@@ -45,6 +52,8 @@ export const handingOverIn = (redis: RedisClient, prefix: string, queues: JobQue
       return (redis as RedisWithNoteCarrier).noteCarrier(outbox, outstanding, removing, carriers, carrier, ...ids)
     })
     await Promise.all(told)
+    const submissions = batches.reduce((sum, { operations }) => sum + operations.length, 0)
+    if (submissions >= BUSY_FROM) await pause(GATHER_MS)
     return []
   }
   const together = Object.fromEntries(
@@ -53,7 +62,6 @@ export const handingOverIn = (redis: RedisClient, prefix: string, queues: JobQue
       coalesce<Handing, void>((batches) => carry(queue, batches), {
         items: BATCHES_OF_A_JOB,
         weight: WEIGHT_OF_A_JOB,
-        lanes: 4,
       }),
     ]),
   ) as Record<BatchQueueName, (batch: Handing) => Promise<void>>
