@@ -91,6 +91,11 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     } finally {
       process.kill(hanging, 'SIGCONT')
     }
+    // It would meet the end of its schema.
+    await until('what hung has ended', async () => {
+      const [activity] = await sql`select state from pg_stat_activity where pid = ${hanging}`
+      return activity === undefined || activity['state'] === 'idle'
+    })
     const [told] = await sql`select count(*)::int as feedback from feedback`
     assert.equal(told!['feedback'], 1 + 2 * CONNECTIONS)
   })
