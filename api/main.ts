@@ -75,11 +75,14 @@ const limitOf = (operation: Operation): RateLimit | undefined => {
   return tokens === undefined ? undefined : { tokens, windowMs: MINUTE_MS }
 }
 
+let workspaceIds = await listWorkspaceIds(sql)
 /** Submissions that wait: as many as there are jobs, as long as even full jobs would not come to the bound. */
 const countBacklog = async (): Promise<number> => {
   const jobs = await countWaiting(queues)
   if (jobs * MOST_SUBMISSIONS_OF_A_JOB < config.MAX_BACKLOG) return jobs
-  return countQueued(redis, config.REDIS_PREFIX, await listWorkspaceIds(sql))
+  // A backlog grows while Postgres is away, when nobody can say which workspaces there are: then those known last are counted.
+  workspaceIds = await withinTime(listWorkspaceIds(sql), TOKEN_TIMEOUT_MS).catch(() => workspaceIds)
+  return countQueued(redis, config.REDIS_PREFIX, workspaceIds)
 }
 const pressure = watchPressure(async () => {
   const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), countBacklog()])

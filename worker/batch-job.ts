@@ -8,7 +8,6 @@ import { type Processor, withoutCause } from './delivery.ts'
 import { roomFor } from './room.ts'
 import { settleAsDead } from './settle.ts'
 import { SUSPECT_AFTER_DEATHS } from './suspects.ts'
-import { whenAvailable } from './when-available.ts'
 
 /** A worker that holds so many bytes reads no more until some are stored: one body can be as large as a thousand others. */
 const MOST_BYTES_IN_HAND = 16_000_000
@@ -62,9 +61,7 @@ const afterFailure = async (
     const batch = await dependencies.books.read(named)
     if (batch === undefined) continue
     if (batch.submissions.length > 1) await split(dependencies, batch)
-    else {
-      await whenAvailable(() => settleAsDead(dependencies, batch, { attempts, reason: fault }), dependencies.stop)
-    }
+    else await settleAsDead(dependencies, batch, { attempts, reason: fault })
   }
   const again = failed.find(({ error }) => attempts < (job.opts.attempts ?? 1) && !isPermanentFault(error))
   if (again) throw withoutCause(describeFault(again.error))

@@ -1,4 +1,4 @@
-import type { NamedBatch, SubmissionJob } from '../contract/job.ts'
+import type { NamedBatch } from '../contract/job.ts'
 import type { BatchQueueName } from '../contract/queues.ts'
 import type { PurgeRows, Rows } from '../db/store.ts'
 import { describeFault } from '../process/fault.ts'
@@ -21,7 +21,6 @@ export type LifeDependencies = WorkerDependencies &
     handOver: HandOver
     /** Whether this worker takes batches of a queue at this moment. */
     serves: (queue: BatchQueueName) => Promise<boolean>
-    onSettled: (submission: SubmissionJob, outcome: Outcome, attempts: number) => void
   }
 
 /** How a batch came into this worker's hands. */

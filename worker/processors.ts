@@ -1,20 +1,20 @@
-import type { SubmissionJob } from '../contract/job.ts'
 import type { BatchQueueName, QueueName } from '../contract/queues.ts'
 import { booksIn } from '../queue/books.ts'
 import type { HandOver } from '../queue/hand-over.ts'
 import { batchProcessor } from './batch-job.ts'
 import { batchLives } from './batch-life.ts'
-import type { Outcome, Processor } from './delivery.ts'
+import type { Processor } from './delivery.ts'
 import type { WorkerDependencies } from './dependencies.ts'
+import type { Settling } from './settle.ts'
 import { taggingProcessor } from './tagging/tagging-processor.ts'
 
-type Given = WorkerDependencies & {
-  handOver: HandOver
-  /** Submissions that this worker has in hand at most. */
-  mostInHand: number
-  queuesServed: readonly QueueName[]
-  onSettled: (submission: SubmissionJob, outcome: Outcome, attempts: number) => void
-}
+type Given = WorkerDependencies &
+  Pick<Settling, 'onSettled'> & {
+    handOver: HandOver
+    /** Submissions that this worker has in hand at most. */
+    mostInHand: number
+    queuesServed: readonly QueueName[]
+  }
 
 /** What is done with the jobs of each queue. */
 export const createProcessors = (given: Given): Readonly<Record<QueueName, Processor>> => {

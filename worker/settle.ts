@@ -1,4 +1,5 @@
 import { keysOf, namesIn } from '../contract/identity/names.ts'
+import type { SubmissionJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
 import { feedbackSayings, type Sayings, sayingsOf } from '../contract/identity/sayings.ts'
 import { type DeadSubmission, setAside } from '../db/submissions/dead.ts'
@@ -6,12 +7,15 @@ import type { IdempotencyRow, PurgeRows, Rows } from '../db/store.ts'
 import type { Batch, Batched } from '../queue/batch.ts'
 import type { Books } from '../queue/books.ts'
 import type { Settled } from '../queue/settle.ts'
-import type { Delivery, InHand } from './delivery.ts'
+import type { Delivery, InHand, Outcome } from './delivery.ts'
 import type { WorkerDependencies } from './dependencies.ts'
 import { whenAvailable } from './when-available.ts'
 
 /** What settling a submission needs. */
-export type Settling = { books: Books }
+export type Settling = {
+  books: Books
+  onSettled: (submission: SubmissionJob, outcome: Outcome, attempts: number) => void
+}
 
 /** What the books are told about a batch that Postgres has settled. */
 export const settledOf = (hashKey: HashKey, { batch, inHand }: Pick<Delivery, 'batch' | 'inHand'>): Settled => ({
@@ -66,4 +70,5 @@ export const settleAsDead = async (
     sayingsOf({ hashKey, workspaceId: submission.workspaceId }, submission),
   )
   await books.settle([{ batch, sayings }])
+  for (const { submission } of batch.submissions) dependencies.onSettled(submission, 'dead', death.attempts)
 }

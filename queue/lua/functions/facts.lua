@@ -25,7 +25,7 @@ local function widened(spans, number, after, before)
 end
 
 local function narrowed(spans, number)
-  local left, isFound = {}, false
+  local left = {}
   for span in string.gmatch(spans, '[^;]+') do left[#left + 1] = span end
   for at = #left, 1, -1 do
     local first, count, last = string.match(left[at], '^(%d+),(%d+)(.*)$')
