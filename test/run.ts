@@ -205,7 +205,7 @@ const summarize = (all: readonly TestCounts[]): number => {
   const failed = all.flatMap((counts) => counts.failed)
   if (stopAsked.signal.aborted) console.log('\nStopped before the end.')
   console.log(`\n${passed} passed, ${failed.length} failed`)
-  for (const name of failed) console.log(`failed  ${name}`)
+  for (const text of failed) console.log(`failed  ${text}`)
   return failed.length > 0 || passed === 0 || stopAsked.signal.aborted ? 1 : 0
 }
 

@@ -9,13 +9,17 @@ describe('counting tests', () => {
         <testsuite name="test/a.test.ts" file="test/a.test.ts">
           <testsuite name="outer" file="test/a.test.ts">
             <testcase name="one" classname="outer" file="test/a.test.ts" line="3" />
-            <testcase name="two" classname="outer" file="test/a.test.ts"><failure type="E" message="1 &gt; 0">…</failure></testcase>
+            <testcase name="two" classname="outer" file="test/a.test.ts"><failure type="E" message="it&apos;s&#10;1 &gt; 0">…</failure></testcase>
           </testsuite>
           <testcase name="later" classname="" file="test/a.test.ts"><skipped message="TODO" /></testcase>
           <testcase name="three" classname="" file="test/a.test.ts"/>
         </testsuite>
       </testsuites>`
-    assert.deepEqual(countTests(report, ['test/a.test.ts']), { passed: 2, failed: ['test/a.test.ts: two'], skipped: 1 })
+    assert.deepEqual(countTests(report, ['test/a.test.ts']), {
+      passed: 2,
+      failed: ["test/a.test.ts: two\n    it's\n    1 > 0"],
+      skipped: 1,
+    })
   })
 
   it('reads what Deno reports, where groups are tests as well', () => {
@@ -34,7 +38,7 @@ describe('counting tests', () => {
       </testsuites>`
     assert.deepEqual(countTests(report, ['test/a.test.ts']), {
       passed: 2,
-      failed: ['elsewhere: outer > inner > two'],
+      failed: ['elsewhere: outer > inner > two\n    no'],
       skipped: 1,
     })
   })
@@ -45,7 +49,7 @@ describe('counting tests', () => {
       <testcase name="outer &gt; one" classname="elsewhere"></testcase>`
     assert.deepEqual(countTests(report, ['test/a.test.ts']), {
       passed: 1,
-      failed: ['test/a.test.ts: outer'],
+      failed: ['test/a.test.ts: outer\n    a hook failed'],
       skipped: 0,
     })
   })

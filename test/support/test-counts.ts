@@ -1,7 +1,15 @@
-/** `failed` names them: the file, where the report has it, and the test. */
+/** `failed` names them: the file, where the report has it, and the test; then what the report says about why. */
 export type TestCounts = { readonly passed: number; readonly failed: readonly string[]; readonly skipped: number }
 
-type TestCase = { readonly suite: string; readonly name: string; readonly outcome: keyof TestCounts }
+type TestCase = {
+  readonly suite: string
+  readonly name: string
+  readonly outcome: keyof TestCounts
+  /** Of a failure, as far as the report has it. */
+  readonly message: string
+}
+
+const MOST_LINES = 15
 
 /** Between the names of a group and of what is in it, in Deno's reports. */
 const WITHIN = ' > '
@@ -19,7 +27,7 @@ export const countTests = (report: string, files: readonly string[]): TestCounts
   return {
     passed: ended('passed').length,
     failed: [
-      ...ended('failed').map(({ suite, name }) => `${suite}: ${name}`),
+      ...ended('failed').map(({ suite, name, message }) => `${suite}: ${name}${indented(message)}`),
       ...silent.map((file) => `${file}: nothing`),
     ],
     skipped: ended('skipped').length,
@@ -38,6 +46,7 @@ const testCases = (report: string): TestCase[] => {
       suite: withoutDot(attribute(attributes, 'file') ?? attribute(attributes, 'classname') ?? ''),
       name: attribute(attributes, 'name') ?? '',
       outcome: /<(?:failure|error)\b/.test(body) ? 'failed' : /<skipped\b/.test(body) ? 'skipped' : 'passed',
+      message: attribute(/<(?:failure|error)\b[^>]*/.exec(body)?.[0] ?? '', 'message') ?? '',
     }),
   )
 }
@@ -45,11 +54,22 @@ const testCases = (report: string): TestCase[] => {
 const attribute = (attributes: string, name: string): string | undefined => {
   return new RegExp(`(?:^|\\s)${name}="([^"]*)"`)
     .exec(attributes)?.[1]
-    ?.replaceAll('&gt;', '>')
+    ?.replaceAll('&#10;', '\n')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&gt;', '>')
     .replaceAll('&lt;', '<')
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&')
 }
+
+/** Whoever has only the end of the output has to see why. */
+const indented = (message: string): string =>
+  message
+    .split('\n')
+    .filter((line) => line !== '')
+    .slice(0, MOST_LINES)
+    .map((line) => `\n    ${line}`)
+    .join('')
 
 const withoutDot = (file: string): string => {
   return file.replace(/^\.\//, '')
