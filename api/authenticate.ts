@@ -1,12 +1,9 @@
+import { TOKEN_REMEMBERED_MS, TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contract/limits.ts'
 import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { TokenHolder } from '../db/tokens.ts'
 import type { Incoming } from './incoming.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 
-/** A revoked token is refused after this time at the latest, since a look-up is remembered for so long. */
-const FRESH_MS = 5_000
-/** A token that was valid stays usable for this long while Postgres cannot be asked. */
-const USABLE_WITHOUT_POSTGRES_MS = 60 * 60 * 1_000
 const MAX_REMEMBERED_TOKENS = 20_000
 
 /** `askedAt`: when Postgres was asked last, whether it answered or not. */
@@ -37,7 +34,7 @@ export const authenticator = (
       }
       return holderOrRefusal(holder, now())
     } catch {
-      if (known?.holder && now() - known.at < USABLE_WITHOUT_POSTGRES_MS) {
+      if (known?.holder && now() - known.at < TOKEN_USABLE_WITHOUT_POSTGRES_MS) {
         // Puts the next look-up off: while Postgres hangs, not every request shall wait for it.
         known.askedAt = now()
         return holderOrRefusal(known.holder, now())
@@ -52,7 +49,7 @@ export const authenticator = (
     if (token === undefined) return { refused: 'unauthenticated' }
     const hash = tokenHash(token)
     const known = remembered.get(hash)
-    if (known && now() - known.askedAt < FRESH_MS) return holderOrRefusal(known.holder, now())
+    if (known && now() - known.askedAt < TOKEN_REMEMBERED_MS) return holderOrRefusal(known.holder, now())
     if (!isPlausibleToken(token)) return { refused: 'unauthenticated' }
     let pending = asked.get(hash)
     if (!pending) {

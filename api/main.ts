@@ -25,7 +25,6 @@ import { openTracing } from '../process/open-tracing.ts'
 import { connectToAnswer } from '../queue/connect-redis.ts'
 import { redisCondition } from '../queue/redis-condition.ts'
 import { pingRedis } from '../queue/redis-servers.ts'
-import { listWorkspaceIds } from '../db/workspaces.ts'
 import { storedKeyFinder } from './submit/stored-key-finder.ts'
 import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
 import { withinTime } from '../process/within-time.ts'
@@ -40,6 +39,7 @@ import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
 import { watchPressure } from './submit/pressure.ts'
+import { knownWorkspaces } from './known-workspaces.ts'
 import { requestIdOf } from './request-id.ts'
 import { serve } from './serve.ts'
 
@@ -49,6 +49,7 @@ const LOOK_UP_TIMEOUT_MS = 1_250
 const ANSWER_TIMEOUT_MS = 2_000
 const STATEMENT_TIMEOUT_MS = 5_000
 const MINUTE_MS = 60_000
+const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'api',
@@ -66,7 +67,9 @@ await setBootstrapTokens(sql, {
 })
 const tracing = await openTracing('api', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
-const readCondition = conditionOf({ sql, redis, prefix: config.REDIS_PREFIX, queues: Object.values(queues) })
+const listWorkspaces = knownWorkspaces(sql, TOKEN_TIMEOUT_MS)
+const stores = { sql, redis, prefix: config.REDIS_PREFIX, listWorkspaces }
+const readCondition = conditionOf({ ...stores, queues: Object.values(queues) })
 const loopDelay = watchLoopDelay()
 const metrics = createMetrics(readCondition, loopDelay)
 
@@ -75,13 +78,12 @@ const limitOf = (operation: Operation): RateLimit | undefined => {
   return tokens === undefined ? undefined : { tokens, windowMs: MINUTE_MS }
 }
 
-let workspaceIds = await listWorkspaceIds(sql)
-/** Submissions that wait: as many as there are jobs, as long as even full jobs would not come to the bound. */
+await listWorkspaces()
+/** Submissions that wait: as many as there are jobs, as long as nobody has a backlog and even full jobs would not come to the bound. */
 const countBacklog = async (): Promise<number> => {
-  const jobs = await countWaiting(queues)
-  if (jobs * MOST_SUBMISSIONS_OF_A_JOB < config.MAX_BACKLOG) return jobs
-  // A backlog grows while Postgres is away, when nobody can say which workspaces there are: then those known last are counted.
-  workspaceIds = await withinTime(listWorkspaceIds(sql), TOKEN_TIMEOUT_MS).catch(() => workspaceIds)
+  const [jobs, backlogs] = await Promise.all([countWaiting(queues), queues.backlogs.getJobCountByTypes(...UNFINISHED)])
+  if (backlogs === 0 && jobs * MOST_SUBMISSIONS_OF_A_JOB < config.MAX_BACKLOG) return jobs
+  const workspaceIds = (await listWorkspaces()).map(({ id }) => id)
   return countQueued(redis, config.REDIS_PREFIX, workspaceIds)
 }
 const pressure = watchPressure(async () => {
@@ -121,7 +123,8 @@ const app = createApp({
   ingress: {
     authenticate,
     admit: async (request) => {
-      const admission = await admit({ ...request, floor: await floor.of(request.workspaceId) })
+      const floorOf = await floor.of(request.workspaceId)
+      const admission = await admit({ ...request, floor: floorOf, mostBytes: pressure.bytesLeft() })
       if (admission.outcome === 'admitted') pressure.added(request.bodyText.length)
       return admission
     },

@@ -15,7 +15,7 @@ export type Refusal =
   | { refused: 'idempotency-key-of-other-body' }
   | { refused: 'not-found' }
   | { refused: 'wrong-method'; allow: string }
-  | { refused: 'unavailable'; why: 'redis' | 'redis-memory' | 'backlog' | 'postgres' | 'stores' }
+  | { refused: 'unavailable'; why: 'redis' | 'redis-memory' | 'backlog' | 'workspace-backlog' | 'postgres' | 'stores' }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
 
@@ -70,6 +70,8 @@ const UNAVAILABLE: Readonly<Record<Extract<Refusal, { refused: 'unavailable' }>[
   redis: 'The queue cannot be reached. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',
+  'workspace-backlog':
+    'This workspace has as much waiting as there is room left for all. Nothing was accepted; retry later.',
   stores: 'Redis or Postgres cannot be reached. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }

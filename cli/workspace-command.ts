@@ -1,19 +1,47 @@
-import { createWorkspace, deleteWorkspace, listWorkspaces } from '../db/workspaces.ts'
-import { CommandError, print, runCommand } from './run-command.ts'
+import process from 'node:process'
+import type { Sql } from '../db/postgres.ts'
+import { createWorkspace, listWorkspaces, type Workspace } from '../db/workspaces.ts'
+import { deleteWorkspace } from './delete-workspace.ts'
+import { findWorkspace } from './find-workspace.ts'
+import { type ProgressBar, startProgressBar } from './progress-bar.ts'
+import { type CommandContext, CommandError, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run workspace -- create NAME
        npm run workspace -- list
        npm run workspace -- delete NAME --yes
 
 A workspace is one customer of the service; all data belongs to exactly one.
-delete ends its tokens and removes everything in it; --yes confirms that.`
+delete ends its tokens and removes everything in it: what is stored, and what waits, is in the hands of workers, or is dead.
+--yes confirms that. It can be stopped and run again; until it has come to its end, the list says so.`
 
 const NAME = /^[\w][\w .-]{0,99}$/
+
+const lineOf = ({ id, createdAt, name, isBeingDeleted }: Workspace): string =>
+  `${id}  ${createdAt.toISOString()}  ${name}${isBeingDeleted ? '  (being deleted: run delete again)' : ''}`
+
+const whyTaken = async (sql: Sql, name: string): Promise<string> => {
+  const { isBeingDeleted } = await findWorkspace(sql, name)
+  return isBeingDeleted
+    ? 'A workspace of this name is being deleted. Run delete again to end that.'
+    : 'There is a workspace of this name already.'
+}
+
+const remove = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, { id, name }: Workspace) => {
+  const stores = { sql, ...(await openRedis()) }
+  let bar: ProgressBar | undefined
+  const { rows, keys } = await deleteWorkspace(stores, id, (total) => {
+    bar = startProgressBar({ label: 'Deleting', total, output: process.stdout, now: Date.now })
+    return bar
+  })
+  bar?.end()
+  print(`deleted ${name}, with ${rows} rows and ${keys} keys in Redis`)
+  print(`To see that nothing is left: npm run purge:verify -- --workspace ${id}`)
+}
 
 await runCommand({
   usage: USAGE,
   options: { yes: { type: 'boolean' } },
-  run: async ({ sql, words: [action, name, ...rest], values }) => {
+  run: async ({ sql, words: [action, name, ...rest], values, openRedis }) => {
     const named = (): string => {
       if (name === undefined || rest.length > 0) throw new CommandError(USAGE)
       if (!NAME.test(name))
@@ -23,19 +51,17 @@ await runCommand({
     switch (action) {
       case 'create': {
         const workspace = await createWorkspace(sql, named())
-        if (!workspace) throw new CommandError('There is a workspace of this name already.')
+        if (!workspace) throw new CommandError(await whyTaken(sql, named()))
         return print(`${workspace.id}  ${workspace.name}`)
       }
       case 'list': {
-        for (const one of await listWorkspaces(sql)) print(`${one.id}  ${one.createdAt.toISOString()}  ${one.name}`)
+        for (const one of await listWorkspaces(sql)) print(lineOf(one))
         return
       }
       case 'delete': {
         if (!values['yes'])
           throw new CommandError('This removes the workspace with everything in it. Add --yes to confirm.')
-        const deleted = await deleteWorkspace(sql, named())
-        if (deleted === undefined) throw new CommandError('There is no workspace of this name.')
-        return print(`deleted, with ${deleted} rows`)
+        return remove({ sql, openRedis }, await findWorkspace(sql, named()))
       }
       case undefined:
       default:

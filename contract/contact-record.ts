@@ -1,36 +1,48 @@
 import * as v from 'valibot'
 import { dateTime, flag, identifier, number, object, openObject, shortText, text } from './fields.ts'
+import type { FreeMember } from './free-members.ts'
+import { MAX_METADATA_MEMBER_BYTES } from './limits.ts'
+
+const PROPERTIES: readonly FreeMember[] = [
+  { name: 'properties', flag: 'shouldUnflattenProperties', maxMemberBytes: MAX_METADATA_MEMBER_BYTES },
+]
 
 /** Body of identify-account, and `account` inside a contact record. */
-export const accountRecord = object({
-  id: identifier,
-  shouldUnflattenProperties: v.nullish(flag),
-  properties: v.optional(
-    openObject({
-      $name: shortText,
-      $domain: shortText,
-      $createdAt: v.nullish(dateTime),
-      $updatedAt: v.nullish(dateTime),
-      $contractValue: v.nullish(number),
-    }),
-  ),
-})
+export const accountRecord = object(
+  {
+    id: identifier,
+    shouldUnflattenProperties: v.nullish(flag),
+    properties: v.optional(
+      openObject({
+        $name: shortText,
+        $domain: shortText,
+        $createdAt: v.nullish(dateTime),
+        $updatedAt: v.nullish(dateTime),
+        $contractValue: v.nullish(number),
+      }),
+    ),
+  },
+  PROPERTIES,
+)
 export type AccountRecord = v.InferOutput<typeof accountRecord>
 
 /** Body of identify-contact, and each element of `contacts` in a conversation. */
-export const contactRecord = object({
-  id: identifier,
-  shouldUnflattenProperties: v.nullish(flag),
-  properties: v.nullish(
-    openObject({
-      $email: v.nullish(shortText),
-      $name: v.nullish(text),
-      $createdAt: v.nullish(dateTime),
-      $updatedAt: v.nullish(dateTime),
-      $contractValue: v.nullish(number),
-    }),
-  ),
-  account: v.nullish(accountRecord),
-  source: v.nullish(shortText),
-})
+export const contactRecord = object(
+  {
+    id: identifier,
+    shouldUnflattenProperties: v.nullish(flag),
+    properties: v.nullish(
+      openObject({
+        $email: v.nullish(shortText),
+        $name: v.nullish(text),
+        $createdAt: v.nullish(dateTime),
+        $updatedAt: v.nullish(dateTime),
+        $contractValue: v.nullish(number),
+      }),
+    ),
+    account: v.nullish(accountRecord),
+    source: v.nullish(shortText),
+  },
+  PROPERTIES,
+)
 export type ContactRecord = v.InferOutput<typeof contactRecord>

@@ -1,40 +1,49 @@
 import * as v from 'valibot'
 import { type ContactRecord, contactRecord } from './contact-record.ts'
 import { dateTime, flag, freeObject, identifier, number, object, shortText, text } from './fields.ts'
+import type { FreeMember } from './free-members.ts'
 import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.ts'
 
-const messageRecord = object({
-  id: identifier,
-  incoming: flag,
-  contactId: v.optional(identifier),
-  content: text,
-  createdAt: dateTime,
-  shouldUnflattenProperties: v.nullish(flag),
-  properties: v.optional(freeObject, {}),
-  sourceUrl: v.nullish(text),
-})
+const PROPERTIES: readonly FreeMember[] = [{ name: 'properties', flag: 'shouldUnflattenProperties' }]
+
+const messageRecord = object(
+  {
+    id: identifier,
+    incoming: flag,
+    contactId: v.optional(identifier),
+    content: text,
+    createdAt: dateTime,
+    shouldUnflattenProperties: v.nullish(flag),
+    properties: v.optional(freeObject, {}),
+    sourceUrl: v.nullish(text),
+  },
+  PROPERTIES,
+)
 export type MessageRecord = v.InferOutput<typeof messageRecord>
 
 /** Body of submit-conversation. */
-export const conversationRecord = object({
-  id: identifier,
-  title: v.nullish(text),
-  source: shortText,
-  createdAt: dateTime,
-  updatedAt: v.nullish(dateTime),
-  contacts: v.pipe(
-    v.array(contactRecord, 'an array'),
-    v.maxLength(MAX_CONVERSATION_CONTACTS, `an array of at most ${MAX_CONVERSATION_CONTACTS} contacts`),
-  ),
-  messages: v.pipe(
-    v.array(messageRecord, 'an array'),
-    v.maxLength(MAX_CONVERSATION_MESSAGES, `an array of at most ${MAX_CONVERSATION_MESSAGES} messages`),
-  ),
-  rating: v.nullish(number),
-  shouldUnflattenProperties: v.nullish(flag),
-  propagatePropertiesToMessages: v.nullish(flag),
-  properties: v.optional(freeObject, {}),
-})
+export const conversationRecord = object(
+  {
+    id: identifier,
+    title: v.nullish(text),
+    source: shortText,
+    createdAt: dateTime,
+    updatedAt: v.nullish(dateTime),
+    contacts: v.pipe(
+      v.array(contactRecord, 'an array'),
+      v.maxLength(MAX_CONVERSATION_CONTACTS, `an array of at most ${MAX_CONVERSATION_CONTACTS} contacts`),
+    ),
+    messages: v.pipe(
+      v.array(messageRecord, 'an array'),
+      v.maxLength(MAX_CONVERSATION_MESSAGES, `an array of at most ${MAX_CONVERSATION_MESSAGES} messages`),
+    ),
+    rating: v.nullish(number),
+    shouldUnflattenProperties: v.nullish(flag),
+    propagatePropertiesToMessages: v.nullish(flag),
+    properties: v.optional(freeObject, {}),
+  },
+  PROPERTIES,
+)
 export type ConversationRecord = v.InferOutput<typeof conversationRecord>
 
 /** The contacts that a conversation names, each once. Its last record counts and keeps its place, so that its claims are the latest too. */

@@ -1,20 +1,33 @@
 import * as v from 'valibot'
-import { flag, freeObject, identifier, number, object, shortText, text } from './fields.ts'
+import { flag, freeObject, identifier, number, object, shortText, text, textOfAtMost } from './fields.ts'
+import type { FreeMember } from './free-members.ts'
+import { MAX_METADATA_MEMBER_BYTES, MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
 
-const contactReference = object({
-  id: v.optional(identifier),
-  name: v.optional(text),
-  email: v.optional(shortText),
-  sourceData: v.nullish(freeObject),
-})
+/** It becomes metadata of the contact or account. */
+const SOURCE_DATA_OF_REFERENCE: readonly FreeMember[] = [
+  { name: 'sourceData', maxMemberBytes: MAX_METADATA_MEMBER_BYTES },
+]
 
-const accountReference = object({
-  id: v.optional(identifier),
-  name: v.optional(shortText),
-  domain: v.optional(shortText),
-  contractValue: v.nullish(number),
-  sourceData: v.nullish(freeObject),
-})
+const contactReference = object(
+  {
+    id: v.optional(identifier),
+    name: v.optional(text),
+    email: v.optional(shortText),
+    sourceData: v.nullish(freeObject),
+  },
+  SOURCE_DATA_OF_REFERENCE,
+)
+
+const accountReference = object(
+  {
+    id: v.optional(identifier),
+    name: v.optional(shortText),
+    domain: v.optional(shortText),
+    contractValue: v.nullish(number),
+    sourceData: v.nullish(freeObject),
+  },
+  SOURCE_DATA_OF_REFERENCE,
+)
 
 const projectReference = object({
   id: v.optional(identifier),
@@ -22,23 +35,31 @@ const projectReference = object({
 })
 
 /** Body of create-feedback. */
-export const feedbackRecord = object({
-  description: text,
-  title: v.nullish(text),
-  isTranscript: v.nullish(flag),
-  tags: v.nullish(v.array(text, 'an array')),
-  isExternalContactId: v.optional(flag, false),
-  contact: v.nullish(contactReference),
-  contactId: v.nullish(identifier),
-  isExternalAccountId: v.optional(flag, false),
-  account: v.nullish(accountReference),
-  accountId: v.nullish(identifier),
-  project: v.nullish(projectReference),
-  projectId: v.nullish(identifier),
-  source: v.nullish(shortText),
-  sourceId: v.nullish(identifier),
-  shouldUnflattenSourceData: v.nullish(flag),
-  sourceData: v.nullish(freeObject),
-  rating: v.nullish(number),
-})
+export const feedbackRecord = object(
+  {
+    description: text,
+    title: v.nullish(text),
+    isTranscript: v.nullish(flag),
+    tags: v.nullish(
+      v.pipe(
+        v.array(textOfAtMost(MAX_TAG_CHARACTERS), 'an array'),
+        v.maxLength(MAX_TAGS, `an array of at most ${MAX_TAGS} tags`),
+      ),
+    ),
+    isExternalContactId: v.optional(flag, false),
+    contact: v.nullish(contactReference),
+    contactId: v.nullish(identifier),
+    isExternalAccountId: v.optional(flag, false),
+    account: v.nullish(accountReference),
+    accountId: v.nullish(identifier),
+    project: v.nullish(projectReference),
+    projectId: v.nullish(identifier),
+    source: v.nullish(shortText),
+    sourceId: v.nullish(identifier),
+    shouldUnflattenSourceData: v.nullish(flag),
+    sourceData: v.nullish(freeObject),
+    rating: v.nullish(number),
+  },
+  [{ name: 'sourceData', flag: 'shouldUnflattenSourceData' }],
+)
 export type FeedbackRecord = v.InferOutput<typeof feedbackRecord>

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { isDateTime } from './date-time.ts'
+import { excesses, type FreeMember } from './free-members.ts'
 import type { JsonObject } from './json.ts'
 import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
 
@@ -16,15 +17,19 @@ export const dateTime = v.pipe(
   v.metadata({ format: 'date-time' }),
 )
 
-const isShort = (value: string): boolean =>
-  value.length <= MAX_IDENTIFIER_CHARACTERS || [...value].length <= MAX_IDENTIFIER_CHARACTERS
+/** Characters are code points, as in Postgres and JSON Schema. */
+export const textOfAtMost = (characters: number) =>
+  v.pipe(
+    text,
+    v.check(
+      (value) => value.length <= characters || [...value].length <= characters,
+      `at most ${characters} characters long`,
+    ),
+    v.metadata({ maxLength: characters }),
+  )
 
 /** A name, an email, a domain or a source. It may be empty. */
-export const shortText = v.pipe(
-  text,
-  v.check(isShort, `at most ${MAX_IDENTIFIER_CHARACTERS} characters long`),
-  v.metadata({ maxLength: MAX_IDENTIFIER_CHARACTERS }),
-)
+export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -32,9 +37,26 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 /** Free key-value pairs, kept as they are, whatever the keys are called. */
 export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 
-/** An object of known members; other members are ignored. An array is not an object, though `v.object` takes it for one. */
-export const object = <const Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.pipe(anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(), v.check(isObject, 'an object'), v.object(entries))
+/**
+ * An object of known members; other members are ignored. `free` are those members that hold free objects, whose bounds are checked
+ * here, since another member may say how they are stored. An array is not an object, though `v.object` takes it for one.
+ */
+export const object = <const Entries extends v.ObjectEntries>(entries: Entries, free: readonly FreeMember[] = []) =>
+  v.pipe(
+    anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(),
+    v.check(isObject, 'an object'),
+    v.object(entries),
+    v.rawCheck(({ dataset, addIssue }) => {
+      // What else is wrong with the record leaves it to be checked too, so that all problems are told at once.
+      const record = dataset.value as JsonObject
+      for (const { path, expected } of excesses(record, free)) {
+        const [first, ...others] = path.map(
+          (key) => ({ type: 'unknown', origin: 'value', input: record, key, value: null }) as const,
+        )
+        addIssue({ message: expected, expected, ...(first && { path: [first, ...others] }) })
+      }
+    }),
+  )
 
 /** Takes any value. Its input type is what the rest of the pipe asks for, so that the compiler checks bodies that are written in code. */
 const anyOf = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unknown>

@@ -72,6 +72,10 @@ export const batchJob = v.object({
 export type BatchJob = v.InferOutput<typeof batchJob>
 export type NamedBatch = BatchJob['batches'][number]
 
+/** A job of the queue `backlogs`: the batches in the backlog of this workspace are to be stored, a share of them at a time. */
+export const backlogJob = v.object({ version: v.literal(JOB_VERSION), workspaceId: admitted.workspaceId })
+export type BacklogJob = v.InferOutput<typeof backlogJob>
+
 /**
  * Stored records of one workspace that the tagger is to read: they need tags, or people tagged them and it learns from that.
  * Their texts are read from Postgres.

@@ -13,19 +13,12 @@ export type SettledTotals = { workspaceId: string } & Record<'applied' | 'supers
 /** The accounts of a workspace. `difference`: accepted, but neither queued nor settled; 0 but for what is just being settled. */
 export type Ledger = BookTotals & SettledTotals & { difference: number }
 
-type LedgerSources = {
-  listWorkspaceIds: () => Promise<string[]>
-  readBooks: (workspaceId: string) => Promise<BookTotals>
-  readTotals: () => Promise<SettledTotals[]>
-}
-
 /**
- * The ledgers of all workspaces. The books are read before the totals, so that a submission that is settled in between is counted
- * twice and is never missing.
+ * The ledgers of the workspaces that these books are of. Whoever reads them reads the books before the totals, so that a submission that is
+ * settled in between is counted twice and is never missing.
  */
-export const readLedgers = async ({ listWorkspaceIds, readBooks, readTotals }: LedgerSources): Promise<Ledger[]> => {
-  const books = await Promise.all((await listWorkspaceIds()).map(readBooks))
-  const totals = new Map((await readTotals()).map((settled) => [settled.workspaceId, settled]))
+export const ledgersOf = (books: readonly BookTotals[], settled: readonly SettledTotals[]): Ledger[] => {
+  const totals = new Map(settled.map((one) => [one.workspaceId, one]))
   return books.map((book) => {
     const { applied, superseded, purged, dead } = totals.get(book.workspaceId) ?? NOTHING
     const difference = book.accepted - book.queued - applied - superseded - purged - dead

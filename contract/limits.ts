@@ -1,5 +1,11 @@
 /** Bounds of what is accepted. A bound that can be configured stands here with its default. */
 export const MAX_IDENTIFIER_CHARACTERS = 512
+export const MAX_TAGS = 100
+export const MAX_TAG_CHARACTERS = 200
+/** In any one object of `properties` or `sourceData`, however deep it lies. */
+export const MAX_OBJECT_MEMBERS = 1_000
+/** One member of what is stored as metadata of a contact or account: its name and its value. */
+export const MAX_METADATA_MEMBER_BYTES = 16 * 1024
 export const MAX_BODY_BYTES = 512 * 1024
 export const MAX_CONVERSATION_BODY_BYTES = 5 * 1024 * 1024
 export const MAX_DEPTH_LEVELS = 64
@@ -8,6 +14,10 @@ export const MAX_CONVERSATION_CONTACTS = 10_000
 export const MAX_PROPAGATED_BYTES = 32 * 1024 * 1024
 /** For so long after its acceptance a submission is known by its `Idempotency-Key`. */
 export const IDEMPOTENCY_SECONDS = 24 * 60 * 60
+/** A token that was revoked, or ended with its workspace, is refused after this time at the latest: a look-up is remembered for so long. */
+export const TOKEN_REMEMBERED_MS = 5_000
+/** A token that was valid stays usable for this long while Postgres cannot be asked. */
+export const TOKEN_USABLE_WITHOUT_POSTGRES_MS = 60 * 60 * 1_000
 export const MAX_REPORTED_PROBLEMS = 100
 /** From this share of its `maxmemory` on Redis takes no new work, so that workers, who need memory too, can always drain it. */
 export const REDIS_FULL_SHARE = 0.8

@@ -14,8 +14,15 @@ export const checkBody = <S extends v.GenericSchema>(
   return { problems: result.issues.slice(0, MAX_REPORTED_PROBLEMS).map(problemOf) }
 }
 
+/** A path has keys of whoever sent the body in it, of any length. */
+const MAX_PATH_CHARACTERS = 200
+
+/** A path as people are told it: its beginning, if it is long. */
+export const shownPath = (path: string): string =>
+  path.length <= MAX_PATH_CHARACTERS ? path : `${path.slice(0, MAX_PATH_CHARACTERS).toWellFormed()}…`
+
 const problemOf = (issue: v.BaseIssue<unknown>): Problem => {
-  const path = v.getDotPath(issue) ?? ''
+  const path = shownPath(v.getDotPath(issue) ?? '')
   const subject = path === '' ? 'The body' : path
   // Valibot reports a missing member as an issue of the object: it "expected" the name of the member, in quotes.
   const missing = issue.type === 'object' && issue.received === 'undefined' && issue.expected?.startsWith('"')

@@ -1,10 +1,10 @@
 /** Each kind of work has a queue of its own, which can be watched, paused and scaled alone. */
-export const QUEUE_NAMES = ['submissions', 'conversations', 'purges', 'tagging'] as const
+export const QUEUE_NAMES = ['submissions', 'conversations', 'purges', 'backlogs', 'tagging'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
-/** The queues whose jobs name batches of submissions: all but the one for tagging. */
-export type BatchQueueName = Exclude<QueueName, 'tagging'>
-export const BATCH_QUEUES = ['submissions', 'conversations', 'purges'] as const satisfies readonly BatchQueueName[]
+/** The queues whose jobs name batches of submissions. A job of `backlogs` names a workspace, one of `tagging` stored records. */
+export const BATCH_QUEUES = ['submissions', 'conversations', 'purges'] as const satisfies readonly QueueName[]
+export type BatchQueueName = (typeof BATCH_QUEUES)[number]
 
 /** The hash tag keeps all keys of one queue in one slot of a Redis Cluster, and spreads the queues over the slots. */
 export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:queue:${queue}}`

@@ -3,8 +3,8 @@ import { isJsonObject, setMember, type JsonObject, type JsonValue } from './json
 /** A key must not become a tree of any depth. */
 const MAX_SEGMENTS = 32
 
-/** These keys are harmless to us, but not to every program that will read the stored object. */
-const NEVER_SPLIT_AT = new Set(['__proto__', 'constructor', 'prototype'])
+/** An empty segment, or one that is harmless to us, but not to every program that will read the stored object. */
+const UNFIT_SEGMENT = /(?:^|\.)(?:__proto__|constructor|prototype)?(?:\.|$)/
 
 type Dotted = {
   readonly key: string
@@ -34,26 +34,58 @@ export const unflatten = (object: JsonObject): JsonObject => {
 
   const copies = new Set<JsonObject>()
   for (const { key, segments } of dotted.sort(byRank)) {
-    const nested = nest(segments, valueOf(object, key))
-    if (fits(result, nested)) merge(result, nested, copies)
-    else setMember(result, key, valueOf(object, key))
+    const value = valueOf(object, key)
+    if (!place(result, { segments, value }, copies)) setMember(result, key, value)
   }
   return result
 }
 
 /** The segments of a key; undefined for a key that has to stay as it is. */
 const split = (key: string): string[] | undefined => {
-  if (key.startsWith('$') || !key.includes('.')) return undefined
+  if (key.startsWith('$') || !key.includes('.') || UNFIT_SEGMENT.test(key)) return undefined
   const segments = key.split('.', MAX_SEGMENTS + 1)
-  const splits = segments.every((segment) => segment !== '' && !NEVER_SPLIT_AT.has(segment))
-  return splits && segments.length <= MAX_SEGMENTS ? segments : undefined
+  return segments.length <= MAX_SEGMENTS ? segments : undefined
 }
 
 const byRank = (one: Dotted, other: Dotted): number =>
   one.segments.length - other.segments.length || (one.key < other.key ? -1 : 1)
 
-const nest = (segments: readonly string[], value: JsonValue): JsonObject =>
-  segments.reduceRight<JsonValue>((inner, segment) => ({ [segment]: inner }), value) as JsonObject
+/**
+ * Puts a value where its segments lead. False, and nothing changed, if that is taken. What is there already is only walked through, since
+ * to make all of it for each key, and then to compare and merge it, took three times the processor time.
+ */
+const place = (
+  target: JsonObject,
+  { segments, value }: { segments: readonly string[]; value: JsonValue },
+  copies: Set<JsonObject>,
+): boolean => {
+  let there = 0
+  let innermost = target
+  for (; there < segments.length && Object.hasOwn(innermost, segments[there]!); there++) {
+    const held = valueOf(innermost, segments[there]!)
+    if (!isJsonObject(held)) return false
+    innermost = held
+  }
+  const isThere = there === segments.length
+  if (isThere && !(isJsonObject(value) && fits(innermost, value))) return false
+
+  let parent = target
+  for (let at = 0; at < there; at++) parent = ownMember(parent, segments[at]!, copies)
+  if (isThere) merge(parent, value as JsonObject, copies)
+  else setMember(parent, segments[there]!, nest(segments, there + 1, value))
+  return true
+}
+
+/** `value` below the segments from `first` on. */
+const nest = (segments: readonly string[], first: number, value: JsonValue): JsonValue => {
+  let inner = value
+  for (let at = segments.length - 1; at >= first; at--) {
+    const outer: JsonObject = {}
+    outer[segments[at]!] = inner
+    inner = outer
+  }
+  return inner
+}
 
 /** Whether the place of every value in `addition` is free in `target`, or both sides have an object there. */
 const fits = (target: JsonObject, addition: JsonObject): boolean =>
@@ -64,22 +96,23 @@ const fits = (target: JsonObject, addition: JsonObject): boolean =>
     return isJsonObject(held) && isJsonObject(added) && fits(held, added)
   })
 
-/** Merges an `addition` that fits. An object that was given is copied only once before it changes: else each key would cost a copy. */
+/** Merges an `addition` that fits. */
 const merge = (target: JsonObject, addition: JsonObject, copies: Set<JsonObject>): void => {
   for (const key of Object.keys(addition)) {
     const added = valueOf(addition, key)
-    const held = Object.hasOwn(target, key) ? valueOf(target, key) : undefined
-    if (!isJsonObject(held) || !isJsonObject(added)) {
-      setMember(target, key, added)
-      continue
-    }
-    const own = copies.has(held) ? held : { ...held }
-    if (own !== held) {
-      copies.add(own)
-      setMember(target, key, own)
-    }
-    merge(own, added, copies)
+    if (isJsonObject(added) && Object.hasOwn(target, key)) merge(ownMember(target, key, copies), added, copies)
+    else setMember(target, key, added)
   }
+}
+
+/** The object in a member of an object of ours. One that was given is copied once before it changes: else each key would cost a copy. */
+const ownMember = (target: JsonObject, key: string, copies: Set<JsonObject>): JsonObject => {
+  const held = valueOf(target, key) as JsonObject
+  if (copies.has(held)) return held
+  const own = { ...held }
+  copies.add(own)
+  setMember(target, key, own)
+  return own
 }
 
 /** The value of a key that is known to be there. */

@@ -13,7 +13,8 @@ const edition = v.object({ edition: v.pipe(v.number(), v.safeInteger()), checksu
 
 /** Which functions a version has. Of two editions the greater is the newer one. */
 export type Edition = v.InferOutput<typeof edition>
-export type Functions = Edition & { text: string }
+/** `retired`: the statements that drop what former versions had. */
+export type Functions = Edition & { text: string; retired: string }
 
 /** As `npm run schema` has written it; reads no function. */
 export const readEdition = async (): Promise<Edition> => v.parse(edition, JSON.parse(await readFile(EDITION, 'utf8')))
@@ -22,11 +23,13 @@ export const readEdition = async (): Promise<Edition> => v.parse(edition, JSON.p
 export const readFunctions = async (): Promise<Functions> => {
   const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql'))
   const others = names.filter((name) => name !== FIRST && name !== LAST).toSorted()
-  const texts = await Promise.all([FIRST, ...others, LAST].map((name) => readFile(new URL(name, DIRECTORY), 'utf8')))
-  return { ...(await readEdition()), text: texts.join('\n') }
+  const read = (name: string): Promise<string> => readFile(new URL(name, DIRECTORY), 'utf8')
+  const texts = await Promise.all([FIRST, ...others].map(read))
+  return { ...(await readEdition()), text: texts.join('\n'), retired: await read(LAST) }
 }
 
-export const checksumOf = ({ text }: Pick<Functions, 'text'>): string => createHash('sha256').update(text).digest('hex')
+export const checksumOf = ({ text, retired }: Pick<Functions, 'text' | 'retired'>): string =>
+  createHash('sha256').update(`${text}\n${retired}`).digest('hex')
 
 /** Counts the edition up if the files are others than those that it is of. */
 export const writeEdition = async (): Promise<void> => {
@@ -39,10 +42,14 @@ export const writeEdition = async (): Promise<void> => {
 
 /**
  * Applies all functions in one transaction if the database has others: of an older edition, or edited by hand since. Those of a
- * newer edition stay, and so an older version that comes back goes on with them. Returns whether anything was applied.
- * Callers hold the lock of migrations.
+ * newer edition stay, and so an older version that comes back goes on with them. What is retired is dropped when every statement has
+ * ended that may have begun with it: one that waits for a workspace's lock learns of other functions only later. Returns whether
+ * anything was applied. Callers hold the lock of migrations.
  */
-export const applyFunctions = async (sql: Sql, { edition: ours, checksum, text }: Functions): Promise<boolean> => {
+export const applyFunctions = async (
+  sql: Sql,
+  { edition: ours, checksum, text, retired }: Functions,
+): Promise<boolean> => {
   await sql`
     create table if not exists schema_functions (
       id boolean primary key default true check (id),
@@ -54,12 +61,36 @@ export const applyFunctions = async (sql: Sql, { edition: ours, checksum, text }
     select edition, checksum, catalogue = (${sql.unsafe(CATALOGUE)}) as "isUntouched" from schema_functions`
   if (held && held.edition > ours) return false
   if (held?.edition === ours && held.checksum === checksum && held.isUntouched) return false
+  const [served] = await sql<{ exists: boolean }[]>`select to_regproc('store') is not null as exists`
+  await sql.unsafe(`set local check_function_bodies = off; ${text}`)
+  if (served!.exists) await untilOthersHaveEnded(sql)
   await sql.unsafe(`
-    set local check_function_bodies = off;
-    ${text}
+    ${retired}
     insert into schema_functions (edition, checksum, catalogue) values (${ours}, '${checksum}', (${CATALOGUE}))
     on conflict (id) do update set edition = excluded.edition, checksum = excluded.checksum, catalogue = excluded.catalogue;`)
   return true
+}
+
+/** Whoever takes longer is none of ours: Postgres cancels our statements by then. */
+const LONGEST_WAIT_MS = 75_000
+const WAIT_POLL_MS = 10
+
+/** Waits until what other connections to this database have begun has ended. */
+const untilOthersHaveEnded = async (sql: Sql): Promise<void> => {
+  const underWay = async (): Promise<string[]> => {
+    const rows = await sql<{ transaction: string }[]>`
+      select l.virtualtransaction as transaction
+      from pg_locks as l join pg_stat_activity as a on a.pid = l.pid
+      where l.locktype = 'virtualxid' and l.granted and a.datname = current_database() and a.pid <> pg_backend_pid()`
+    return rows.map(({ transaction }) => transaction)
+  }
+  const until = Date.now() + LONGEST_WAIT_MS
+  let others = await underWay()
+  while (others.length > 0 && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, WAIT_POLL_MS))
+    const still = new Set(await underWay())
+    others = others.filter((one) => still.has(one))
+  }
 }
 
 /** Every function of the schema as it is by now. */

@@ -19,32 +19,35 @@ create type given_reference as (
   number bigint
 );
 
-create type relinked as (
+create type moved_reference as (
   record text,
   id uuid,
   number bigint,
-  contact resolution,
-  account resolution,
-  project resolution,
-  before_ids uuid[],
+  contact uuid,
+  account uuid,
+  project uuid,
+  contact_given boolean,
+  account_given boolean,
+  project_given boolean,
+  missed uuid[],
+  lost uuid[],
+  contact_gains boolean,
+  account_gains boolean,
+  project_gains boolean,
   now_given given_reference[],
   no_longer_given given_reference[]
 );
 
-create type resolution as (
-  id uuid,
-  given boolean,
-  missed uuid[]
-);
-
-create type said_account as (
+create type new_account as (
+  workspace_id uuid,
   id uuid,
   facts jsonb,
   first_number bigint,
   last_identify_number bigint
 );
 
-create type said_claim as (
+create type new_claim as (
+  workspace_id uuid,
   key_id uuid,
   kind text,
   number bigint,
@@ -53,7 +56,8 @@ create type said_claim as (
   decides boolean
 );
 
-create type said_contact as (
+create type new_contact as (
+  workspace_id uuid,
   id uuid,
   facts jsonb,
   account_id uuid,
@@ -62,7 +66,8 @@ create type said_contact as (
   last_identify_number bigint
 );
 
-create type said_feedback as (
+create type new_feedback as (
+  workspace_id uuid,
   id uuid,
   description text,
   title text,
@@ -78,12 +83,33 @@ create type said_feedback as (
   project_ref jsonb
 );
 
-create type said_submission as (
+create type new_given as (
+  workspace_id uuid,
+  kind text,
+  weak uuid,
+  name_key uuid,
+  number bigint
+);
+
+create type new_submission as (
+  workspace_id uuid,
   id uuid,
   number bigint,
   operation text,
   attempts integer,
   record uuid
+);
+
+create type new_uses as (
+  workspace_id uuid,
+  title text,
+  uses bigint
+);
+
+create type resolution as (
+  id uuid,
+  given boolean,
+  missed uuid[]
 );
 
 create type tagged_record as (
@@ -106,6 +132,21 @@ create type wanted_purge as (
   "group" uuid,
   email uuid,
   source text
+);
+
+create type workspace_key as (
+  workspace_id uuid,
+  id uuid
+);
+
+create type workspace_number as (
+  workspace_id uuid,
+  number bigint
+);
+
+create type workspace_part as (
+  workspace_id uuid,
+  part jsonb
 );
 
 create table account (
@@ -196,6 +237,12 @@ create table dead_submission (
   keys uuid[] not null,
   replayed_at timestamp with time zone,
   constraint dead_submission_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table deleted_workspace (
+  id uuid not null,
+  deleted_at timestamp with time zone default now() not null,
+  constraint deleted_workspace_pkey PRIMARY KEY (id)
 ) with ();
 
 create table feedback (
@@ -347,6 +394,14 @@ create table purge (
   conversations bigint default 0 not null,
   dead_submissions bigint default 0 not null,
   constraint purge_pkey PRIMARY KEY (workspace_id, id)
+) with ();
+
+create table repeat_left (
+  workspace_id uuid not null,
+  after bigint default 0 not null,
+  kind text not null,
+  id uuid not null,
+  constraint repeat_left_pkey PRIMARY KEY (workspace_id, after, kind, id)
 ) with ();
 
 create table schema_functions (

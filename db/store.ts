@@ -88,30 +88,59 @@ export type Rows = {
 export type PurgeRow = { id: string; number: number; group: string | null; email: string | null; source: string | null }
 export type PurgeRows = { workspaceId: string; purge: PurgeRow }
 
+/** For a workspace, the numbers with which something else may still come, of those below the highest of a batch; missing: unknown. */
+export type Outstanding = ReadonlyMap<string, readonly number[]>
+
 export type NotApplied = { id: string; state: 'superseded' | 'purged' }
 
 /**
  * Stores any number of submissions of any workspaces, in any order, in one statement: all or nothing. A purge is decided in its
  * place among the others by number: no submission of its workspace with a lower number may be outstanding elsewhere. Returns the
  * submissions that this call settled without applying them. Submissions that were settled before are not among them (storing them
- * again changes nothing), nor are purges, whose records `removePurged` removes afterwards.
+ * again changes nothing), nor are purges, whose records `removePurged` removes afterwards. With `outstanding`, what says nothing new
+ * leaves no row.
  *
  * @throws the driver's error; see `isPermanentFault`.
  */
-export const store = async (sql: Sql, batch: readonly (Rows | PurgeRows)[]): Promise<NotApplied[]> => {
-  const byWorkspace: Record<string, JsonValue> = {}
-  for (const [workspaceId, rows] of Map.groupBy(batch, (row) => row.workspaceId)) {
-    byWorkspace[workspaceId] = partsInOrder(rows)
-  }
-  return sql<NotApplied[]>`select id, state from store(${sql.json(byWorkspace)}) where state <> 'applied'`
+export const store = async (
+  sql: Sql,
+  batch: readonly (Rows | PurgeRows)[],
+  outstanding: Outstanding = new Map(),
+): Promise<NotApplied[]> => {
+  const parts = sql.json(partsByWorkspace(batch, outstanding))
+  return sql<NotApplied[]>`select id, state from store(${parts}) where state <> 'applied'`
 }
 
+/** The same without waiting: of a workspace for which it would have to wait, nothing is stored. Such workspaces are `busy`. */
+export const storeFree = async (
+  sql: Sql,
+  batch: readonly (Rows | PurgeRows)[],
+  outstanding: Outstanding,
+): Promise<{ busy: string[]; notApplied: NotApplied[] }> => {
+  const parts = sql.json(partsByWorkspace(batch, outstanding))
+  const rows = await sql<{ id: string; state: NotApplied['state'] | 'busy' }[]>`
+    select id, state from store_free(${parts})`
+  return {
+    busy: rows.flatMap(({ id, state }) => (state === 'busy' ? [id] : [])),
+    notApplied: rows.flatMap(({ id, state }) => (state === 'busy' ? [] : [{ id, state }])),
+  }
+}
+
+const partsByWorkspace = (batch: readonly (Rows | PurgeRows)[], outstanding: Outstanding): JsonObject =>
+  Object.fromEntries(
+    [...Map.groupBy(batch, (row) => row.workspaceId)].map(([workspaceId, rows]) => [
+      workspaceId,
+      partsInOrder(rows, outstanding.get(workspaceId)),
+    ]),
+  )
+
 /** Parts by ascending number: a purge is a part by itself, and the rows between two purges are one part. */
-const partsInOrder = (rows: readonly (Rows | PurgeRows)[]): JsonValue[] => {
+const partsInOrder = (rows: readonly (Rows | PurgeRows)[], outstanding: readonly number[] | undefined): JsonValue[] => {
   const result: JsonValue[] = []
   let together: Rows[] = []
   const close = (): void => {
-    if (together.length > 0) result.push(storedPart(together))
+    if (together.length > 0)
+      result.push({ ...storedPart(together), ...(outstanding && { outstanding: [...outstanding] }) })
     together = []
   }
   for (const row of rows.toSorted((a, b) => numberOf(a) - numberOf(b))) {
@@ -174,17 +203,15 @@ const oncePerTarget = (claims: readonly ClaimRow[]) => {
 
 /** A conversation can name an account more than once. Its facts are then merged, and the later ones count. */
 const oncePerKey = (rows: readonly KeyRow[]): KeyRow[] => {
-  const merged = new Map<string, KeyRow>()
-  for (const row of rows) {
-    const earlier = merged.get(row.id)
-    merged.set(row.id, earlier ? joined(earlier, row) : row)
-  }
-  return [...merged.values()]
+  const byKey = Map.groupBy(rows, ({ id }) => id)
+  return byKey.size === rows.length ? [...rows] : [...byKey.values()].map(joined)
 }
 
-const joined = (earlier: KeyRow, later: KeyRow): KeyRow => ({
-  ...earlier,
-  last_number: later.last_number,
-  facts: mergeFacts(earlier.facts, later.facts),
-  ...(later.account_id !== null && { account_id: later.account_id, account_number: later.account_number }),
-})
+const joined = (rows: readonly KeyRow[]): KeyRow => {
+  const withAccount = rows.findLast(({ account_id }) => account_id !== null)
+  return {
+    ...rows[0]!,
+    facts: mergeFacts(rows.map(({ facts }) => facts)),
+    ...(withAccount && { account_id: withAccount.account_id, account_number: withAccount.account_number }),
+  }
+}

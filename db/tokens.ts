@@ -25,7 +25,7 @@ export const addToken = async (
     insert into token (id, workspace_id, hash, scopes, expires_at)
     select gen_random_uuid(), w.id, decode(${tokenHash(token.token)}, 'hex'), ${[...token.scopes]}::text[], ${token.expiresAt}
     from (select 1) as one left join workspace as w on w.name = ${token.workspace}
-    where w.id is not null or ${token.workspace}::text is null
+    where (w.id is not null or ${token.workspace}::text is null) and not is_deleted(w.id)
     returning id`
   return row?.id
 }
@@ -68,6 +68,6 @@ export const setBootstrapTokens = async (sql: Sql, tokens: { access?: string; ad
     former as (delete from token where bootstrap and hash not in (select hash from wanted))
     insert into token (id, workspace_id, hash, scopes, bootstrap)
     select gen_random_uuid(), w.id, wanted.hash, wanted.scopes, true
-    from wanted, workspace as w where w.name = ${DEFAULT_WORKSPACE}
+    from wanted, workspace as w where w.name = ${DEFAULT_WORKSPACE} and not is_deleted(w.id)
     on conflict (hash) do update set scopes = excluded.scopes, revoked_at = null`
 }

@@ -28,6 +28,9 @@ export const isPermanentFault = (error: unknown): boolean => isOf(error, PERMANE
 /** True when Postgres is away or has run out of a resource: trying again helps when that is over, and not before. */
 export const isUnavailable = (error: unknown): boolean => isOf(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
 
+/** True when a statement has waited for others as long as it may. */
+export const isLockTimeout = (error: unknown): boolean => isOf(error, [], ['55P03'])
+
 /** The part of a fault that may be logged or kept: its kind and code. A message can quote a customer's data. */
 export const describeFault = (error: unknown): string => {
   const code = codeOf(error)

@@ -22,6 +22,8 @@ export type AdmissionRequest = {
   idempotency?: Idempotency | undefined
   /** No number at or below this is given. */
   floor?: number
+  /** When its workspace has more bytes waiting than these, nothing of it may enter. */
+  mostBytes?: number
   /** Nothing may enter now; the limit is judged all the same, and not used up. */
   full?: boolean
   /** Only asks whether the idempotency key was here before. */

@@ -1,5 +1,5 @@
 import type { IdempotencyRecord } from '../contract/idempotency.ts'
-import type { AdmissionRequest, Admit } from './admission.ts'
+import type { AdmissionRequest, Admit, Said } from './admission.ts'
 import { type AskAdmission, askAdmissionsIn, type Known } from './ask-admission.ts'
 import type { RedisClient } from './connect-redis.ts'
 import type { HandOver } from './hand-over.ts'
@@ -41,9 +41,18 @@ export const admissionsIn = ({ findStoredKey, ...dependencies }: Dependencies): 
   }
 }
 
-const askInSteps = async (ask: AskAdmission, request: AdmissionRequest & { known: Known | undefined }) => {
-  if (request.peek === true || request.full === true) return ask({ ...request, bodyText: '' })
-  if (request.bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
-  const judged = await ask({ ...request, bodyText: '', full: true })
-  return judged.outcome === 'full' ? ask(request) : judged
+type KnownRequest = AdmissionRequest & { known: Known | undefined }
+
+const SAYS_NOTHING: Said = { sayings: { newIds: [], aboutKeys: [] }, lookUp: [] }
+
+/**
+ * Judging needs nothing of what a submission says: that can be as large as its body, and takes long to make. Only the answer to a
+ * repeated one, which is seldom, looks something up.
+ */
+const askInSteps = async (ask: AskAdmission, request: KnownRequest): ReturnType<AskAdmission> => {
+  const mayEnter = request.peek !== true && request.full !== true
+  if (mayEnter && request.bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
+  const judged = await ask({ ...request, bodyText: '', full: true, saidBy: () => SAYS_NOTHING })
+  if (judged.outcome === 'repeated') return ask(mayEnter ? request : { ...request, bodyText: '' })
+  return mayEnter && judged.outcome === 'full' ? ask(request) : judged
 }

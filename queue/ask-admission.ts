@@ -6,6 +6,7 @@ import { IDEMPOTENCY_SECONDS } from '../contract/limits.ts'
 import type { BatchQueueName } from '../contract/queues.ts'
 import { coalesce } from '../process/coalesce.ts'
 import type { Admission, AdmissionRequest, Bucket, Said } from './admission.ts'
+import { BACKLOG_BEYOND } from './backlog.ts'
 import { batchIdOf, itemText, letterOf, submissionIdIn } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
 import type { HandOver } from './hand-over.ts'
@@ -25,10 +26,13 @@ type Dependencies = { redis: RedisClient; prefix: string; handOver: HandOver }
 
 /** What became of a submission, its fields between spaces; then a place, exists and facts for each key about which something is queued. */
 type ScriptAnswer = string | [fields: string, ...facts: (number | string | string[])[]]
-type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<ScriptAnswer[]> }
+type RedisWithAdmit = RedisClient & {
+  admit(...keysAndArguments: (string | number)[]): Promise<[...answers: ScriptAnswer[], place: 'backlog' | 'outbox']>
+}
 
 const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record'])
-const KEYS_OF_ADMIT = 9
+const NEVER = { bytes: Number.MAX_SAFE_INTEGER, submissions: Number.MAX_SAFE_INTEGER }
+const KEYS_OF_ADMIT = 10
 
 /**
  * Asks admit.lua about submissions. Requests of one workspace and queue that are in flight together share a call, and those that enter
@@ -78,17 +82,27 @@ const admitTogether = async (
   })
   const floor = requests.reduce((highest, request) => Math.max(highest, request.floor ?? 0), 0)
   const name = admissionKeys(prefix, workspaceId)
-  const { number, outstanding, exists, ledger, purges, facts, outbox, idempotency } = name
-  const keys = [number, outstanding, exists, ledger, purges, facts, outbox, idempotency, name.batch(batchId)]
-  const settings = [name.before.bucket, name.before.facts, floor, IDEMPOTENCY_SECONDS, batchId]
+  const { number, outstanding, exists, ledger, purges, facts, outbox, idempotency, backlog } = name
+  const keys = [number, outstanding, exists, ledger, purges, facts, outbox, idempotency, name.batch(batchId), backlog]
+  // A purge waits for what was accepted before it, and nothing of it is heavy.
+  const { bytes, submissions } = queue === 'purges' ? NEVER : BACKLOG_BEYOND
+  const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NEVER.bytes)
+  const { bucket, facts: ofFacts } = name.before
+  const settings = [bucket, ofFacts, floor, IDEMPOTENCY_SECONDS, batchId, bytes, submissions, Math.floor(mostBytes)]
   const texts = [JSON.stringify(asked.map(askedOf)), ...requests.map(itemText)]
-  const answers = await (redis as RedisWithAdmit).admit(...keys, ...settings, ...texts)
-  const admissions = answers.map((answer, at) => readAnswer(answer, asked[at]!))
+  const answered = await (redis as RedisWithAdmit).admit(...keys, ...settings, ...texts)
+  const admissions = asked.map((one, at) => readAnswer(answered[at]!, one))
   const entered = requests.filter((_, at) => admissions[at]!.outcome === 'admitted')
   if (entered.length > 0) {
-    const bytes = entered.reduce((sum, { bodyText }) => sum + bodyText.length, 0)
+    const bytesEntered = entered.reduce((sum, { bodyText }) => sum + bodyText.length, 0)
     const operations = entered.map(({ operation }) => operation)
-    void handOver(queue, { workspaceId, batchId, operations, bytes })
+    void handOver(queue, {
+      workspaceId,
+      batchId,
+      operations,
+      bytes: bytesEntered,
+      isBacklog: answered.at(-1) === 'backlog',
+    })
   }
   return admissions
 }
@@ -104,8 +118,8 @@ const askedOf = ({ request: { operation, limit, idempotency, known, ...request }
   body: idempotency?.body,
   known: known && (known === 'nothing' ? '' : recordOf(known)),
   begin: idempotency && recordBegin({ body: idempotency.body, submissionId }),
-  exists: said.sayings.newIds.map(({ id, of }) => ({ id: compactId(id), of })),
-  said: factsOf(said.sayings),
+  exists: said.sayings.newIds.flatMap(({ id, of }) => [compactId(id), of]),
+  said: factsOf(said.sayings).flatMap(({ keyId, saying }) => [keyId, saying]),
   lookUp: said.lookUp.map(compactId),
 })
 

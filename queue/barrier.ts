@@ -1,4 +1,5 @@
 import type { RedisClient } from './connect-redis.ts'
+import { batchIdOf } from './batch.ts'
 import { admissionKeys, type Numbered, readByNumber } from './keys.ts'
 
 /** A workspace's undecided purges, and its outstanding batches, by number, ascending; only the lowest `OUTSTANDING_READ` of each. */
@@ -7,6 +8,8 @@ export type ReadBarrier = (workspaceId: string) => Promise<Barrier>
 
 /** More than the workers hold at once. */
 const OUTSTANDING_READ = 5_000
+/** Of batches that other statements store, which are few unless a workspace is heavy. */
+const OTHERS_READ = 500
 
 /** Outstanding submissions are read only if there is a purge, and after the purges, so that no outstanding one is taken for settled. */
 export const barrierIn =
@@ -46,4 +49,37 @@ export const readyNow = (
       .filter(({ number }) => number <= firstUndecidable && !numbers.has(number))
       .map(({ batchId }) => batchId),
   }
+}
+
+/**
+ * The numbers of the batches of a workspace that are outstanding up to the highest of some submissions, besides the batches of these and
+ * those that are stored already; undefined when they are too many to be listed.
+ */
+export const outstandingBesides =
+  (redis: RedisClient, prefix: string, isStored: (batchId: string) => boolean) =>
+  async (
+    workspaceId: string,
+    submissions: readonly { submissionId: string; number: number }[],
+  ): Promise<number[] | undefined> => {
+    // A batch that was split is named after its submission.
+    const batchIds = new Set(submissions.flatMap(({ submissionId }) => [submissionId, batchIdOf(submissionId)]))
+    const highest = Math.max(...submissions.map(({ number }) => number))
+    const most = submissions.length + OTHERS_READ
+    const { outstanding } = admissionKeys(prefix, workspaceId)
+    const found = readByNumber(await redis.zrangebyscore(outstanding, '-inf', highest, 'WITHSCORES', 'LIMIT', 0, most))
+    if (found.length === most) return undefined
+    return found.filter(({ batchId }) => !batchIds.has(batchId) && !isStored(batchId)).map(({ number }) => number)
+  }
+
+/** Everything that was accepted up to this number is settled or dead; undefined when nothing is known. */
+export const settledThrough = async (
+  redis: RedisClient,
+  prefix: string,
+  workspaceId: string,
+): Promise<number | undefined> => {
+  const name = admissionKeys(prefix, workspaceId)
+  const given = await redis.get(name.number)
+  const [lowest] = readByNumber(await redis.zrange(name.outstanding, '0', '0', 'WITHSCORES'))
+  if (lowest) return lowest.number - 1
+  return given === null ? undefined : Number(given)
 }

@@ -2,17 +2,20 @@ import type { Sayings } from '../contract/identity/sayings.ts'
 import type { NamedBatch } from '../contract/job.ts'
 import { type Batch, type Batched, readBatch } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
-import { admissionKeys } from './keys.ts'
+import { admissionKeys, readByNumber } from './keys.ts'
 import { puttingOnBooksIn } from './put-on-books.ts'
 import { decidingIn, type Settled, settlingIn } from './settle.ts'
 import { splittingIn } from './split.ts'
 
-type BatchName = Pick<NamedBatch, 'workspaceId' | 'batchId'>
+export type BatchName = Pick<NamedBatch, 'workspaceId' | 'batchId'>
+
+/** `isAfterPurge`: a purge that was accepted before it is undecided. It stays false: a later purge has a higher number. */
+export type BatchInTurn = Batch & { isAfterPurge: boolean }
 
 /** What is done with what has been admitted. */
 export type Books = {
   /** Undefined when the batch is settled, or was split. */
-  read: (name: BatchName) => Promise<Batch | undefined>
+  read: (name: BatchName) => Promise<BatchInTurn | undefined>
   settle: (settled: readonly Settled[]) => Promise<void>
   decide: (purges: readonly Settled[]) => Promise<void>
   put: (batched: Batched, sayings: Sayings) => Promise<void>
@@ -27,8 +30,15 @@ export type Books = {
 
 export const booksIn = (redis: RedisClient, prefix: string): Books => ({
   read: async ({ workspaceId, batchId }) => {
-    const text = await redis.get(admissionKeys(prefix, workspaceId).batch(batchId))
-    return text === null ? undefined : readBatch({ workspaceId, batchId }, text)
+    const name = admissionKeys(prefix, workspaceId)
+    const [text, purges] = await Promise.all([
+      redis.get(name.batch(batchId)),
+      redis.zrange(name.purges, '0', '0', 'WITHSCORES'),
+    ])
+    if (text === null) return undefined
+    const batch = readBatch({ workspaceId, batchId }, text)
+    const [firstPurge] = readByNumber(purges)
+    return { ...batch, isAfterPurge: firstPurge !== undefined && firstPurge.number < batch.number }
   },
   settle: settlingIn(redis, prefix),
   decide: decidingIn(redis, prefix),

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type BatchJob, JOB_VERSION, type NamedBatch, type Operation } from '../contract/job.ts'
 import { BATCH_QUEUES, type BatchQueueName, JOB_OPTIONS } from '../contract/queues.ts'
 import { coalesce } from '../process/coalesce.ts'
+import { drainBacklogs } from './backlog.ts'
 import type { RedisClient } from './connect-redis.ts'
 import type { JobQueues } from './job-queues.ts'
 import { admissionKeys, carrierValue } from './keys.ts'
@@ -9,14 +10,14 @@ import { luaScript } from './lua-script.ts'
 
 /** A batch for a job: what it carries, and how many bytes of bodies, roughly. */
 export type HandedBatch = { workspaceId: string; batchId: string; operations: readonly Operation[]; bytes: number }
-/** `apart`: in a job of its own, at once or later. */
-type Handing = HandedBatch & { apart?: { delayMs?: number } }
+/** `apart`: in a job of its own, at once or later. `isBacklog`: it lies in the backlog, which one job drains. */
+type Handing = HandedBatch & { apart?: { delayMs?: number }; isBacklog?: boolean }
 
 /** Never rejects: a batch that could not be handed over stays in the outbox, and a worker hands it over within seconds. */
 export type HandOver = (queue: BatchQueueName, batch: Handing) => Promise<void>
 
 const NOTE_CARRIER = luaScript('note-carrier')
-const KEYS_OF_NOTE_CARRIER = 4
+const KEYS_OF_NOTE_CARRIER = 5
 type RedisWithNoteCarrier = RedisClient & { noteCarrier(...keysAndArguments: string[]): Promise<0> }
 
 /** What one job carries at most: a worker has this in hand at once, and holds it all until the last of it is stored. */
@@ -34,6 +35,7 @@ const BATCHES_OF_A_JOB = 50
  */
 const BUSY_FROM = 8
 const GATHER_MS = 15
+const BACKLOGS_AT_ONCE = 1_000
 
 /**
  * Has jobs carry batches: those that come in one turn of the event loop share a job, whatever their workspaces. Doing it twice is
@@ -47,9 +49,10 @@ export const handingOverIn = (redis: RedisClient, prefix: string, queues: JobQue
     const { id } = await queues[queue].add(describe(batches), job, { ...JOB_OPTIONS, delay })
     const carrier = carrierValue(queue, id!)
     const told = [...Map.groupBy(batches, ({ workspaceId }) => workspaceId)].map(([workspaceId, own]) => {
-      const { outbox, outstanding, removing, carriers } = admissionKeys(prefix, workspaceId)
+      const { outbox, outstanding, removing, carriers, backlog } = admissionKeys(prefix, workspaceId)
       const ids = own.map(({ batchId }) => batchId)
-      return (redis as RedisWithNoteCarrier).noteCarrier(outbox, outstanding, removing, carriers, carrier, ...ids)
+      const keys = [outbox, outstanding, removing, carriers, backlog]
+      return (redis as RedisWithNoteCarrier).noteCarrier(...keys, carrier, ...ids)
     })
     await Promise.all(told)
     const submissions = batches.reduce((sum, { operations }) => sum + operations.length, 0)
@@ -65,8 +68,23 @@ export const handingOverIn = (redis: RedisClient, prefix: string, queues: JobQue
       }),
     ]),
   ) as Record<BatchQueueName, (batch: Handing) => Promise<void>>
-  return (queue, batch) =>
-    (batch.apart === undefined ? together[queue](batch) : carry(queue, [batch]).then(() => {})).catch(() => {})
+  const drain = coalesce<string, void>(
+    async (workspaceIds) => {
+      await drainBacklogs(queues, [...new Set(workspaceIds)])
+      await pause(GATHER_MS)
+      return []
+    },
+    { items: BACKLOGS_AT_ONCE },
+  )
+  return (queue, batch) => {
+    const handed =
+      batch.apart !== undefined
+        ? carry(queue, [batch]).then(() => {})
+        : batch.isBacklog === true
+          ? drain(batch.workspaceId)
+          : together[queue](batch)
+    return handed.catch(() => {})
+  }
 }
 
 /** `ended`: when all that is under way has come to its end. What a process that ends did not hand over waits for seconds. */

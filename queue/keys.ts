@@ -17,6 +17,8 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
   const before = { bucket: `${base}:bucket:`, facts: `${base}:facts:`, batch: `${base}:batch:` }
   return {
     before,
+    /** What the names of all keys of the workspace match, and no other's. */
+    every: `${base}:*`,
     /** String: the last number given. */
     number: `${base}:number`,
     /** List: the microseconds at which the missing tokens of a rate limit were spent, oldest last. Gone after the limit's window. */
@@ -31,6 +33,8 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     removing: `${base}:removing`,
     /** Sorted set: batches that no job carries yet, by the Unix milliseconds of their admission. */
     outbox: `${base}:outbox`,
+    /** Sorted set: batches that wait for the job that drains the workspace's backlog, by the Unix milliseconds of their admission. */
+    backlog: `${base}:backlog`,
     /** Hash: the job that carries a batch, a `carrierValue`, by batch. */
     carriers: `${base}:carriers`,
     /** Hash: how often a worker died while it had a submission alone in hand, by batch. */
@@ -38,8 +42,8 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     /** Hash: own ids (compact) that exist from a queued submission on, each with its `existsValue`. */
     exists: `${base}:exists`,
     /**
-     * Hash: `accepted`, how many submissions were admitted; `queued`, how many of these are not settled; `forgotten`: idempotency keys of
-     * submissions up to this number may be missing in the book.
+     * Hash: `accepted`, how many submissions were admitted; `queued`, how many of these are not settled; `bytes`, how many
+     * bytes the outstanding batches have; `forgotten`: idempotency keys of submissions up to this number may be missing in the book.
      */
     ledger: `${base}:ledger`,
     /** Hash: what queued submissions say about keys, by key id (compact), in the form of lua/functions/facts.lua. */

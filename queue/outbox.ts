@@ -36,14 +36,18 @@ export const handOverLost = async (
 ): Promise<number> => {
   const handed = await Promise.all(
     workspaceIds.map(async (workspaceId) => {
-      const { outstanding, removing, carriers } = admissionKeys(prefix, workspaceId)
+      const { outstanding, removing, carriers, backlog } = admissionKeys(prefix, workspaceId)
       const until = beforeMs * MICROSECONDS_PER_MS
       const found = await Promise.all(
         [outstanding, removing].map((key) =>
           redis.zrangebyscore(key, '-inf', until, 'WITHSCORES', 'LIMIT', 0, LOOKED_AT),
         ),
       )
-      const old = readByNumber(found.flat()).map(({ batchId }) => batchId)
+      const all = readByNumber(found.flat()).map(({ batchId }) => batchId)
+      if (all.length === 0) return 0
+      // What is in the backlog has no job of its own to lose.
+      const inBacklog = await redis.zmscore(backlog, ...all)
+      const old = all.filter((_, at) => inBacklog[at] === null)
       if (old.length === 0) return 0
       const jobs = await redis.hmget(carriers, ...old)
       const living = await livingAmong(queues, new Set(jobs.filter((carrier) => carrier !== null)))

@@ -9,6 +9,12 @@ export const STORAGE_BOUNDS_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600,
 ] as const
 
+/**
+ * Time in lanes is told as it was lately: what lies so far back counts for 1/e of what is just over. So divided by this, it is how many lanes
+ * were busy on average.
+ */
+export const LATELY_SECONDS = 120
+
 const count = v.pipe(v.number(), v.minValue(0))
 const processReport = v.object({
   /** New at each start of a process, since its counts begin at 0 again. */
@@ -21,6 +27,11 @@ const processReport = v.object({
   tagged: count,
   /** Submissions by the time until they were stored: a count for each of the bounds, and one for what took longer. */
   stored: v.array(count),
+  /** Seconds that statements which store took lately, in all, and of the workspaces that took most. The version before has none. */
+  lanes: v.optional(v.object({ total: count, byWorkspace: v.record(v.string(), count) }), {
+    total: 0,
+    byWorkspace: {},
+  }),
   loopDelaySeconds: count,
   postgresSeconds: v.nullable(count),
 })
@@ -114,6 +125,7 @@ const NOTHING = {
   failed: 0,
   tagged: 0,
   stored: [],
+  lanes: { total: 0, byWorkspace: {} },
   loopDelaySeconds: 0,
   postgresSeconds: null,
 }

@@ -6,7 +6,7 @@ import { admissionKeys, compactId, existsValue } from './keys.ts'
 import { luaScript } from './lua-script.ts'
 import { factsOf } from './queued-facts.ts'
 
-const SETTLE = luaScript('settle', ['facts'])
+const SETTLE = luaScript('settle', ['facts', 'existing'])
 const DECIDE_PURGE = luaScript('decide-purge', ['facts'])
 
 type RedisWithSettle = RedisClient & {
@@ -22,8 +22,8 @@ export const settlingIn = (redis: RedisClient, prefix: string): ((settled: reado
   redis.defineCommand('settle', { lua: SETTLE })
   const settleOf = (workspaceId: string, settled: readonly Settled[]): Promise<number> => {
     const name = admissionKeys(prefix, workspaceId)
-    const { outstanding, exists, purges, removing, ledger, facts, outbox, carriers, settledKeys, alone } = name
-    const keys = [outstanding, exists, purges, removing, ledger, facts, outbox, carriers, settledKeys, alone]
+    const { outstanding, exists, purges, removing, ledger, facts, outbox, carriers, settledKeys, alone, backlog } = name
+    const keys = [outstanding, exists, purges, removing, ledger, facts, outbox, carriers, settledKeys, alone, backlog]
     const settings = [name.before.facts, name.before.batch, IDEMPOTENCY_SECONDS]
     return (redis as RedisWithSettle).settle(keys.length, ...keys, ...settings, ...settled.flatMap(settledArguments))
   }

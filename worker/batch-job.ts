@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { batchJob, type NamedBatch } from '../contract/job.ts'
 import { describeFault, isPermanentFault } from '../process/fault.ts'
 import { type DeliveredJob, hopeless } from '../queue/delivered-job.ts'
-import type { Batch } from '../queue/batch.ts'
 import type { LifeDependencies, LiveBatch } from './batch-life.ts'
 import { type Processor, withoutCause } from './delivery.ts'
+import { handOverAll, handOverEach } from './hand-over-each.ts'
 import { roomFor } from './room.ts'
 import { settleAsDead } from './settle.ts'
 import { SUSPECT_AFTER_DEATHS } from './suspects.ts'
@@ -27,11 +27,12 @@ export const batchProcessor = (dependencies: LifeDependencies & { mostInHand: nu
     const { batches } = parsed.output
     const hasCompany = batches.length > 1 || batches[0]!.submissions > 1
     const isSuspect = job.stalledCounter >= SUSPECT_AFTER_DEATHS
-    if (isSuspect && hasCompany) return splitAll(dependencies, batches)
+    if (isSuspect && hasCompany) return handOverAll(dependencies, batches)
     const results = await Promise.allSettled(
       batches.map((named) => {
         const attempts = job.attemptsMade + 1
-        const coming = { named, attempts, isSuspect, onProgress: (removed: number) => job.updateProgress({ removed }) }
+        const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
+        const coming = { named, attempts, isBacklog: false, isSuspect, onProgress }
         // A suspect waits for no room: what fills it is given back, and may be waiting for the suspect.
         return isSuspect ? live(coming) : inRoom(named, () => live(coming))
       }),
@@ -60,29 +61,9 @@ const afterFailure = async (
     if (attempts < (job.opts.attempts ?? 1) && !isPermanentFault(error)) continue
     const batch = await dependencies.books.read(named)
     if (batch === undefined) continue
-    if (batch.submissions.length > 1) await split(dependencies, batch)
+    if (batch.submissions.length > 1) await handOverEach(dependencies, batch)
     else await settleAsDead(dependencies, batch, { attempts, reason: fault })
   }
   const again = failed.find(({ error }) => attempts < (job.opts.attempts ?? 1) && !isPermanentFault(error))
   if (again) throw withoutCause(describeFault(again.error))
-}
-
-const splitAll = async (dependencies: LifeDependencies, batches: readonly NamedBatch[]): Promise<'split'> => {
-  for (const named of batches) {
-    const batch = await dependencies.books.read(named)
-    if (batch !== undefined) await split(dependencies, batch)
-  }
-  return 'split'
-}
-
-/** Each submission gets a batch and a job of its own. */
-const split = async ({ books, handOver }: LifeDependencies, batch: Batch): Promise<void> => {
-  const { workspaceId, queue, submissions } = batch
-  if (submissions.length > 1) await books.split(batch)
-  await Promise.all(
-    submissions.map(({ submission: { operation, submissionId } }) => {
-      const batchId = submissions.length > 1 ? submissionId : batch.batchId
-      return handOver(queue, { workspaceId, batchId, operations: [operation], bytes: 0, apart: {} })
-    }),
-  )
 }

@@ -3,14 +3,17 @@ import type { BatchQueueName } from '../contract/queues.ts'
 import type { PurgeRows, Rows } from '../db/store.ts'
 import { describeFault } from '../process/fault.ts'
 import type { Batch, Batched } from '../queue/batch.ts'
+import type { BatchInTurn } from '../queue/books.ts'
 import type { HandOver } from '../queue/hand-over.ts'
 import { describeBatch } from '../queue/outbox.ts'
 import type { Delivery, InHand, Outcome, StoreOutcome } from './delivery.ts'
 import type { WorkerDependencies } from './dependencies.ts'
+import type { OnLaneTime } from './lane-times.ts'
 import { finishPurge, purgeRowsOf } from './purge.ts'
 import { rowsOf } from './rows/rows.ts'
 import { idempotencyRow, settleAsDead, settledOf, type Settling } from './settle.ts'
 import { storingInTurn } from './store-in-turn.ts'
+import { handOverEach } from './hand-over-each.ts'
 import { type Company, companyOf, MOST_DEATHS_ALONE } from './suspects.ts'
 import { beginSubmission, endSubmissions } from './trace-jobs.ts'
 
@@ -19,6 +22,7 @@ const GIVEN_BACK_FOR_MS = 250
 export type LifeDependencies = WorkerDependencies &
   Settling & {
     handOver: HandOver
+    onLaneTime: OnLaneTime
     /** Whether this worker takes batches of a queue at this moment. */
     serves: (queue: BatchQueueName) => Promise<boolean>
   }
@@ -27,6 +31,8 @@ export type LifeDependencies = WorkerDependencies &
 export type Coming = {
   named: Omit<NamedBatch, 'submissions'>
   attempts: number
+  /** It comes from the backlog of its workspace. */
+  isBacklog: boolean
   isSuspect: boolean
   /** Hears how many records a purge has removed so far. */
   onProgress: (removed: number) => Promise<void>
@@ -48,7 +54,7 @@ export const batchLives = (dependencies: LifeDependencies): LiveBatch => {
     // What a worker may just have died of in its own job is not taken in among what this worker holds.
     const isSuspect = await dependencies.books.wasAlone(named)
     const { bytes } = described.batch
-    await live({ named: { ...named, bytes }, attempts: 1, isSuspect, onProgress: async () => {} })
+    await live({ named: { ...named, bytes }, attempts: 1, isBacklog: false, isSuspect, onProgress: async () => {} })
   }
   const turn = storingInTurn(dependencies, (workspaceId, batchIds) => {
     for (const batchId of batchIds) {
@@ -92,9 +98,12 @@ const storeBatch = async (life: Life, coming: Coming): Promise<Stored | undefine
   if (batch === undefined) return undefined
   const delivery = receive(life, coming, batch)
   try {
-    const outcomes = await life.turn.handIn(delivery)
-    if (outcomes !== 'given-back') return { delivery, outcomes }
-    await giveBack(life, batch, coming.named.bytes)
+    const stored = await life.turn.handIn(delivery)
+    if (stored === 'given-back') await giveBack(life, batch, coming.named.bytes)
+    else if ('outcomes' in stored) return { delivery, outcomes: stored.outcomes }
+    else if (batch.submissions.length === 1) throw stored.fault
+    // What failed did so by itself: from now on it is alone, and its faults are its own.
+    else await handOverEach(life, batch)
     endSubmissions(delivery.inHand)
     return undefined
   } catch (error) {
@@ -120,9 +129,15 @@ const storeSuspect = async (life: Life, coming: Coming): Promise<Stored | undefi
   return undefined
 }
 
-const receive = ({ hashKey, tracing }: Life, { attempts, isSuspect }: Coming, batch: Batch): Delivery => ({
+const receive = (
+  { hashKey, tracing }: Life,
+  { named: { bytes }, attempts, isBacklog, isSuspect }: Coming,
+  batch: BatchInTurn,
+): Delivery => ({
   batch,
   attempts,
+  bytes,
+  isBacklog,
   isSuspect,
   inHand: batch.submissions.map((batched): InHand => {
     const span = tracing && beginSubmission(tracing, batched.submission, attempts)

@@ -3,10 +3,12 @@ import process from 'node:process'
 import { openDatabase, whyNotThisDatabase } from '../db/open-database.ts'
 import { whenReady, whyNotThisRedis } from '../queue/open-redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
+import { drainFurther } from '../queue/backlog.ts'
 import { handingOverIn } from '../queue/hand-over.ts'
 import { openWorker } from '../queue/open-worker.ts'
 import { connectProcess, endWith } from '../process/connect-process.ts'
 import { watchLoopDelay } from '../process/event-loop-delay.ts'
+import type { BacklogJob } from '../contract/job.ts'
 import type { QueueName } from '../contract/queues.ts'
 import { describeFault } from '../process/fault.ts'
 import { closeQueues, openQueues } from '../queue/job-queues.ts'
@@ -48,15 +50,20 @@ const processors = createProcessors({
   mostInHand: config.WORKER_CONCURRENCY,
   queuesServed: config.WORKER_QUEUES,
   onSettled: metrics.settled,
+  onLaneTime: metrics.laneTime,
   tracing,
   log,
   stop: stopping.signal,
 })
-/** Jobs at once: what one worker has in hand the others cannot take. Many purges wait for their turn at once; tagging is mostly computation. */
+/**
+ * Jobs at once: what one worker has in hand the others cannot take. Many purges wait for their turn at once; backlogs get two lanes at a
+ * time, while others are read and settled; tagging is mostly computation.
+ */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = {
-  submissions: 50,
-  conversations: 50,
+  submissions: 200,
+  conversations: 200,
   purges: 200,
+  backlogs: 4,
   tagging: 2,
 }
 
@@ -68,6 +75,11 @@ const workers = config.WORKER_QUEUES.map((name) => {
     concurrency: CONCURRENCY[name],
   })
   if (name === 'tagging') worker.on('completed', (_job, texts: unknown) => metrics.tagged(Number(texts)))
+  if (name === 'backlogs') {
+    worker.on('completed', ({ data }: { data: BacklogJob }) => {
+      drainFurther(stores, data.workspaceId).catch(() => {})
+    })
+  }
   worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
     // An outage of Redis is logged once, by its connection.

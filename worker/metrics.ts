@@ -1,5 +1,6 @@
 import { QUEUE_OF, type SubmissionJob } from '../contract/job.ts'
 import type { Outcome } from './delivery.ts'
+import { laneTimes, type OnLaneTime } from './lane-times.ts'
 import { answerTimeMetric } from '../db/answer-time.ts'
 import { type LoopDelayWatch, loopDelayMetric } from '../process/event-loop-delay.ts'
 import { createCounter, createHistogram, metricText } from '../process/metric-text.ts'
@@ -13,6 +14,7 @@ type WorkerMetrics = {
   settled: (submission: SubmissionJob, outcome: Outcome, attempts: number) => void
   tagged: (texts: number) => void
   failed: (queue: QueueName) => void
+  laneTime: OnLaneTime
   /** As Prometheus text. */
   render: () => Promise<string>
   /** What this worker reports of itself to the other processes. */
@@ -45,6 +47,7 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
     'feedback_insights_tagged_texts_total',
     'Texts that this worker generated tags for or learned from.',
   )
+  const lanes = laneTimes(now)
   // The counter is there from the start, so that a rate over it knows its first zero.
   tagged.add({}, 0)
   return {
@@ -57,9 +60,10 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
     },
     tagged: (texts) => tagged.add({}, texts),
     failed: (queue) => failures.add({ queue }),
+    laneTime: lanes.add,
     render: async () =>
       metricText([
-        ...[settled, attemptsTaken, failures, stored, tagged].map((metric) => metric.read()),
+        ...[settled, attemptsTaken, failures, stored, tagged, lanes].map((metric) => metric.read()),
         loopDelayMetric(loopDelay.current()),
         answerTimeMetric(await answerSeconds()),
       ]),
@@ -67,6 +71,7 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
       failed: failures.total(),
       tagged: tagged.total(),
       stored: stored.totals(),
+      lanes: lanes.lately(),
       loopDelaySeconds: loopDelay.current().p99,
       postgresSeconds: (await answerSeconds()) ?? null,
     }),

@@ -1,34 +1,56 @@
-type Load = { submissions: number; bytes: number }
+type Load = { workspaceId: string; submissions: number; bytes: number }
+type Room = Omit<Load, 'workspaceId'>
 
 /**
- * Bounds what a worker has in hand. A load waits until there is room for it, in the order of asking; one that is larger than all the room
- * has it alone.
+ * Bounds what a worker has in hand. A load waits until there is room for it, in the order of asking. A workspace has at most as much in hand
+ * as would be left free, so there is always room for another one; what it asks for beyond waits without keeping others out. A load that is
+ * larger than that has to wait until the workspace has nothing else in hand, and one that is larger than all the room until nobody has.
  */
-export const roomFor = (most: Load): (<T>(load: Load, work: () => Promise<T>) => Promise<T>) => {
-  const used: Load = { submissions: 0, bytes: 0 }
-  const waiting: { load: Load; enter: () => void }[] = []
+export const roomFor = (most: Room): (<T>(load: Load, work: () => Promise<T>) => Promise<T>) => {
+  const used: Room = { submissions: 0, bytes: 0 }
+  const own = new Map<string, Room>()
+  let waiting: { load: Load; enter: () => void }[] = []
+
   const fits = ({ submissions, bytes }: Load): boolean =>
     used.submissions === 0 || (used.submissions + submissions <= most.submissions && used.bytes + bytes <= most.bytes)
-  const enter = ({ submissions, bytes }: Load): void => {
-    used.submissions += submissions
-    used.bytes += bytes
+  const isFair = ({ workspaceId, submissions, bytes }: Load): boolean => {
+    const has = own.get(workspaceId)
+    if (has === undefined) return true
+    const left = { submissions: most.submissions - used.submissions, bytes: most.bytes - used.bytes }
+    return has.submissions + 2 * submissions <= left.submissions && has.bytes + 2 * bytes <= left.bytes
   }
-  const leave = ({ submissions, bytes }: Load): void => {
-    used.submissions -= submissions
-    used.bytes -= bytes
-    while (waiting.length > 0 && fits(waiting[0]!.load)) {
-      const next = waiting.shift()!
-      enter(next.load)
-      next.enter()
+  const add = ({ workspaceId, submissions, bytes }: Load, sign: 1 | -1): void => {
+    const has = own.get(workspaceId) ?? { submissions: 0, bytes: 0 }
+    own.set(workspaceId, has)
+    for (const sum of [used, has]) {
+      sum.submissions += sign * submissions
+      sum.bytes += sign * bytes
     }
+    if (has.submissions === 0) own.delete(workspaceId)
+  }
+  const letIn = (): void => {
+    const left: typeof waiting = []
+    let isFull = false
+    for (const one of waiting) {
+      isFull ||= !fits(one.load)
+      if (isFull || !isFair(one.load)) left.push(one)
+      else {
+        add(one.load, 1)
+        one.enter()
+      }
+    }
+    waiting = left
   }
   return async (load, work) => {
-    if (waiting.length === 0 && fits(load)) enter(load)
-    else await new Promise<void>((resolve) => waiting.push({ load, enter: resolve }))
+    await new Promise<void>((resolve) => {
+      waiting.push({ load, enter: resolve })
+      letIn()
+    })
     try {
       return await work()
     } finally {
-      leave(load)
+      add(load, -1)
+      letIn()
     }
   }
 }

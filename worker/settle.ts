@@ -1,9 +1,15 @@
 import { keysOf, namesIn } from '../contract/identity/names.ts'
 import type { SubmissionJob } from '../contract/job.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
-import { feedbackSayings, type Sayings, sayingsOf } from '../contract/identity/sayings.ts'
+import {
+  contactsSayings,
+  feedbackSayings,
+  type IdentifiedKeys,
+  type Sayings,
+  sayingsOf,
+} from '../contract/identity/sayings.ts'
 import { type DeadSubmission, setAside } from '../db/submissions/dead.ts'
-import type { IdempotencyRow, PurgeRows, Rows } from '../db/store.ts'
+import type { IdempotencyRow, KeyRow, PurgeRows, Rows } from '../db/store.ts'
 import type { Batch, Batched } from '../queue/batch.ts'
 import type { Books } from '../queue/books.ts'
 import type { Settled } from '../queue/settle.ts'
@@ -23,13 +29,27 @@ export const settledOf = (hashKey: HashKey, { batch, inHand }: Pick<Delivery, 'b
   sayings: inHand.map((one) => sayingsIn(hashKey, one)),
 })
 
-const sayingsIn = (hashKey: HashKey, { submission, rows }: InHand): Sayings => {
-  const feedback = 'feedback' in rows ? rows.feedback : undefined
-  // The row of a feedback has its references already, and hashing them anew is not free.
-  return feedback
-    ? feedbackSayings({ contact: feedback.contact_ref, project: feedback.project_ref }, feedback.source)
-    : sayingsOf({ hashKey, workspaceId: submission.workspaceId }, submission)
+/** The rows of a submission have its keys already, and hashing them anew is not free. */
+export const sayingsIn = (hashKey: HashKey, { submission, rows }: Pick<InHand, 'submission' | 'rows'>): Sayings => {
+  if ('purge' in rows) return sayingsOf({ hashKey, workspaceId: submission.workspaceId }, submission)
+  const { feedback, keys = [], messages = [] } = rows
+  if (feedback) {
+    return feedbackSayings({ contact: feedback.contact_ref, project: feedback.project_ref }, feedback.source)
+  }
+  const contacts = keys.flatMap((key) => (key.kind === 'account_external' ? [] : identifiedKeys(key)))
+  const senders = messages.flatMap(({ contact_ref }) =>
+    contact_ref?.preferred === undefined ? (contact_ref?.ids ?? []) : [],
+  )
+  return contactsSayings(contacts, new Set(senders))
 }
+
+const identifiedKeys = ({ id, kind, home_id, group_id, source, facts }: KeyRow): IdentifiedKeys => ({
+  id: home_id ?? id,
+  group: group_id,
+  source,
+  bare: kind === 'contact_bare',
+  email: facts['k:email']?.[1] as string | null | undefined,
+})
 
 /** What Postgres keeps of an idempotency key: `concerns` are the keys of the contacts by whose purge it becomes free. */
 export const idempotencyRow = (

@@ -5,6 +5,7 @@ import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { freeObject } from '../../contract/fields.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
@@ -58,7 +59,7 @@ const CONVERSION: ConversionConfig = {
   ignoreActions: ['check', 'raw_check', 'finite'],
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
-    if (valibotSchema === freeObject) return { type: 'object', additionalProperties: true }
+    if (valibotSchema === freeObject) return { type: 'object', ...ANY_MEMBERS }
     return valibotSchema.type === 'nullish' ? nullable(jsonSchema) : undefined
   },
   overrideAction: ({ valibotAction, jsonSchema }) => {
@@ -66,6 +67,8 @@ const CONVERSION: ConversionConfig = {
     return known === undefined ? undefined : openObject(known as v.GenericSchema)
   },
 }
+
+const ANY_MEMBERS = { additionalProperties: true, maxProperties: MAX_OBJECT_MEMBERS } as const
 
 type Converted = ReturnType<typeof toJsonSchema>
 
@@ -78,7 +81,7 @@ const nullable = (choice: Converted): Converted | undefined => {
 
 const openObject = (known: v.GenericSchema): Converted => {
   const { $schema: _, ...schema } = toJsonSchema(known, CONVERSION)
-  return { ...schema, additionalProperties: true }
+  return { ...schema, ...ANY_MEMBERS }
 }
 
 const described = (schema: JsonObject, path: string): JsonObject => {

@@ -6,6 +6,8 @@ import {
   MAX_CONVERSATION_MESSAGES,
   MAX_DEPTH_LEVELS,
   MAX_IDENTIFIER_CHARACTERS,
+  MAX_METADATA_MEMBER_BYTES,
+  MAX_OBJECT_MEMBERS,
 } from '../../contract/limits.ts'
 import { ANSWER_SCHEMAS } from './answer-schemas.ts'
 import { bodySchemas } from './body-schemas.ts'
@@ -33,7 +35,9 @@ repeated without being applied twice.
 **Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB) unless configured
 otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A conversation has at most
 ${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and ${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains and the names of accounts and projects have at most
-${MAX_IDENTIFIER_CHARACTERS} characters. Members that are not described here are ignored, except where any key is said to be stored.
+${MAX_IDENTIFIER_CHARACTERS} characters. In \`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')} members, however deep it lies and
+also once it is unflattened; what a contact or account is given there has at most ${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON for each member with its
+name. Members that are not described here are ignored, except where any key is said to be stored.
 
 **Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each with \`message\` and \`path\`. A path
 that does not exist is answered with 404. Each answer carries \`X-Request-Id\`.

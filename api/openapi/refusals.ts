@@ -115,6 +115,7 @@ const TURNED_AWAY = {
       'queue away': unavailable('redis'),
       'queue nearly full': unavailable('redis-memory'),
       'too much waiting': unavailable('backlog'),
+      'too much of this workspace waiting': unavailable('workspace-backlog'),
       'database away': unavailable('postgres'),
     },
     also: ['RateLimit-Policy', 'RateLimit'],

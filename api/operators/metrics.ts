@@ -3,8 +3,9 @@ import { type LoopDelayWatch, loopDelayMetric } from '../../process/event-loop-d
 import { createCounter, gauge, gaugeOf, type Metric, metricText } from '../../process/metric-text.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/process-reports.ts'
+import type { WorkspaceLoad } from '../../queue/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/queue-depths.ts'
-import type { Condition, ReadCondition } from './condition.ts'
+import { type Condition, loadsIn, type ReadCondition } from './condition.ts'
 import type { Ingress } from '../submit/ingress.ts'
 
 export type Metrics = {
@@ -29,7 +30,11 @@ export const createMetrics = (readCondition: ReadCondition, loopDelay: LoopDelay
     },
     render: async () => {
       const condition = await readCondition()
-      return metricText([submissions.read(), ...metricsOf(condition), loopDelayMetric(loopDelay.current())])
+      return metricText([
+        submissions.read(),
+        ...metricsOf(condition, loadsIn(condition) ?? []),
+        loopDelayMetric(loopDelay.current()),
+      ])
     },
     figures: (postgresSeconds) => ({
       accepted,
@@ -40,7 +45,10 @@ export const createMetrics = (readCondition: ReadCondition, loopDelay: LoopDelay
   }
 }
 
-const metricsOf = ({ redis, queues, processes, postgresSeconds, purges, ledgers }: Condition): Metric[] => [
+const metricsOf = (
+  { redis, queues, processes, postgresSeconds, purges, ledgers }: Condition,
+  loads: readonly WorkspaceLoad[],
+): Metric[] => [
   gauge('feedback_insights_up', 'Whether this process reaches a server: 1, else 0.', [
     { labels: { server: 'redis' }, value: redis === undefined ? 0 : 1 },
     { labels: { server: 'postgres' }, value: postgresSeconds === undefined ? 0 : 1 },
@@ -56,6 +64,7 @@ const metricsOf = ({ redis, queues, processes, postgresSeconds, purges, ledgers 
         })),
   ),
   ...queueMetrics(queues ?? []),
+  ...waitingMetrics(loads),
   ...ledgerMetrics(ledgers ?? []),
   gaugeOf('feedback_insights_redis_memory_used_bytes', 'Memory that Redis uses.', redis?.usedBytes),
   gaugeOf('feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 is any.', redis?.maxBytes),
@@ -80,6 +89,30 @@ const queueMetrics = (queues: readonly QueueDepth[]): Metric[] => [
     queues.map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
   ),
 ]
+
+/** A thousand workspaces have few figures here, and the same few as long as they wait. */
+const WAITING_SHOWN = 10
+
+const waitingMetrics = (loads: readonly WorkspaceLoad[]): Metric[] => {
+  const most = loads
+    .filter(({ waiting }) => waiting > 0)
+    .toSorted((one, other) => other.waiting - one.waiting)
+    .slice(0, WAITING_SHOWN)
+  const ofEach = (of: (load: WorkspaceLoad) => number): Metric['figures'] =>
+    most.map((load) => ({ labels: { workspace: load.id }, value: of(load) }))
+  return [
+    gauge(
+      'feedback_insights_waiting_submissions',
+      'Accepted submissions that are not settled, of the ten workspaces that have most of them.',
+      ofEach(({ waiting }) => waiting),
+    ),
+    gauge(
+      'feedback_insights_waiting_oldest_seconds',
+      'Age of the oldest submission that is not settled, of the same ten workspaces.',
+      ofEach(({ oldestSeconds }) => oldestSeconds),
+    ),
+  ]
+}
 
 const LEDGER_STATES = ['accepted', 'queued', 'applied', 'superseded', 'purged', 'dead'] as const
 

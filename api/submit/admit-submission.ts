@@ -76,7 +76,7 @@ const judgementOf = (
     case 'fresh':
       return undefined
     case 'full':
-      return { refusal: { refused: 'unavailable', why: pressure ?? 'backlog' }, bucket: admission.bucket }
+      return { refusal: { refused: 'unavailable', why: pressure ?? 'workspace-backlog' }, bucket: admission.bucket }
     case 'rate-limited':
       return { refusal: rateLimited(ingress, draft.operation, admission.bucket), bucket: admission.bucket }
     case 'other-body':

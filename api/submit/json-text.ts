@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
+import { shownPath } from '../../contract/problem.ts'
 
 export type JsonProblem = {
   /** A sentence that says what was expected and where, and never quotes the text. */
@@ -14,9 +15,6 @@ export type ParsedJson = { readonly ok: true; readonly value: JsonValue } | ({ r
  * Fifteen digits always fit. A number within a string matches only after a space, so ids and hashes do not match.
  */
 const DOUBTFUL_NUMBER = /(?:^|[[,: \t\r\n])-?(?:\d{16}|\d+(?:\.\d+[eE]|[eE]\+?\d{3}))/
-
-/** A path has keys from the caller, which may be as long as the body. */
-const MAX_PATH_CHARACTERS = 200
 
 /**
  * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`, or that has a number which a JavaScript
@@ -239,11 +237,8 @@ const refuseAt = (cursor: Cursor, describe: (subject: string) => string): false 
   return false
 }
 
-const describePath = (path: readonly (string | number)[]): string => {
-  const whole = path.map((part) => (typeof part === 'string' ? (JSON.parse(part) as string) : part)).join('.')
-  if (whole.length <= MAX_PATH_CHARACTERS) return whole
-  return `${whole.slice(0, MAX_PATH_CHARACTERS).toWellFormed()}…`
-}
+const describePath = (path: readonly (string | number)[]): string =>
+  shownPath(path.map((part) => (typeof part === 'string' ? (JSON.parse(part) as string) : part)).join('.'))
 
 const describeSyntaxError = ({ text, at }: Cursor): string => {
   if (text.trim() === '') return 'The body must be JSON and not empty'

@@ -6,6 +6,8 @@ export type PressureSample = { usedBytes: number; maxBytes: number; waiting: num
 export type Pressure = {
   /** Why nothing may be taken in at this moment; undefined when it may. */
   current: () => 'redis-memory' | 'backlog' | undefined
+  /** How many bytes one workspace may have waiting: as many as are left for all, so that nobody takes the last of them. */
+  bytesLeft: () => number
   /** Counts the bytes of what was queued since the last sample: large bodies can fill Redis between two samples. */
   added: (bytes: number) => void
   stop: () => void
@@ -31,12 +33,16 @@ export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting:
   }
   void look()
   const timer = setInterval(() => void look(), SAMPLE_EVERY_MS)
+  const bytesLeft = (): number => {
+    const { usedBytes, maxBytes } = last
+    return maxBytes > 0 ? REDIS_FULL_SHARE * maxBytes - usedBytes - addedBytes : Number.MAX_SAFE_INTEGER
+  }
   return {
     current: () => {
-      const { usedBytes, maxBytes, waiting } = last
-      if (maxBytes > 0 && usedBytes + addedBytes >= REDIS_FULL_SHARE * maxBytes) return 'redis-memory'
-      return waiting >= maxWaiting ? 'backlog' : undefined
+      if (bytesLeft() <= 0) return 'redis-memory'
+      return last.waiting >= maxWaiting ? 'backlog' : undefined
     },
+    bytesLeft,
     added: (bytes) => {
       addedBytes += bytes
     },

@@ -1,9 +1,11 @@
-import { readLedgers } from '../../contract/ledger.ts'
+import { type Ledger, ledgersOf } from '../../contract/ledger.ts'
 import { readSettledTotals } from '../../db/submissions/ledger.ts'
-import { listWorkspaceIds } from '../../db/workspaces.ts'
-import { bookTotalsIn } from '../../queue/book-totals.ts'
+import { listWorkspaces, type Workspace } from '../../db/workspaces.ts'
+import { readBookTotals } from '../../queue/book-totals.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
 import type { Sql } from '../../db/postgres.ts'
+import { type ProcessReport, processReportsIn } from '../../queue/process-reports.ts'
+import { AGAINST_CROWDING, crowdingIn, takesMostOf, workspaceLoads } from '../../queue/workspace-loads.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
 
 const MICROSECONDS_PER_SECOND = 1_000_000
@@ -12,30 +14,50 @@ const MS_PER_SECOND = 1_000
 const SLOW_SECONDS = 60
 const STUCK_SECONDS = 600
 
-/** How many submissions are accepted and not settled, for how long, and whether any are missing. */
+/** How many submissions are accepted and not settled, for how long, whether one workspace crowds others, and whether any are missing. */
 export const checkLedger = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Finding[]> => {
-  const ledgers = await readLedgers({
-    listWorkspaceIds: () => listWorkspaceIds(sql),
-    readBooks: bookTotalsIn(redis, prefix),
-    readTotals: () => readSettledTotals(sql),
-  })
-  const queued = ledgers.reduce((sum, ledger) => sum + ledger.queued, 0)
+  const workspaces = (await listWorkspaces(sql)).filter(({ isBeingDeleted }) => !isBeingDeleted)
+  const ids = workspaces.map(({ id }) => id)
+  const books = await readBookTotals(redis, prefix, ids)
+  const ledgers = ledgersOf(books, await readSettledTotals(sql))
+  const processes = await processReportsIn(redis, prefix).read()
+  return [judgeWaiting(ledgers), ...judgeCrowding({ workspaces, ledgers, processes }), ...judgeMissing(ledgers)]
+}
+
+const judgeWaiting = (ledgers: readonly Ledger[]): Finding => {
+  const queued = sumQueued(ledgers)
   const oldest = Math.min(...ledgers.flatMap(({ oldestNumber }) => oldestNumber ?? []))
   const seconds = Number.isFinite(oldest)
     ? Math.max(0, Date.now() / MS_PER_SECOND - oldest / MICROSECONDS_PER_SECOND)
     : 0
   const text = `${queued} submissions are accepted and not stored${queued === 0 ? '' : `, the oldest for ${Math.round(seconds)} s`}.`
   const remedy = 'See that workers run, and what they log; more workers share the work.'
+  if (seconds >= STUCK_SECONDS) return wrong(text, remedy)
+  return seconds >= SLOW_SECONDS ? warning(text, remedy) : well(text)
+}
+
+type Seen = { workspaces: readonly Workspace[]; ledgers: readonly Ledger[]; processes: readonly ProcessReport[] }
+
+const judgeCrowding = ({ workspaces, ledgers, processes }: Seen): Finding[] => {
+  // Without a worker everybody waits, and nobody is in anybody's way.
+  if (!processes.some(({ kind }) => kind === 'worker')) return []
+  const by = crowdingIn(workspaceLoads({ workspaces, books: ledgers, processes, nowMs: Date.now() }))
+  if (by === undefined) return []
+  const { name, id, waiting, oldestSeconds, laneShare, othersSeconds } = by
+  const itself = `${waiting} submissions, the oldest for ${Math.round(oldestSeconds)} s, and ${Math.round(100 * laneShare)} % of the lanes`
+  const text = `The workspace ${name} (${id}) ${takesMostOf(by)}: ${itself}. Others wait for up to ${Math.round(othersSeconds)} s.`
+  return [warning(text, AGAINST_CROWDING)]
+}
+
+const judgeMissing = (ledgers: readonly Ledger[]): Finding[] => {
   const missing = ledgers.filter(({ difference }) => difference !== 0)
+  if (missing.length === 0 || sumQueued(ledgers) > 0) return []
   return [
-    seconds >= STUCK_SECONDS ? wrong(text, remedy) : seconds >= SLOW_SECONDS ? warning(text, remedy) : well(text),
-    ...(queued === 0 && missing.length > 0
-      ? [
-          warning(
-            `In ${missing.length} workspaces accepted submissions and those that are settled differ, while nothing is queued.`,
-            'Run this again: submissions that are just finishing count. If it stays, Redis or Postgres lost data.',
-          ),
-        ]
-      : []),
+    warning(
+      `In ${missing.length} workspaces accepted submissions and those that are settled differ, while nothing is queued.`,
+      'Run this again: submissions that are just finishing count. If it stays, Redis or Postgres lost data.',
+    ),
   ]
 }
+
+const sumQueued = (ledgers: readonly Ledger[]): number => ledgers.reduce((sum, { queued }) => sum + queued, 0)

@@ -1,26 +1,49 @@
-import { CommandError, print, runCommand } from '../run-command.ts'
+import { asOwnId } from '../../contract/identity/own-id.ts'
+import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 import { residueInPostgres } from './residue-in-postgres.ts'
 import { residueInRedis } from './residue-in-redis.ts'
+import { residueOfWorkspace } from './residue-of-workspace.ts'
 import { soughtOf } from './text-search.ts'
 
 const USAGE = `usage: npm run purge:verify -- [--id TEXT]… [--email TEXT]… [--text TEXT]…
+       npm run purge:verify -- --workspace ID
 
 Searches all that Postgres and Redis hold for these strings, as they are, in whatever case, and as JSON writes them: every
 column of every table, planner statistics and statements; names and values of every key, and the slow log.
 Prints in how many rows or keys of which place each is found, never what stands there.
+With the id of a workspace that was deleted it counts the rows and keys that belong to it.
 Ends with 0 when nothing is found anywhere, else with 1.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
 
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
+const verifyWorkspace = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, word: string) => {
+  const workspaceId = asOwnId(word)
+  if (workspaceId === undefined) throw new CommandError('The id of a workspace is a UUID.')
+  const { rows: found, keys } = await residueOfWorkspace({ sql, ...(await openRedis()) }, workspaceId)
+  const lines = found.map(({ table, count }) => `  ${table}: ${rows(count)}`)
+  if (keys > 0) lines.push(`  Redis: ${keys}`)
+  print(lines.length === 0 ? 'workspace: found nowhere' : 'workspace:')
+  for (const line of lines) print(line)
+  if (lines.length > 0) throw new CommandError('Something was found.')
+}
+
 await runCommand({
   usage: USAGE,
-  options: Object.fromEntries(OPTIONS.map((option) => [option, { type: 'string', multiple: true }])),
-  run: async ({ sql, words, valuesOf, openRedis }) => {
+  options: {
+    ...Object.fromEntries(OPTIONS.map((option) => [option, { type: 'string', multiple: true } as const])),
+    workspace: { type: 'string' },
+  },
+  run: async ({ sql, words, values, valuesOf, openRedis }) => {
     const given = OPTIONS.flatMap((option) =>
       valuesOf(option).map((text, index) => ({ label: `${option} ${index + 1}`, text: text.trim() })),
     )
+    const workspace = values['workspace']
+    if (workspace !== undefined) {
+      if (words.length + given.length > 0) throw new CommandError(USAGE)
+      return verifyWorkspace({ sql, openRedis }, workspace)
+    }
     const sought = soughtOf(given.map(({ text }) => text))
     if (words.length > 0 || given.length === 0) throw new CommandError(USAGE)
     if (given.some(({ text }) => !sought.some((one) => one.text === text))) {

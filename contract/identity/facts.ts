@@ -53,12 +53,12 @@ export const givenFacts = (
   return facts
 }
 
-/** Does what `merge_facts` does in SQL. Equal ranks come from one submission, and the later value in it holds. */
-export const mergeFacts = (earlier: Facts, later: Facts): Facts => {
-  const merged = { ...earlier }
-  for (const [key, fact] of Object.entries(later)) {
-    const held = merged[key]
-    if (!held || fact[0] >= held[0]) merged[key] = fact
-  }
+/**
+ * What one submission says several times of one account. All of it has one rank, and the later value holds. That of the metadata
+ * keys no more than 1,000 are kept is decided where they are stored (db/functions/facts.sql).
+ */
+export const mergeFacts = (sayings: readonly Facts[]): Facts => {
+  const merged: Facts = {}
+  for (const facts of sayings) Object.assign(merged, facts)
   return merged
 }

@@ -43,13 +43,15 @@ export const sayingsOf = (realm: Realm, job: SubmissionJob): Sayings => {
       return feedbackSayings(referencesOf(realm, job), feedbackSource(job.body))
     }
     case 'identify_contact':
-      return contactsSayings(realm, [job.body], DEFAULT_SOURCE)
+      return contactsSayings([identifiedKeys(realm, job.body, DEFAULT_SOURCE)])
     case 'submit_conversation': {
-      const { newIds, aboutKeys } = contactsSayings(realm, namedContacts(job.body), job.body.source)
+      const contacts = namedContacts(job.body).map((contact) => identifiedKeys(realm, contact, job.body.source))
       const present = new Set(job.body.contacts.map(({ id }) => id))
       const senders = new Set(lastOfEach(job.body.messages, ({ id }) => id).flatMap(({ contactId }) => contactId ?? []))
-      const absent = [...senders].filter((id) => !present.has(id))
-      return { newIds, aboutKeys: [...aboutKeys, ...absent.map((id) => remembered(contactGroup(realm, id)))] }
+      return contactsSayings(
+        contacts,
+        [...senders].filter((id) => !present.has(id)).map((id) => contactGroup(realm, id)),
+      )
     }
     case 'purge_contact': {
       const { submissionId, body } = job
@@ -88,25 +90,49 @@ export const feedbackSayings = ({ contact, project }: AnswerReferences, source: 
   return { newIds, aboutKeys }
 }
 
-const contactsSayings = (realm: Realm, contacts: readonly ContactRecord[], homeSource: string): Sayings => {
+/** A contact that a submission identifies, as keys. `email` is null where it is taken away, and undefined where it is not mentioned. */
+export type IdentifiedKeys = {
+  /** The key of its external id in its source, or at home. */
+  id: string
+  group: string
+  source: string
+  bare: boolean
+  email: string | null | undefined
+}
+
+const identifiedKeys = (realm: Realm, contact: ContactRecord, homeSource: string): IdentifiedKeys => {
+  const source = contact.source ?? homeSource
+  const given = contact.properties?.['$email']
+  const email = typeof given === 'string' ? comparableEmail(given) : undefined
+  const emailKey = email === undefined ? null : ownId(realm, 'contact_email', email)
+  return {
+    id: contactKey(realm, source, contact.id),
+    group: contactGroup(realm, contact.id),
+    source,
+    bare: contact.source == null,
+    email: given === undefined ? undefined : emailKey,
+  }
+}
+
+/** The sayings of contacts whose keys have been made already, and of the groups of external ids that are named besides. */
+export const contactsSayings = (contacts: readonly IdentifiedKeys[], others: Iterable<string> = []): Sayings => {
   const exists = new Map<string, Sayings['newIds'][number]>()
   const said = new Map<string, Saying[]>()
   const say = (keyId: string, saying: Saying): void => {
-    said.set(keyId, [...(said.get(keyId) ?? []), saying])
+    const sayings = said.get(keyId)
+    if (sayings) sayings.push(saying)
+    else said.set(keyId, [saying])
   }
-  for (const contact of contacts) {
-    const bare = contact.source == null
-    const source = contact.source ?? homeSource
-    const group = contactGroup(realm, contact.id)
-    const id = contactKey(realm, source, contact.id)
+  for (const { id, group, source, bare, email } of contacts) {
     exists.set(id, { id, of: group })
-    const given = contact.properties?.['$email']
-    const email = typeof given === 'string' ? comparableEmail(given) : undefined
-    const keyId = email === undefined ? null : ownId(realm, 'contact_email', email)
-    say(group, { kind: bare ? 'bare' : 'named', id, source, ...(given !== undefined && { email: keyId }) })
-    if (keyId !== null) say(keyId, { kind: 'claim', id, group, bare })
+    say(group, { kind: bare ? 'bare' : 'named', id, source, ...(email !== undefined && { email }) })
+    if (email != null) say(email, { kind: 'claim', id, group, bare })
   }
-  return { newIds: [...exists.values()], aboutKeys: [...said].map(([keyId, sayings]) => ({ keyId, sayings })) }
+  const aboutKeys = [...said].map(([keyId, sayings]) => ({ keyId, sayings }))
+  return {
+    newIds: [...exists.values()],
+    aboutKeys: [...aboutKeys, ...Array.from(others, (keyId) => remembered(keyId))],
+  }
 }
 
 const referencesOf = (realm: Realm, job: JobOf<'create_feedback'>): AnswerReferences => {

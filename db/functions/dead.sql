@@ -7,6 +7,7 @@ declare
   d record;
 begin
   perform lock_workspaces(array[ws]);
+  if is_deleted(ws) then return; end if;
   select * into d from jsonb_to_record(dead_submission)
     as r (id uuid, number bigint, operation text, attempts int, reason text, keys uuid[], idempotency jsonb);
   insert into submission as s (workspace_id, id, acceptance_number, operation, state, attempts, finished_at, error)
@@ -34,7 +35,7 @@ begin
   select dead.job, dead.keys, s.acceptance_number, s.operation into d
   from dead_submission as dead join submission as s on s.workspace_id = ws and s.id = dead.id
   where dead.workspace_id = ws and dead.id = dead_id;
-  if not found then
+  if not found or is_deleted(ws) then
     outcome := 'unknown';
   elsif exists (
     select from purge as p

@@ -115,20 +115,3 @@ as $$
       and m -> 'contact_ref' <> 'null'
   ) as theirs
 $$;
-
--- Whether a purge has ended anything that these keys, external ids or own ids mean.
-create or replace function is_fenced(ws uuid, mentioned uuid[]) returns boolean
-  language plpgsql stable as $$
-begin
-  if not exists (select from fence where workspace_id = ws) then return false; end if;
-  return exists (
-    select from unnest(mentioned) as m (id),
-      lateral (
-        select from fence where workspace_id = ws and key_id = m.id
-        union all select from fence where workspace_id is not distinct from ws and group_id = m.id
-        union all select from fence as f where f.workspace_id is not distinct from ws and f.id = m.id
-        union all select from fence_claim where workspace_id = ws and key_id = m.id
-        offset 0
-      ) as f
-  );
-end $$;

@@ -1,20 +1,14 @@
 -- Idempotency keys: which submission came with which key, for a day (table idempotency_key). Whoever writes them holds the workspace's
 -- lock; keys are freed and expire without it.
 
-create or replace function idempotency_in(said jsonb, settled bigint[])
-  returns table (key text, body text, submission_id uuid, number bigint, concerns uuid[])
-  language sql immutable as $$
-  select s.key, s.body, s.submission_id, s.number, coalesce(s.concerns, '{}')
-  from jsonb_to_recordset(said) as s (key text, body text, submission_id uuid, number bigint, concerns uuid[])
-  where s.number <> all (settled)
-$$;
-
--- Rows in the table's own shape; `settled` are numbers of what was settled before. Of two submissions with one key the later has it,
--- since it came when the key was free. No key is in `said` twice.
-create or replace function store_idempotency_keys(ws uuid, said jsonb, settled bigint[]) returns void
+-- The `idempotency_keys` of these parts, rows in the table's own shape. Of two submissions with one key the later has it, since it came
+-- when the key was free. No key is in a part twice.
+create or replace function store_idempotency_keys(parts workspace_part[]) returns void
   language sql as $$
   insert into idempotency_key as k (workspace_id, key, body, submission_id, number, concerns)
-  select ws, s.key, s.body, s.submission_id, s.number, s.concerns from idempotency_in(said, settled) as s
+  select p.workspace_id, s.key, s.body, s.submission_id, s.number, coalesce(s.concerns, '{}')
+  from unnest(parts) as p,
+    jsonb_to_recordset(p.part -> 'idempotency_keys') as s (key text, body text, submission_id uuid, number bigint, concerns uuid[])
   on conflict (workspace_id, key) do update
   set body = excluded.body, submission_id = excluded.submission_id, number = excluded.number, concerns = excluded.concerns
   where k.number < excluded.number
@@ -42,13 +36,12 @@ create or replace function store_idempotency_key(ws uuid, said jsonb, of_submiss
   language plpgsql as $$
 begin
   if said is null then return; end if;
-  perform store_idempotency_keys(
-    ws,
-    idempotency_past_fences(
+  perform store_idempotency_keys(array_agg(p::workspace_part))
+  from (
+    select ws as workspace_id, jsonb_build_object('idempotency_keys', idempotency_past_fences(
       ws, jsonb_build_array(said || jsonb_build_object('submission_id', of_submission, 'number', n)), '{}'
-    ),
-    '{}'
-  );
+    )) as part
+  ) as p;
 end $$;
 
 -- Settles a purge and keeps its idempotency key. One that was settled before keeps none: a later purge may have freed it.

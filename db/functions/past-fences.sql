@@ -1,13 +1,54 @@
+-- These parts past the fences of their workspaces, and the numbers of submissions of which nothing is left (refused). are_others: whether
+-- any part is another one now.
+create or replace function parts_past_fences(
+  parts workspace_part[], out passed workspace_part[], out refused workspace_number[], out are_others boolean
+)
+  language plpgsql stable as $$
+declare
+  fenced uuid[] := fenced_in(parts);
+begin
+  passed := parts;
+  refused := '{}';
+  are_others := cardinality(fenced) > 0;
+  if not are_others then return; end if;
+  with past as materialized (
+    select p.workspace_id, f.passed as part, f.refused
+    from unnest(parts) as p, past_fences(p.workspace_id, p.part) as f where p.workspace_id = any (fenced)
+  )
+  select
+    array(select p from unnest(parts) as p where p.workspace_id <> all (fenced))
+      || array(select p::workspace_part from (select workspace_id, part from past) as p),
+    array(select n::workspace_number from (select past.workspace_id, u.number from past, unnest(past.refused) as u (number)) as n)
+  into passed, refused;
+end $$;
+
+-- Workspaces in whose parts something is mentioned that a purge has ended. Mostly nobody was ever purged, and the keys need not be read.
+create or replace function fenced_in(parts workspace_part[]) returns uuid[]
+  language plpgsql stable as $$
+begin
+  parts := array(select p from unnest(parts) as p where exists (select from fence where workspace_id = p.workspace_id offset 0));
+  if cardinality(parts) = 0 then return '{}'; end if;
+  return array(
+    select p.workspace_id from unnest(parts) as p
+    where exists (
+      select from unnest(mentions_of(p.part)) as m (id),
+        lateral (
+          select from fence where workspace_id = p.workspace_id and key_id = m.id
+          union all select from fence where workspace_id is not distinct from p.workspace_id and group_id = m.id
+          union all select from fence as f where f.workspace_id is not distinct from p.workspace_id and f.id = m.id
+          union all select from fence_claim where workspace_id = p.workspace_id and key_id = m.id
+          offset 0
+        ) as f
+    )
+  );
+end $$;
+
 -- A part of a batch, its keys as own ids at the number of whoever says them, and without what fences refuse. `refused` are the
 -- numbers of submissions of which nothing is left.
 create or replace function past_fences(ws uuid, part jsonb, out passed jsonb, out refused bigint[])
   language plpgsql stable as $$
 begin
   passed := part;
-  refused := '{}';
-  -- Mostly nobody was ever purged, and the keys need not be read.
-  if not exists (select from fence where workspace_id = ws) then return; end if;
-  if not is_fenced(ws, mentions_of(part)) then return; end if;
   refused := refused_by_fences(ws, part);
   if part ? 'keys' then
     passed := passed || jsonb_build_object(

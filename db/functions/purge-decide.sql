@@ -183,7 +183,7 @@ begin
       select from fence as held
       where held.workspace_id = (f ->> 'workspaceId')::uuid and held.key_id = (f ->> 'keyId')::uuid
         and held.number = (f ->> 'number')::bigint
-    )
+    ) and not is_deleted((f ->> 'workspaceId')::uuid)
     group by 1, 2 order by 2
   loop
     doomed := array(select distinct k.subject_id from identity_key as k where k.workspace_id = part.ws and k.id = any (part.ids));

@@ -14,7 +14,7 @@ declare
 begin
   perform lock_workspaces(array[ws]);
   select * into p from purge where workspace_id = ws and id = purge_id;
-  if not found then return 0; end if;
+  if not found or is_deleted(ws) then return 0; end if;
   ids := doomed_feedback(ws, p, most);
   if cardinality(ids) > 0 then return remove_feedback(ws, ids); end if;
   removed := remove_superseded(ws, p, most);
@@ -265,6 +265,9 @@ declare
   removed jsonb;
 begin
   perform lock_workspaces(array[ws]);
+  if is_deleted(ws) then
+    return '{"contacts": 0, "feedback": 0, "messages": 0, "conversations": 0, "deadSubmissions": 0}';
+  end if;
   with done as (
     delete from purge where workspace_id = ws and id = purge_id returning *
   )

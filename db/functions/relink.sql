@@ -1,35 +1,41 @@
 -- Linking anew: which stored references mean somebody else, now that keys answer differently.
 
 -- Decides anew every reference that the changed keys can concern, until nothing moves any more: what a reference means
--- depends only on what is older than it, so this ends. Returns whose facts have to be gathered anew.
+-- depends only on what is older than it, so this ends. Whoever gains something given gets it added. Returns who lost something: their
+-- facts have to be gathered anew.
 create or replace function relink(ws uuid, changed uuid[], appeared uuid[]) returns uuid[]
   language plpgsql as $$
 declare
-  touched uuid[] := '{}';
-  concerned reference[];
-  moved relinked[];
+  lost uuid[] := '{}';
+  moved moved_reference[];
+  now_given given_reference[];
+  names uuid[];
   said record;
   -- Contacts whose purge is under way: what is theirs stays marked as theirs until it is gone.
   ended uuid[] := array(select unnest(contact_ids) from purge where workspace_id = ws);
 begin
   while cardinality(changed) > 0 or cardinality(appeared) > 0 loop
-    concerned := concerned_references(ws, changed, appeared);
-    exit when cardinality(concerned) = 0;
-    moved := moved_references(ws, concerned, ended);
-    perform link_anew(ws, moved);
-    touched := touched || array(
-      select unnest(m.before_ids || array_remove(array[(m.contact).id, (m.account).id, (m.project).id], null))
-      from unnest(moved) as m
-    );
-    said := store_given(ws, array(select g from unnest(moved) as m, unnest(m.now_given) as g));
-    changed := said.changed || withdraw_given(ws, array(select g from unnest(moved) as m, unnest(m.no_longer_given) as g));
+    moved := references_moved(ws, changed, appeared, ended);
+    exit when cardinality(moved) = 0;
+    perform link_moved(ws, moved);
+    perform add_moved(ws, moved);
+    lost := lost || array(select distinct l.id from unnest(moved) as m, unnest(m.lost) as l (id));
+    now_given := array(select g from unnest(moved) as m, unnest(m.now_given) as g);
+    said := store_given(ws, now_given);
+    -- store_given takes it that nothing is stored with higher numbers than those of former batches. Here this batch is.
+    names := array(select distinct g.name_key from unnest(now_given) as g where g.name_key is not null);
+    if cardinality(names) > 0 then
+      perform restore_links(ws, names, reach(ws, names), '{}');
+    end if;
+    changed := said.changed || names || withdraw_given(ws, array(select g from unnest(moved) as m, unnest(m.no_longer_given) as g));
     appeared := said.appeared;
   end loop;
-  return array(select distinct unnest(touched));
+  return array(select distinct unnest(lost));
 end $$;
 
--- References that the changed keys can concern, and those that remember what has appeared.
-create or replace function concerned_references(ws uuid, changed uuid[], appeared uuid[]) returns reference[]
+-- References that the changed keys can concern, and those that remember what has appeared; without what they give, which can be
+-- more than fits into one array.
+create or replace function references_concerned(ws uuid, changed uuid[], appeared uuid[]) returns setof reference
   language plpgsql stable as $$
 declare
   subjects uuid[] := '{}';
@@ -38,23 +44,25 @@ begin
   if cardinality(changed) > 0 then
     subjects := coalesce(reach(ws, changed), '{}');
   end if;
-  return array(
-    select r from (
-      select * from references_to(ws, 'contact', subjects) where mentions(contact_ref, changed_text)
-      union
-      select * from references_to(ws, 'account', subjects) where mentions(account_ref, changed_text)
-      union
-      select * from references_to(ws, 'project', subjects) where mentions(project_ref, changed_text)
-      union
-      select r.* from unnest(changed || appeared) as a (id),
-        lateral (
-          select record_id, number from unresolved_reference where workspace_id = ws and ref_id = a.id offset 0
-        ) as u,
-        lateral (
-          select * from reference where workspace_id = ws and id = u.record_id and number = u.number offset 0
-        ) as r
-    ) as r
-  );
+  return query
+  select distinct on (r.record, r.id, r.number) r.record, r.workspace_id, r.id, r.number, r.source, r.contact_id, r.account_id, r.project_id,
+    r.contact_ref - 'given', r.account_ref - 'given', r.project_ref - 'given', r.contact_given, r.account_given, r.project_given
+  from (
+    select * from references_to(ws, 'contact', subjects) where mentions(contact_ref, changed_text)
+    union all
+    select * from references_to(ws, 'account', subjects) where mentions(account_ref, changed_text)
+    union all
+    select * from references_to(ws, 'project', subjects) where mentions(project_ref, changed_text)
+    union all
+    select r.* from unnest(changed || appeared) as a (id),
+      lateral (
+        select record_id, number from unresolved_reference where workspace_id = ws and ref_id = a.id offset 0
+      ) as u,
+      lateral (
+        select * from reference where workspace_id = ws and id = u.record_id and number = u.number offset 0
+      ) as r
+  ) as r
+  order by r.record, r.id, r.number;
 end $$;
 
 -- Every contact, account or project that the given keys, groups and own ids can have meant at any number.
@@ -105,11 +113,59 @@ create or replace function mentions(ref jsonb, ids text[]) returns boolean
 $$;
 
 -- Those of the references that mean somebody else now, or mean them by something else.
-create or replace function moved_references(ws uuid, concerned reference[], ended uuid[]) returns relinked[]
+create or replace function references_moved(ws uuid, changed uuid[], appeared uuid[], ended uuid[]) returns moved_reference[]
+  language plpgsql stable as $$
+declare
+  concerned reference[];
+  without_ids reference[];
+begin
+  select array_agg(r) filter (where has_ids), array_agg(r) filter (where not has_ids) into concerned, without_ids
+  from references_concerned(ws, changed, appeared) as r,
+    lateral (select coalesce(r.contact_ref ? 'ids' or r.account_ref ? 'ids' or r.project_ref ? 'ids', false) as has_ids) as h;
+  return moved_by_ids(ws, concerned, ended) || moved_by_weak(ws, without_ids, changed::text[], ended);
+end $$;
+
+-- Of references that name no id. Only keys that have changed are asked, and nothing is called for it: three calls of resolve for each
+-- took most of the time. What find-or-create gave always holds here, and nobody claims a project.
+create or replace function moved_by_weak(ws uuid, concerned reference[], changed text[], ended uuid[]) returns moved_reference[]
   language plpgsql stable as $$
 begin
   return array(
-    select m::relinked
+    select m::moved_reference
+    from (
+      select u.*,
+        case when mentions(u.contact_ref, changed) and not coalesce(u.contact_id = any (ended), false)
+          then (u.contact_ref ->> 'weak')::uuid end as contact_key,
+        case when mentions(u.account_ref, changed) then (u.account_ref ->> 'weak')::uuid end as account_key
+      from unnest(concerned) as u
+      offset 0
+    ) as r,
+      weak_subject(ws, r.contact_key, r.number) as c (id),
+      weak_subject(ws, r.account_key, r.number) as a (id),
+      lateral (
+        select r.contact_key is not null and c.id is distinct from r.contact_id as contact,
+          r.account_key is not null and a.id is distinct from r.account_id as account
+      ) as moves,
+      lateral (
+        select r.record as record, r.id as id, r.number as number,
+          case when moves.contact then c.id else r.contact_id end as contact,
+          case when moves.account then a.id else r.account_id end as account, r.project_id as project,
+          r.contact_given as contact_given, r.account_given as account_given, r.project_given as project_given,
+          null::uuid[] as missed,
+          case when moves.contact then array[r.contact_id] else '{}' end || case when moves.account then array[r.account_id] else '{}' end
+            as lost,
+          moves.contact as contact_gains, moves.account as account_gains, false as project_gains,
+          null::given_reference[] as now_given, null::given_reference[] as no_longer_given
+      ) as m
+    where moves.contact or moves.account
+  );
+end $$;
+
+create or replace function moved_by_ids(ws uuid, concerned reference[], ended uuid[]) returns moved_reference[]
+  language plpgsql stable as $$
+begin
+  return array(
+    select m::moved_reference
     from unnest(concerned) as r,
       resolve_unless_ended(ws, r, ended) as c,
       resolve(ws, 'account', r.account_ref, r.number, r.source) as a,
@@ -118,8 +174,20 @@ begin
       given_in(r.account_ref, r.number) as by_account,
       given_in(r.project_ref, r.number) as by_project,
       lateral (
-        select r.record as record, r.id as id, r.number as number, c as contact, a as account, p as project,
-          array_remove(array[r.contact_id, r.account_id, r.project_id], null) as before_ids,
+        select (c.id, c.given) is distinct from (r.contact_id, r.contact_given) as contact,
+          (a.id, a.given) is distinct from (r.account_id, r.account_given) as account,
+          (p.id, p.given) is distinct from (r.project_id, r.project_given) as project
+      ) as moves,
+      lateral (
+        select r.record as record, r.id as id, r.number as number, c.id as contact, a.id as account, p.id as project,
+          c.given as contact_given, a.given as account_given, p.given as project_given,
+          c.missed || a.missed || p.missed as missed,
+          array_remove(array[
+            case when moves.contact and r.contact_given then r.contact_id end,
+            case when moves.account and r.account_given then r.account_id end,
+            case when moves.project and r.project_given then r.project_id end], null) as lost,
+          moves.contact and c.given as contact_gains, moves.account and a.given as account_gains,
+          moves.project and p.given as project_gains,
           array_remove(array[
             case when c.given and not r.contact_given then by_contact end,
             case when a.given and not r.account_given then by_account end,
@@ -129,8 +197,7 @@ begin
             case when r.account_given and not a.given then by_account end,
             case when r.project_given and not p.given then by_project end], null) as no_longer_given
       ) as m
-    where (c.id, c.given, a.id, a.given, p.id, p.given)
-      is distinct from (r.contact_id, r.contact_given, r.account_id, r.account_given, r.project_id, r.project_given)
+    where moves.contact or moves.account or moves.project
   );
 end $$;
 
@@ -148,43 +215,47 @@ begin
   return resolve(ws, 'contact', r.contact_ref, r.number, r.source);
 end $$;
 
-create or replace function link_anew(ws uuid, moved relinked[]) returns void
+create or replace function link_moved(ws uuid, moved moved_reference[]) returns void
   language plpgsql as $$
 begin
   update feedback as f
-  set contact_id = (m.contact).id, account_id = (m.account).id, project_id = (m.project).id,
-    contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
+  set contact_id = m.contact, account_id = m.account, project_id = m.project,
+    contact_given = m.contact_given, account_given = m.account_given, project_given = m.project_given
   from unnest(moved) as m,
     lateral (select ctid as place from feedback where workspace_id = ws and id = m.id offset 0) as held
   where m.record = 'feedback' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   update superseded_reference as f
-  set contact_id = (m.contact).id, account_id = (m.account).id, project_id = (m.project).id,
-    contact_given = (m.contact).given, account_given = (m.account).given, project_given = (m.project).given
+  set contact_id = m.contact, account_id = m.account, project_id = m.project,
+    contact_given = m.contact_given, account_given = m.account_given, project_given = m.project_given
   from unnest(moved) as m,
     lateral (
       select ctid as place from superseded_reference where workspace_id = ws and id = m.id and number = m.number offset 0
     ) as held
   where m.record = 'superseded' and f.workspace_id is not distinct from ws and f.ctid = held.place;
   perform remove_before(ws, '{}', array(
-    select t.conversation_id
+    select distinct t.conversation_id
     from unnest(moved) as m, lateral (select conversation_id from message where workspace_id = ws and id = m.id offset 0) as t
     where m.record = 'message'
   ));
-  update message as f set contact_id = (m.contact).id
+  update message as f set contact_id = m.contact
   from unnest(moved) as m, lateral (select ctid as place from message where workspace_id = ws and id = m.id offset 0) as held
   where m.record = 'message' and f.workspace_id is not distinct from ws and f.ctid = held.place;
-  perform remember_unresolved(ws, m.id, m.number, (m.contact).missed || (m.account).missed || (m.project).missed)
-  from unnest(moved) as m;
+  perform remember_of_moved(ws, moved);
 end $$;
 
--- By its record alone: a connection that had planned this while the table was empty went through all that its workspace has in the
--- primary key, until the table was analyzed.
-create or replace function remember_unresolved(ws uuid, record uuid, of_number bigint, missed uuid[]) returns void
+-- By their records alone: a connection that had planned this while the table was empty went through all that its workspace has in the
+-- primary key, until the table was analyzed. What names no id remembers none.
+create or replace function remember_of_moved(ws uuid, moved moved_reference[]) returns void
   language plpgsql as $$
 begin
-  delete from unresolved_reference
-  where workspace_id is not distinct from ws and record_id = record and number = of_number and ref_id <> all (missed);
+  delete from unresolved_reference where workspace_id is not distinct from ws and ctid = any (array(
+    select u.ctid from unnest(moved) as m,
+      lateral (
+        select ctid, ref_id from unresolved_reference where workspace_id is not distinct from ws and record_id = m.id and number = m.number offset 0
+      ) as u
+    where m.missed is not null and u.ref_id <> all (m.missed)
+  ));
   insert into unresolved_reference (workspace_id, ref_id, record_id, number)
-  select ws, m, record, of_number from unnest(missed) as m
+  select ws, u.ref_id, m.id, m.number from unnest(moved) as m, unnest(m.missed) as u (ref_id)
   on conflict do nothing;
 end $$;

@@ -139,6 +139,7 @@ returns table (hash bigint, texts int, determined int, free int, valued int, jud
   language sql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
   as $$
   with own as (
     select t.hash, count(*)::int as texts, (count(*) filter (where t.traits & 1 <> 0))::int as determined,
@@ -158,6 +159,7 @@ returns table (hash bigint, title text, people int, generated int)
   language sql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
   as $$
   with own as (
     select t.hash, t.title, (count(*) filter (where s.judged))::int as people,

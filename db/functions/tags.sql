@@ -6,6 +6,7 @@ returns table (record text, id uuid, number bigint, text_version text, tags text
   language sql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
   as $$
   select w.* from (
     select 'feedback', f.id, f.number, f.number::text as version, case when f.tags_generated then null else f.tags end,
@@ -48,6 +49,7 @@ create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, mos
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
 as $$
 declare
   standing tagged_record[];
@@ -55,6 +57,7 @@ declare
   memory tag_memory;
 begin
   perform lock_workspaces(array[ws]);
+  if is_deleted(ws) then return 0; end if;
   standing := array(
     select t from jsonb_populate_recordset(null::tagged_record, tagged) as t
     where case t.record
@@ -124,18 +127,32 @@ begin
   return new;
 end $$;
 
--- Categories exist exactly while something stored carries the tag: deltas are {title: how many records more or fewer}.
-create or replace function count_tags(ws uuid, deltas jsonb) returns void
+-- Categories exist exactly while something stored carries the tag. A title comes once of a workspace.
+create or replace function count_all_tags(changes new_uses[]) returns void
   language plpgsql as $$
 begin
   insert into feedback_category as c (workspace_id, id, title, uses)
-  select ws, category_id(ws, key), key, value::bigint from jsonb_each_text(deltas) where value <> '0'
-  order by category_id(ws, key)
+  select workspace_id, category_id(workspace_id, title), title, uses from unnest(changes) where uses <> 0
+  order by workspace_id, category_id(workspace_id, title)
   on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
-  delete from feedback_category
-  where workspace_id = ws and uses <= 0
-    and id = any (array(select category_id(ws, key) from jsonb_each_text(deltas) where starts_with(value, '-')));
+  if exists (select from unnest(changes) where uses < 0) then
+    delete from feedback_category as c
+    using unnest(changes) as g,
+      lateral (
+        select ctid as place from feedback_category
+        where workspace_id = g.workspace_id and id = category_id(g.workspace_id, g.title) and uses <= 0 offset 0
+      ) as held
+    where g.uses < 0 and c.workspace_id is not distinct from g.workspace_id and c.ctid = held.place;
+  end if;
 end $$;
+
+-- Of one workspace: {title: how many records more or fewer}.
+create or replace function count_tags(ws uuid, deltas jsonb) returns void
+  language sql as $$
+  select count_all_tags(array(
+    select t::new_uses from (select ws as workspace_id, key as title, value::bigint as uses from jsonb_each_text(deltas)) as t
+  ))
+$$;
 
 create or replace function category_id(ws uuid, title text) returns uuid
   language sql immutable strict parallel safe as $$

@@ -17,24 +17,50 @@ begin
     create type given_reference as (kind text, weak uuid, name_key uuid, number bigint);
   end if;
 
+  -- A key, an own id or a number, of a workspace.
+  if to_regtype('workspace_key') is null then
+    create type workspace_key as (workspace_id uuid, id uuid);
+  end if;
+  if to_regtype('workspace_number') is null then
+    create type workspace_number as (workspace_id uuid, number bigint);
+  end if;
+
+  -- What one workspace has in a batch at one place.
+  if to_regtype('workspace_part') is null then
+    create type workspace_part as (workspace_id uuid, part jsonb);
+  end if;
+
+  -- A given_reference of a workspace.
+  if to_regtype('new_given') is null then
+    create type new_given as (workspace_id uuid, kind text, weak uuid, name_key uuid, number bigint);
+  end if;
+
   -- A claim on a weak key, with the kind of the key, which may be new.
-  if to_regtype('said_claim') is null then
-    create type said_claim as (key_id uuid, kind text, number bigint, target_id uuid, link boolean, decides boolean);
+  if to_regtype('new_claim') is null then
+    create type new_claim as (
+      workspace_id uuid, key_id uuid, kind text, number bigint, target_id uuid, link boolean, decides boolean
+    );
   end if;
 
   -- What is said about one contact or account.
-  if to_regtype('said_contact') is null then
-    create type said_contact as (
-      id uuid, facts jsonb, account_id uuid, account_number bigint, first_number bigint, last_identify_number bigint
+  if to_regtype('new_contact') is null then
+    create type new_contact as (
+      workspace_id uuid, id uuid, facts jsonb, account_id uuid, account_number bigint, first_number bigint, last_identify_number bigint
     );
   end if;
-  if to_regtype('said_account') is null then
-    create type said_account as (id uuid, facts jsonb, first_number bigint, last_identify_number bigint);
+  if to_regtype('new_account') is null then
+    create type new_account as (workspace_id uuid, id uuid, facts jsonb, first_number bigint, last_identify_number bigint);
+  end if;
+
+  -- How many records more or fewer carry a tag.
+  if to_regtype('new_uses') is null then
+    create type new_uses as (workspace_id uuid, title text, uses bigint);
   end if;
 
   -- A feedback as a worker says it. Columns that are null need not be there: parsing a batch cost 11 us a feedback, now 7.
-  if to_regtype('said_feedback') is null then
-    create type said_feedback as (
+  if to_regtype('new_feedback') is null then
+    create type new_feedback as (
+      workspace_id uuid,
       id uuid,
       description text,
       title text,
@@ -62,20 +88,28 @@ begin
   end if;
 
   -- record: the feedback or conversation that the submission is about.
-  if to_regtype('said_submission') is null then
-    create type said_submission as (id uuid, number bigint, operation text, attempts integer, record uuid);
+  if to_regtype('new_submission') is null then
+    create type new_submission as (workspace_id uuid, id uuid, number bigint, operation text, attempts integer, record uuid);
   end if;
 
-  -- A reference that means somebody else than before.
-  if to_regtype('relinked') is null then
-    create type relinked as (
+  -- A reference that means somebody else than before, or by something else: whom it means now; who lost what it gives, and
+  -- which of those it means gain it. What names no id misses none (null).
+  if to_regtype('moved_reference') is null then
+    create type moved_reference as (
       record text,
       id uuid,
       number bigint,
-      contact resolution,
-      account resolution,
-      project resolution,
-      before_ids uuid[],
+      contact uuid,
+      account uuid,
+      project uuid,
+      contact_given boolean,
+      account_given boolean,
+      project_given boolean,
+      missed uuid[],
+      lost uuid[],
+      contact_gains boolean,
+      account_gains boolean,
+      project_gains boolean,
       now_given given_reference[],
       no_longer_given given_reference[]
     );

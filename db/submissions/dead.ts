@@ -114,6 +114,7 @@ export const listBegunReplays = (
 ): Promise<{ workspaceId: string; id: string; job: string }[]> =>
   sql<{ workspaceId: string; id: string; job: string }[]>`
     select workspace_id as "workspaceId", id, job from dead_submission
-    where replayed_at <= now() - ${milliseconds(sql, afterMs)} order by replayed_at limit ${limit}`.execute()
+    where replayed_at <= now() - ${milliseconds(sql, afterMs)} and not is_deleted(workspace_id)
+    order by replayed_at limit ${limit}`.execute()
 
 const milliseconds = (sql: Sql, ms: number) => sql`make_interval(secs => ${ms / 1_000})`

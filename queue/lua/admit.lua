@@ -1,28 +1,30 @@
 -- Admits submissions of one workspace and one queue that come together, in the order in which they came, each as if it were alone, in
 -- one round trip and one atomic step on Redis's own clock. For each submission it decides whether its idempotency key was here before,
 -- whether it may enter, which number it gets, and what is queued about the keys that it looks up. Those that enter are one batch: it is
--- kept, put on the books and into the outbox. After this step nothing has to be undone. keys.ts describes the keys and their values.
+-- kept, put on the books and into the outbox; or into the backlog, when its workspace has much waiting already. After this step nothing has to be undone. keys.ts describes the keys and their values.
 --
 -- A submission in place p of a call gets the number of the first place plus p - 1, so the numbers of the refused are left out.
 -- A missing idempotency key is unknown when it may have left the book; then the caller looks in Postgres, and asks again with `known`:
 -- the record that it found, or an empty text.
 --
--- KEYS number outstanding exists ledger purges facts outbox idempotency batch
+-- KEYS number outstanding exists ledger purges facts outbox idempotency batch backlog
 -- ARGV 1 and 2: how the names of further keys begin (bucket, facts). The script completes these names; all keys of a workspace are in
---      one slot. 3 floor, 4 idempotencySeconds, 5 batchId, 6 the submissions as JSON (`askedOf` in ask-admission.ts); then for each
---      submission its item in the batch.
+--      one slot. 3 floor, 4 idempotencySeconds, 5 batchId, 6 and 7 the bytes and the submissions beyond which a workspace has a
+--      backlog, 8 the bytes beyond which nothing more of it enters, 9 the submissions as JSON (`askedOf` in ask-admission.ts); then for each submission its item in the batch.
 -- Returns for each submission `outcome remaining reset number purges submission`, as far as these exist; or a list of that text and then,
--- for each key looked up about which something is queued, its place, its value of exists, and its sayings with their spans.
+-- for each key looked up about which something is queued, its place, its value of exists, and its sayings with their spans. Behind them
+-- all: `backlog` when the batch is there, else `outbox`.
 local ofBucket, ofFacts = ARGV[1], ARGV[2]
 local floor, recordSeconds, batch = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local call, format = redis.call, string.format
-local asked = cjson.decode(ARGV[6])
+local asked = cjson.decode(ARGV[9])
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local last = tonumber(call('GET', KEYS[1]) or '0')
 -- Postgres has a higher number than this Redis has given: it has lost what it knew, idempotency keys too.
 if floor > last then call('HSET', KEYS[4], 'forgotten', format('%.0f', floor)) end
 local first = math.max(now, floor + 1, last + 1)
+local isFull = tonumber(call('HGET', KEYS[4], 'bytes') or '0') > tonumber(ARGV[8])
 local oldestRecord = now - recordSeconds * 1000000
 
 local function bucket(name, tokens, window)
@@ -67,7 +69,7 @@ for i, one in ipairs(asked) do
   else
     local said, left = bucket(spent, one.tokens, one.windowMs)
     if left and left <= 0 then answers[i] = 'rate-limited ' .. said
-    elseif one.mode == 'full' then answers[i] = 'full ' .. said
+    elseif isFull or one.mode == 'full' then answers[i] = 'full ' .. said
     else
       if left then
         call('LPUSH', spent, format('%.0f', now))
@@ -79,19 +81,23 @@ for i, one in ipairs(asked) do
       answers[i], numbers[i], isNew[i] = 'admitted ' .. said, number, true
       if one.record then records[one.record] = one.begin .. format('%x', lastEntered) end
       entered = entered + 1
-      letters[i], items[entered] = one.letter, ARGV[6 + i]
+      letters[i], items[entered] = one.letter, ARGV[9 + i]
     end
   end
 end
 
+local isBacklog = false
 if entered > 0 then
   local number = format('%.0f', first)
-  call('SET', KEYS[9], number .. ' ' .. table.concat(letters) .. '\n[' .. table.concat(items, ',') .. ']')
+  local value = number .. ' ' .. table.concat(letters) .. '\n[' .. table.concat(items, ',') .. ']'
+  call('SET', KEYS[9], value)
   call('ZADD', KEYS[2], number, batch)
-  call('ZADD', KEYS[7], math.floor(now / 1000), batch)
   call('SET', KEYS[1], format('%.0f', lastEntered))
   call('HINCRBY', KEYS[4], 'accepted', entered)
-  call('HINCRBY', KEYS[4], 'queued', entered)
+  local bytes = call('HINCRBY', KEYS[4], 'bytes', #value)
+  local queued = call('HINCRBY', KEYS[4], 'queued', entered)
+  isBacklog = bytes > tonumber(ARGV[6]) or queued > tonumber(ARGV[7])
+  call('ZADD', isBacklog and KEYS[10] or KEYS[7], math.floor(now / 1000), batch)
 end
 
 local purges = call('ZCARD', KEYS[5])
@@ -114,8 +120,8 @@ for i, one in ipairs(asked) do
     answers[i] = told
     if isNew[i] then
       if one.operation == 'purge_contact' then call('ZADD', KEYS[5], number, batch) end
-      for _, existing in ipairs(one.exists) do makeExist(KEYS[3], existing.id, existing.of, number) end
-      for _, said in ipairs(one.said) do say(KEYS[6], ofFacts, said.keyId, said.saying, number, after, math.huge) end
+      makeAllExist(KEYS[3], one.exists, number)
+      sayAll(KEYS[6], ofFacts, one.said, number, after, math.huge)
       if one.record then
         book[#book + 1] = one.record
         book[#book + 1] = records[one.record]
@@ -127,4 +133,5 @@ if #book > 0 then
   call('HSET', KEYS[8], unpack(book))
   call('EXPIRE', KEYS[8], recordSeconds)
 end
+answers[#asked + 1] = isBacklog and 'backlog' or 'outbox'
 return answers

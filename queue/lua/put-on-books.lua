@@ -5,6 +5,7 @@ local call = redis.call
 local ofFacts, batch, number, value, isPurge, ms = unpack(ARGV, 1, 6)
 if not call('SET', KEYS[7], value, 'NX') then return 0 end
 call('HINCRBY', KEYS[4], 'queued', 1)
+call('HINCRBY', KEYS[4], 'bytes', #value)
 call('ZADD', KEYS[6], ms, batch)
 -- A decided purge is not outstanding: only its records are still there.
 if call('ZSCORE', KEYS[8], batch) then return 1 end
@@ -16,6 +17,8 @@ for at = 8, said, 2 do
   -- What also a later queued submission made exist stays with the later one.
   if call('HEXISTS', KEYS[2], ARGV[at]) == 0 then makeExist(KEYS[2], ARGV[at], ARGV[at + 1], number) end
 end
-for at = said + 1, #ARGV, 2 do say(KEYS[5], ofFacts, ARGV[at], ARGV[at + 1], number, after, before) end
+local sayings = {}
+for at = said + 1, #ARGV do sayings[#sayings + 1] = ARGV[at] end
+sayAll(KEYS[5], ofFacts, sayings, number, after, before)
 if isPurge == '1' then call('ZADD', KEYS[3], number, batch) end
 return 1

@@ -1,33 +1,39 @@
 -- Takes settled batches of one workspace off the books, with their bodies and what they said. A batch that is gone already is left out.
--- KEYS outstanding exists purges removing ledger facts outbox carriers settledKeys alone
+-- KEYS outstanding exists purges removing ledger facts outbox carriers settledKeys alone backlog
 -- ARGV how the names of facts and batches begin, idempotencySeconds; then for each batch its name, #submissions, its idempotency keys
 --      behind its highest number, or an empty text, #exists, #facts, (value id) of exists, and (key saying number) of facts.
 local call, ofFacts, ofBatch = redis.call, ARGV[1], ARGV[2]
-local names, settled = {}, 0
+local names, existing, said = {}, {}, {}
+local settled, bytes = 0, 0
 local at = 4
 while at <= #ARGV do
   local name, submissions, keys, exists, facts = unpack(ARGV, at, at + 4)
   local existsEnd = at + 4 + 2 * exists
   local factsEnd = existsEnd + 3 * facts
   names[#names + 1] = name
+  local length = call('STRLEN', ofBatch .. name)
   if call('UNLINK', ofBatch .. name) == 1 then
+    bytes = bytes + length
     settled = settled + submissions
     if keys ~= '' then call('RPUSH', KEYS[9], keys) end
-    for pair = at + 5, existsEnd, 2 do
-      if call('HGET', KEYS[2], ARGV[pair + 1]) == ARGV[pair] then call('HDEL', KEYS[2], ARGV[pair + 1]) end
-    end
+    for place = at + 5, existsEnd do existing[#existing + 1] = ARGV[place] end
     -- A decided purge has taken back what it said.
     if facts ~= '0' and not call('ZSCORE', KEYS[4], name) then
-      for said = existsEnd + 1, factsEnd, 3 do unsay(KEYS[6], ofFacts, ARGV[said], ARGV[said + 1], ARGV[said + 2]) end
+      for place = existsEnd + 1, factsEnd do said[#said + 1] = ARGV[place] end
     end
   end
   at = factsEnd + 1
 end
-for _, place in ipairs({1, 3, 4, 7}) do call('ZREM', KEYS[place], unpack(names)) end
+endAllExisting(KEYS[2], existing)
+unsayAll(KEYS[6], ofFacts, said)
+for _, place in ipairs({1, 3, 4, 7, 11}) do call('ZREM', KEYS[place], unpack(names)) end
 call('HDEL', KEYS[8], unpack(names))
 call('HDEL', KEYS[10], unpack(names))
 call('EXPIRE', KEYS[9], ARGV[3])
-if settled > 0 then call('HINCRBY', KEYS[5], 'queued', -settled) end
+if settled > 0 then
+  call('HINCRBY', KEYS[5], 'queued', -settled)
+  call('HINCRBY', KEYS[5], 'bytes', -bytes)
+end
 -- An empty book says nothing, even if another version of the worker read sayings in another way.
 if call('EXISTS', KEYS[1], KEYS[4]) == 0 and call('EXISTS', KEYS[2], KEYS[6]) > 0 then
   for _, key in ipairs(call('HKEYS', KEYS[6])) do call('UNLINK', ofFacts .. key) end

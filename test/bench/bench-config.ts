@@ -18,6 +18,8 @@ export type BenchConfig = {
   readonly purgedFeedback: number
   /** Workspaces whose tokens take turns. */
   readonly workspaces: number
+  /** Submissions about the same that wait while more come, and as many about as many. */
+  readonly alike: number
   /** Submissions that wait while Redis is weighed. */
   readonly waiting: number
   /** Submissions with an `Idempotency-Key` that are settled before some of them are repeated. */
@@ -39,6 +41,7 @@ const DEFAULTS = {
   BENCH_BACKLOG: 60_000,
   BENCH_PURGED: 10_000,
   BENCH_WORKSPACES: 1_000,
+  BENCH_ALIKE: 100_000,
   BENCH_WAITING: 20_000,
   BENCH_KEYS: 1_000_000,
   BENCH_SEED: 1,
@@ -68,6 +71,7 @@ export const readBenchConfig = (environment: Readonly<Record<string, string | un
     backlog: number('BENCH_BACKLOG'),
     purgedFeedback: number('BENCH_PURGED'),
     workspaces: number('BENCH_WORKSPACES'),
+    alike: number('BENCH_ALIKE'),
     waiting: number('BENCH_WAITING'),
     keys: number('BENCH_KEYS'),
     seed: number('BENCH_SEED'),

@@ -17,6 +17,7 @@ const SENTENCES = [
 
 /** Steps through the people in an order that is neither theirs nor repeats before everybody had a turn (a prime). */
 const STRIDE = 7_919
+const MANY_PEOPLE = 1_000_000
 
 /** About 350 bytes of JSON, with a contact and an account to find or create and with tags: no two have one `sourceId`. */
 export const feedbackBody = (index: number, { people }: Crowd) => {
@@ -60,6 +61,38 @@ export const contactBody = (index: number): ContactRecord => ({
     },
   },
 })
+
+/** The bodies of a load, each another one. All of them name one of so many people, ids or projects, in turn. */
+export const BODIES = {
+  feedback: feedbackBody,
+  'feedback of a project': (index: number, crowd: Crowd) => ({
+    ...feedbackBody(index, { people: MANY_PEOPLE }),
+    project: { name: `Project ${personOf(index, crowd)}` },
+  }),
+  'feedback of an email and another id each': (index: number, crowd: Crowd) => ({
+    ...feedbackBody(index, crowd),
+    isExternalContactId: true,
+    contactId: `user-${index}`,
+  }),
+  'feedback of an id': (index: number, crowd: Crowd) => ({
+    ...feedbackBody(index, crowd),
+    contact: null,
+    isExternalContactId: true,
+    contactId: `user-${personOf(index, crowd)}`,
+  }),
+  contact: (index: number, crowd: Crowd) => contactBody(personOf(index, crowd)),
+  'contact of an email, another one each': (index: number, crowd: Crowd) => ({
+    id: `user-${index}`,
+    source: 'crm',
+    properties: { $email: emailOf(personOf(index, crowd)) },
+  }),
+  'contact of an id, from another source each': (index: number, crowd: Crowd) => ({
+    id: `user-${personOf(index, crowd)}`,
+    source: `crm-${index}`,
+    properties: { plan: 'team' },
+  }),
+} as const satisfies Record<string, (index: number, crowd: Crowd) => object>
+export type BodyKind = keyof typeof BODIES
 
 /** Two contacts and 20 messages, every second one incoming. */
 export const conversationBody = (index: number): ConversationRecord => ({

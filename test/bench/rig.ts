@@ -10,7 +10,7 @@ import type { Runtime } from './installation/program.ts'
 
 export type InstallationName = 'main' | 'stored' | 'backlog' | 'deno'
 /** Sections of these names have a service of their own, and its queues are nothing that they know. */
-export type ServiceName = 'workspaces' | 'memory' | 'keys' | 'lone'
+export type ServiceName = 'workspaces' | 'memory' | 'keys' | 'lone' | 'alike'
 
 /** What the sections of the benchmark work with. */
 export type Rig = {
@@ -58,6 +58,7 @@ export const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: 
   connections: config.connections,
   seconds: config.seconds,
   people: config.storedContacts,
+  kind: 'feedback',
   numbers: newNumbers(takeNumbers, MOST_REQUESTS),
   idempotencyKeys: false,
   ...how,

@@ -21,6 +21,7 @@ export const SECTIONS = {
   'end-to-end': async () => (await import('./sections/end-to-end.ts')).endToEnd,
   workspaces: async () => (await import('./sections/workspaces.ts')).workspaces,
   memory: async () => (await import('./sections/memory.ts')).memory,
+  alike: async () => (await import('./sections/alike.ts')).alike,
   lone: async () => (await import('./sections/lone.ts')).lone,
   keys: async () => (await import('./sections/keys.ts')).keys,
   purge: async () => (await import('./sections/purge.ts')).purge,
@@ -28,7 +29,7 @@ export const SECTIONS = {
 export type SectionName = keyof typeof SECTIONS
 
 /** They take minutes of their own, and run when they are named. */
-export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>(['workspaces', 'lone', 'keys'])
+export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>(['workspaces', 'alike', 'lone', 'keys'])
 
 export type Servers = {
   readonly postgres: EmbeddedServer
@@ -121,7 +122,8 @@ const prepare = async (
   installation: Installation,
   { name, config, takeNumbers }: Pick<Rig, 'config' | 'takeNumbers'> & { name: InstallationName },
 ): Promise<void> => {
-  await installation.queues.submissions.pause()
+  const { halt } = await import('./installation/drain.ts')
+  await halt(installation.drained('submissions').queues)
   await warmUp(installation, feedbackFilling({ config, takeNumbers }, config.drained))
   if (name === 'stored') await fillStored(installation, config)
 }

@@ -3,6 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
+import { QUEUE_NAMES } from '../../contract/queues.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { LATELY_SECONDS, processReportsIn, startReporting } from '../../queue/process-reports.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type Browser, findChromium, type Page, startBrowser } from '../support/browser.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -61,6 +65,20 @@ describe('the overview in Chromium', () => {
         ),
       DRAWN_WITHIN_MS,
     )
+  const workspacesShown = (page: Page): Promise<string[]> =>
+    page.evaluate(
+      `document.getElementById('workspaces-now')?.checkVisibility()
+        ? [...document.querySelectorAll('#workspaces tr')].map((row) => [...row.cells].map((cell) => cell.innerText).join(' | '))
+        : []`,
+    )
+  const fits = async (page: Page): Promise<void> => {
+    const overflow: number = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    assert.equal(overflow, 0)
+    const { contrast, of } = await page.evaluate(LEAST_CONTRAST)
+    assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
+  }
   const keep = async (page: Page, name: string): Promise<void> => {
     const picture = await page.screenshot()
     assert.ok(picture.length > 10_000)
@@ -86,13 +104,9 @@ describe('the overview in Chromium', () => {
           DRAWN_WITHIN_MS,
         )
         assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 12)
-        assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), 6)
-        const overflow: number = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        )
-        assert.equal(overflow, 0)
-        const { contrast, of } = await page.evaluate(LEAST_CONTRAST)
-        assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
+        assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
+        assert.deepEqual(await workspacesShown(page), [], 'nobody takes anything')
+        await fits(page)
         const isDark: boolean = await page.evaluate(
           `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
         )
@@ -120,6 +134,58 @@ describe('the overview in Chromium', () => {
     assert.deepEqual(nameless, [])
     assert.equal(await page.evaluate(`document.querySelectorAll('h1').length`), 1)
     assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
+  })
+
+  it('shows what the heaviest workspaces take, on a phone in the dark, and which of them crowds others', async () => {
+    const { sql, redis, redisPrefix, queues, workspaceId } = service
+    const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
+    const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
+    const byWorkspace = { [heavy]: 0.62 * LATELY_SECONDS, [long]: 0.3 * LATELY_SECONDS }
+    const reporting = startReporting(
+      processReportsIn(redis, redisPrefix),
+      { id: 'busy', kind: 'worker' },
+      async () => ({
+        lanes: { total: LATELY_SECONDS, byWorkspace },
+      }),
+    )
+    await queues.submissions.pause()
+    try {
+      for (const agoMs of [300_000, 30_000, 20_000]) {
+        await inject({ ...service, workspaceId: heavy }, queues, { body: feedbackBody('waits'), agoMs })
+      }
+      await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
+      const page = await browser.open(`${service.urls[0]}/admin`, {
+        width: 360,
+        height: 800,
+        colors: 'dark',
+        password: service.adminToken,
+      })
+      const rows = await until(
+        'they are shown',
+        async () => {
+          const shown = await workspacesShown(page)
+          return shown.length === 3 && shown
+        },
+        DRAWN_WITHIN_MS,
+      )
+      assert.match(rows[0]!, new RegExp(`^acme\\s${heavy} \\| 3 \\| [\\d.]+ min \\| 6\\d %$`))
+      assert.match(rows[1]!, new RegExp(`^A very long name.*\\s${long} \\| 0 \\| – \\| \\d\\d %$`))
+      assert.match(rows[2]!, new RegExp(`^default\\s${workspaceId} \\| 1 \\| [\\d.]+ s \\| –$`))
+      const said: string = await page.evaluate(`document.getElementById('findings').textContent`)
+      assert.match(
+        said,
+        /The workspace acme has most of what waits and takes most of the time in lanes, while others wait/,
+      )
+      const hidden: number = await page.evaluate(
+        `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,
+      )
+      assert.equal(hidden, 0, 'no column has to be looked for')
+      await fits(page)
+      await keep(page, 'crowding')
+    } finally {
+      await queues.submissions.resume()
+      await reporting.stop()
+    }
   })
 
   it('says that the worker is gone, without being loaded again, and what to do', async () => {

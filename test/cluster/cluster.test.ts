@@ -8,6 +8,7 @@ import { admissionsIn } from '../../queue/admit.ts'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { runCommand } from '../support/command.ts'
+import { deleteOneOf } from '../support/deleted-workspace.ts'
 import { assertStoredAsByOneClerk, submitHistory } from '../support/one-clerk.ts'
 import { asked, handsNothingOver } from '../support/queue-room.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
@@ -135,6 +136,8 @@ describe('on a Redis Cluster of three nodes', () => {
     const verified = await runCommand(service, 'cli/purge/verify-command.ts', '--text', mark)
     assert.deepEqual([verified.code, verified.stderr], [0, ''])
   })
+
+  it('a deleted workspace leaves no key on any node', () => deleteOneOf(service))
 
   it('doctor looks at each node, and the operators’ pages answer', async () => {
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')

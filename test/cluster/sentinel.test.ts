@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { deleteOneOf } from '../support/deleted-workspace.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { type Load, startLoad } from '../support/load.ts'
 import { ANSWERED_WITHIN_MS, assertWellAnswered, recovery } from '../support/recovery.ts'
@@ -77,4 +78,6 @@ describe('a Redis with a replica and a sentinel', () => {
     assertWellAnswered(load.seen)
     assert.equal(load.seen.refused + load.seen.unknown, 0)
   })
+
+  it('has no key left of a deleted workspace', () => deleteOneOf(service))
 })

@@ -113,6 +113,15 @@ describe('unflatten, whatever the object', () => {
     )
   })
 
+  it('gives what making each key an object and merging these one after the other gives', () => {
+    fc.assert(
+      fc.property(objects, (object) => {
+        assert.equal(sorted(unflatten(object)), sorted(merged(object)))
+      }),
+      seeded({ numRuns: 500 }),
+    )
+  })
+
   it('loses nothing and adds nothing', () => {
     fc.assert(
       fc.property(objects, (object) => {
@@ -149,7 +158,9 @@ describe('unflatten, whatever the object', () => {
 })
 
 const segment = fc.constantFrom('a', 'b', 'c', '0', '', '$', '$a', '__proto__', 'constructor', 'toString', '\u{1F600}')
-const key = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('.'))
+const few = fc.array(segment, { minLength: 1, maxLength: 4 })
+const many = fc.integer({ min: 31, max: 34 }).map((count) => Array.from({ length: count }, () => 'a'))
+const key = fc.oneof({ weight: 15, arbitrary: few }, { weight: 1, arbitrary: many }).map((names) => names.join('.'))
 const scalar: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue[]>(1, 2, 'text', null, true, [], [{ 'a.b': 1 }])
 // Defines each member, also `__proto__`.
 const fromEntries = (entries: [string, JsonValue][]): JsonObject => Object.fromEntries(entries)
@@ -157,6 +168,39 @@ const objects: fc.Arbitrary<JsonObject> = fc.letrec<{ value: JsonValue; object: 
   value: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, tie('object')),
   object: fc.array(fc.tuple(key, tie('value')), { maxLength: 6 }).map(fromEntries),
 })).object
+
+const MAX_SEGMENTS = 32
+const NEVER_SPLIT_AT = ['', '__proto__', 'constructor', 'prototype']
+
+/** The rules once more, written as plainly as can be. */
+const merged = (object: JsonObject): JsonObject => {
+  const isDotted = (name: string): boolean => {
+    const parts = name.split('.')
+    const isSplit = parts.length > 1 && parts.length <= MAX_SEGMENTS && !name.startsWith('$')
+    return isSplit && !parts.some((part) => NEVER_SPLIT_AT.includes(part))
+  }
+  const dotted = Object.keys(object).filter(isDotted)
+  dotted.sort((a, b) => a.split('.').length - b.split('.').length || (a < b ? -1 : 1))
+  let result = fromEntries(Object.entries(object).filter(([name]) => !isDotted(name)))
+  for (const name of dotted) {
+    const value = object[name] as JsonValue
+    const nested = name.split('.').reduceRight<JsonValue>((inner, part) => fromEntries([[part, inner]]), value)
+    result = both(result, nested) ?? { ...result, [name]: value }
+  }
+  return result
+}
+
+/** Two values for one place; undefined where they cannot have it both. */
+const both = (one: JsonValue, other: JsonValue): JsonObject | undefined => {
+  if (!isJsonObject(one) || !isJsonObject(other)) return undefined
+  const members = new Map(Object.entries(one))
+  for (const [name, member] of Object.entries(other)) {
+    const value = members.has(name) ? both(members.get(name)!, member) : member
+    if (value === undefined) return undefined
+    members.set(name, value)
+  }
+  return fromEntries([...members])
+}
 
 /** Every value that is not an object, with all keys on the way to it: the same whether keys are dotted or nested. */
 const leaves = (value: JsonValue, path = ''): string[] => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { store } from '../../db/store.ts'
+import { setAside } from '../../db/submissions/dead.ts'
 import { applyAll } from '../model/model.ts'
-import { batchesOf, byWorkers, hashKey, histories, schedules, toRows } from '../support/deliveries.ts'
+import { batchesOf, byWorkers, hashKey, histories, LENGTH, schedules, storing, toRows } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
@@ -26,7 +26,8 @@ describe('whoever processes it, in whatever order', () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         await clearTables(schema.sql)
-        for (const row of history.map(toRows)) await store(schema.sql, [row])
+        const storeNext = storing(schema.sql, history)
+        for (const row of history.map(toRows)) await storeNext([row])
         assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
       }),
       seeded({ numRuns: HISTORIES }),
@@ -38,8 +39,9 @@ describe('whoever processes it, in whatever order', () => {
       fc.asyncProperty(histories, async (history) => {
         await clearTables(schema.sql)
         const answered: { workspace: string; record: string; number: string; contact: string; account: string }[] = []
+        const storeNext = storing(schema.sql, history)
         for (const row of history.map(toRows)) {
-          await store(schema.sql, [row])
+          await storeNext([row])
           answered.push(
             ...(await schema.sql<typeof answered>`
               select workspace_id as workspace, id as record, number, contact_id as contact, account_id as account
@@ -65,11 +67,28 @@ describe('whoever processes it, in whatever order', () => {
     )
   })
 
+  it(`is the same when some were dead meanwhile and are replayed at last, in ${HISTORIES} histories`, async () => {
+    const deaths = fc.array(fc.nat({ max: 5 }), { minLength: LENGTH, maxLength: LENGTH })
+    await fc.assert(
+      fc.asyncProperty(histories, deaths, async (history, of) => {
+        await clearTables(schema.sql)
+        const isDead = (_: unknown, at: number): boolean => of[at] === 0
+        const [dead, others] = [history.filter(isDead), history.filter((job, at) => !isDead(job, at))]
+        for (const job of dead) await setAside(schema.sql, hashKey, { job, attempts: 1, reason: 'Poison' })
+        const storeNext = storing(schema.sql, others)
+        for (const row of others.map(toRows)) await storeNext([row])
+        for (const row of dead.map(toRows)) await storeNext([row])
+        assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
+      }),
+      seeded({ numRuns: HISTORIES }),
+    )
+  })
+
   it(`is the same shuffled, doubled and in batches, by ${WORKERS} workers, in ${HISTORIES} histories`, async () => {
     await fc.assert(
       fc.asyncProperty(histories, schedules, async (history, schedule) => {
         await clearTables(schema.sql)
-        await byWorkers(WORKERS, batchesOf(history.map(toRows), schedule), (batch) => store(schema.sql, batch))
+        await byWorkers(WORKERS, batchesOf(history.map(toRows), schedule), storing(schema.sql, history))
         assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
       }),
       seeded({ numRuns: HISTORIES }),

@@ -7,6 +7,7 @@ const FIRST = 'workspace_id'
 /** Tables of the installation as a whole, each with why it cannot grow with what is submitted. */
 const OF_THE_INSTALLATION: Readonly<Record<string, string>> = {
   workspace: 'a row for each workspace; found by its name as well',
+  deleted_workspace: 'a row for each workspace that an operator deleted',
   token: 'a row for each token; found by its hash, before it is known whose it is',
   installation: 'one row',
   schema_migration: 'a row for each migration',

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { migrate, readMigrations } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { beginDeletion, deleteOwnedRows } from '../../db/delete-workspace.ts'
 import { store } from '../../db/store.ts'
+import { expireReceipts } from '../../db/submissions/expire-receipts.ts'
 import { applyAll } from '../model/model.ts'
 import { batchesOf, byWorkers, hashKey, histories, schedules, toRows } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -53,7 +55,15 @@ describe('partitioned by workspace', () => {
       select relname as name, relkind = 'p' as "isPartitioned" from pg_class
       where relkind in ('r', 'p') and not relispartition and relnamespace = ${name}::regnamespace`
     const whole = tables.filter(({ isPartitioned }) => !isPartitioned).map((table) => table.name)
-    assert.deepEqual(whole.toSorted(), ['installation', 'schema_functions', 'schema_migration', 'token', 'workspace'])
+    const ofTheInstallation = [
+      'deleted_workspace',
+      'installation',
+      'schema_functions',
+      'schema_migration',
+      'token',
+      'workspace',
+    ]
+    assert.deepEqual(whole.toSorted(), ofTheInstallation)
   })
 
   it('partitions keep as few planner statistics of what people said as their tables', async () => {
@@ -64,6 +74,23 @@ describe('partitioned by workspace', () => {
       join pg_class as c on c.oid = p.attrelid and c.relkind = 'r' and c.relnamespace = ${name}::regnamespace
       where p.attstattarget is distinct from t.attstattarget`
     assert.equal(differing.count, 0)
+  })
+
+  it('rows of others stay that have the same places in other partitions, when a workspace is deleted or receipts expire', async () => {
+    await clearTables(sql)
+    const workspaces = Array.from({ length: 4 * PARTITIONS }, () => randomUUID())
+    await sql`
+      insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
+      select w, gen_random_uuid(), 1, 'x', 'applied', 1, now() - case when w = ${workspaces[1]!} then interval '9 days' else '0' end
+      from unnest(${workspaces}::uuid[]) as w`
+    const held = async (): Promise<number> => (await sql`select from submission`).count
+    const [shared] = await sql<[{ places: number }]>`select count(distinct ctid)::int as places from submission`
+    assert.ok(shared.places < workspaces.length)
+    assert.equal(await expireReceipts(sql, 8), 1)
+    assert.equal(await held(), workspaces.length - 1)
+    await beginDeletion(sql, workspaces[0]!)
+    assert.equal(await deleteOwnedRows(sql, workspaces[0]!, () => {}), 2, 'a receipt, and its line in the ledger')
+    assert.equal(await held(), workspaces.length - 2)
   })
 
   it(`stores as one clerk would have, by ${WORKERS} workers, in ${HISTORIES} histories`, async () => {

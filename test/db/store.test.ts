@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
-import { JOB_VERSION, submissionJob } from '../../contract/job.ts'
+import { JOB_VERSION, type Operation, submissionJob } from '../../contract/job.ts'
 import { ownId } from '../../contract/identity/own-id.ts'
-import { store } from '../../db/store.ts'
+import { type Rows, store } from '../../db/store.ts'
 import { hashKey, toRows } from '../support/deliveries.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 
@@ -60,4 +61,65 @@ describe('a batch', () => {
       [projectId('Ann'), projectId('Ann'), null],
     )
   })
+
+  it('of many workspaces takes no more steps than one of a single workspace', async () => {
+    const { sql } = schema
+    await sql`set track_functions = 'all'`
+    const one = Array.from({ length: WORKSPACES }, () => workspaceId)
+    const many = Array.from({ length: WORKSPACES }, () => randomUUID())
+    const ofOne = await callsWhile(() => store(sql, newcomers(one)))
+    const ofMany = await callsWhile(() => store(sql, newcomers(many)))
+    assert.equal(ofMany.get('resolve_references'), 1)
+    assert.equal(ofMany.get('store_identities'), 1)
+    const more = [...ofMany].filter(([name, calls]) => calls > (ofOne.get(name) ?? 0))
+    assert.deepEqual(more, [])
+  })
+
+  const callsWhile = async (work: () => Promise<unknown>): Promise<Map<string, number>> => {
+    const former = await calls()
+    await work()
+    const all = [...(await calls())].map(([name, count]) => [name, count - (former.get(name) ?? 0)] as const)
+    return new Map(all.filter(([, count]) => count > 0))
+  }
+  const calls = async (): Promise<Map<string, number>> => {
+    await schema.sql`select pg_stat_force_next_flush()`
+    const rows = await schema.sql<{ name: string; calls: number }[]>`
+      select funcname as name, calls::int from pg_stat_user_functions where schemaname = current_schema()`
+    return new Map(rows.map(({ name, calls: count }) => [name, count]))
+  }
 })
+
+const WORKSPACES = 20
+let nextNumber = 1_000
+
+/** A feedback and an identified contact in each of these workspaces, of people and companies that nobody knows. */
+const newcomers = (workspaces: readonly string[]): Rows[] =>
+  workspaces.flatMap((workspace) => {
+    const place = nextNumber++
+    const account = { name: `Company ${place}`, domain: `company-${place}.example` }
+    return [
+      rowsIn(workspace, 'create_feedback', {
+        description: 'slow',
+        tags: ['speed'],
+        contact: { email: `giver-${place}@example.com` },
+        account,
+      }),
+      rowsIn(workspace, 'identify_contact', {
+        id: `user-${place}`,
+        source: 'crm',
+        properties: { $email: `user-${place}@example.com` },
+      }),
+    ]
+  })
+
+const rowsIn = (workspace: string, operation: Operation, body: object): Rows =>
+  toRows(
+    v.parse(submissionJob, {
+      version: JOB_VERSION,
+      workspaceId: workspace,
+      submissionId: randomUUID(),
+      number: nextNumber++,
+      operation,
+      body,
+    }),
+  )

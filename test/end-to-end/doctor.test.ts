@@ -9,6 +9,10 @@ import { Redis } from 'ioredis'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import { writeServiceFile } from '../../process/service-file.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { readLedgers } from '../support/ledgers.ts'
+import { until } from '../support/until.ts'
 import { runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
 import { testServers } from '../support/servers.ts'
@@ -159,6 +163,30 @@ describe('the doctor', () => {
     } finally {
       await service.sql`delete from dead_submission`
       await service.sql`update token set revoked_at = null where id in ${service.sql(revoked.map(({ id }) => id as string))}`
+    }
+  })
+
+  it('tells which workspace crowds others, and nothing of the kind while nobody else waits', async () => {
+    const { queues } = service
+    const heavy = (await createWorkspace(service.sql, 'heavy'))!
+    await queues.submissions.pause()
+    try {
+      for (const agoMs of [30_000, 20_000, 15_000]) {
+        await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
+      }
+      const alone = await run()
+      assert.doesNotMatch(alone.stdout, /The workspace heavy/)
+      await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 12_000 })
+      const { code, stdout } = await run()
+      assert.equal(code, 0, stdout)
+      const itself = '3 submissions, the oldest for \\d\\d s, and \\d+ % of the lanes'
+      const said = `^warning +The workspace heavy \\(${heavy.id}\\) has most of what waits.*: ${itself}\\. Others wait for up to \\d\\d s\\.`
+      assert.match(stdout, new RegExp(`${said}\n +→ More workers help the others.*SUBMISSIONS_PER_MINUTE`, 'm'))
+    } finally {
+      await queues.submissions.resume()
+      await until('all is stored', async () =>
+        (await readLedgers(service.sql, service.redis, service.redisPrefix)).every(({ queued }) => queued === 0),
+      )
     }
   })
 

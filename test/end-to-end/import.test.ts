@@ -90,10 +90,14 @@ describe('the import of a file', () => {
   })
 
   it('shows in a dry run what would be refused, and sends nothing', async () => {
-    const path = fileOf('dry.csv', 'description,rating,source\nGood,1,dry\nBad,x,dry\n')
+    const tags = Array.from({ length: 101 }, (_, at) => `t${at}`).join()
+    const path = fileOf('dry.csv', `description,rating,source,tags\nGood,1,dry,\nBad,x,dry,\nMuch,1,dry,"${tags}"\n`)
     const { code, stdout } = await run(path, '--dry-run')
     assert.equal(code, 1)
-    assert.match(stdout, /1 would be refused:\n {2}line 3: rating must be a number/)
+    assert.match(
+      stdout,
+      /2 would be refused:\n {2}line 3: rating must be a number\n {2}line 4: tags must be an array of at most 100 tags/,
+    )
     assert.ok(!existsSync(`${path}.import`))
     assert.equal(await count('dry'), 0)
   })

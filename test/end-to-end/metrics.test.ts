@@ -79,6 +79,16 @@ describe('metrics', () => {
     }
   })
 
+  it('lanes: how long statements took that stored, of a workspace and of all others', async () => {
+    const seconds = (id: string): string => `feedback_insights_lane_seconds_total{workspace="${id}"}`
+    assert.ok(valueOf(await ofWorker(), seconds('others')) !== undefined)
+    await service.submit('/feedbacks', { description: 'stored in a lane' })
+    const former = valueOf(await ofWorker(), seconds(service.workspaceId)) ?? 0
+    assert.ok(former > 0 && former < 60, `${former}`)
+    await service.submit('/feedbacks', { description: 'stored in a lane' })
+    assert.ok((valueOf(await ofWorker(), seconds(service.workspaceId)) ?? 0) > former)
+  })
+
   it('processes: those that report', async () => {
     for (const kind of ['api', 'worker']) {
       await until(`an ${kind} has reported`, async () => {
@@ -209,7 +219,9 @@ describe('metrics', () => {
     for (const [selector, name, matchers = ''] of selectors) {
       // Of results only those that there were have a line.
       const labels = matchers.split(',').map((label) => (label.startsWith('result=') ? 'result=' : label))
-      const found = lines.some((line) => line.startsWith(`${name}{`) && labels.every((label) => line.includes(label)))
+      const fits = (line: string, label: string): boolean =>
+        label.includes('!=') ? !line.includes(label.replace('!=', '=')) : line.includes(label)
+      const found = lines.some((line) => line.startsWith(`${name}{`) && labels.every((label) => fits(line, label)))
       assert.ok(found, selector)
     }
   })

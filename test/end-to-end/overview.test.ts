@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Overview } from '../../api/operators/overview/overview.ts'
+import { beginDeletion } from '../../db/delete-workspace.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { LATELY_SECONDS, processReportsIn, startReporting } from '../../queue/process-reports.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -99,6 +103,48 @@ describe('the overview', () => {
     assert.ok(later.length > 0 && later.length < all.length)
     assert.ok(later.every((point) => point.at > since))
     assert.ok((await overview('?since=x')).points.length >= all.length)
+  })
+
+  it('says which workspace crowds others, what each takes, and no more when it is over', async () => {
+    const { sql, redis, redisPrefix, queues, workspaceId } = service
+    assert.deepEqual((await overview()).workspaces, [])
+    const heavy = (await createWorkspace(sql, 'heavy'))!
+    const gone = (await createWorkspace(sql, 'gone'))!
+    await beginDeletion(sql, gone.id)
+    const byWorkspace = { [heavy.id]: 0.5 * LATELY_SECONDS, [gone.id]: 0.3 * LATELY_SECONDS }
+    const reporting = startReporting(
+      processReportsIn(redis, redisPrefix),
+      { id: 'busy', kind: 'worker' },
+      async () => ({
+        lanes: { total: LATELY_SECONDS, byWorkspace },
+      }),
+    )
+    await queues.submissions.pause()
+    try {
+      for (const agoMs of [30_000, 20_000]) {
+        await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
+      }
+      await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
+      const { findings, workspaces } = await untilSays(
+        'one crowds others',
+        (now) => now.findings.length > 0 && now.workspaces?.[0]?.laneShare,
+      )
+      const [finding] = findings
+      assert.equal(finding?.what, 'The workspace heavy has most of what waits, while others wait.')
+      assert.match(finding.remedy, /SUBMISSIONS_PER_MINUTE/)
+      const [first, second, ...others] = workspaces!
+      assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heavy', 2])
+      // The worker of the test has taken a little time, too.
+      assert.ok(first!.laneShare > 0.4 && first!.laneShare <= 0.5, String(first!.laneShare))
+      assert.ok(first!.oldestSeconds >= 30)
+      assert.deepEqual([second?.id, second?.name, second?.waiting], [workspaceId, 'default', 1])
+      assert.deepEqual(others, [])
+    } finally {
+      await queues.submissions.resume()
+      await reporting.stop()
+    }
+    const { verdict } = await untilSays('nobody takes anything', ({ workspaces }) => workspaces?.length === 0)
+    assert.equal(verdict, 'well')
   })
 
   it('says that no worker is running, and what to do', async () => {

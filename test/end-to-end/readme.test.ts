@@ -68,7 +68,7 @@ const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
     'npm run token -- create --workspace acme',
     /^fbi_[\w-]{40}$[\s\S]*^fbi_[\w-]{40}$[\s\S]* {2}acme {2}submit {2}expires /m,
   ],
-  ['npm run workspace -- delete acme', /^deleted, with \d+ rows$/m],
+  ['npm run workspace -- delete acme', /^deleted acme, with \d+ rows and \d+ keys in Redis$/m],
   ['npm run migrate', /^The database is up to date\.$/m],
   [
     'curl -sS "$FEEDBACK_URL/readyz"',

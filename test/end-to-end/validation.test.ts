@@ -66,6 +66,25 @@ describe('validation', () => {
     assert.equal(problemsOf(answer).length, MAX_PROBLEMS)
   })
 
+  it('bounds tags and what is kept of free objects, names the path and never quotes', async () => {
+    const secret = 'sEcReT'
+    const feedback = await service.post('/feedbacks', {
+      description: 'x',
+      tags: ['fine', secret.repeat(50)],
+      sourceData: { list: [Object.fromEntries(Array.from({ length: 1_001 }, (_, at) => [`k${at}`, secret]))] },
+      contact: { email: 'a@example.com', sourceData: { note: secret.repeat(3_000) } },
+    })
+    assert.deepEqual(problemPaths(feedback), ['contact.sourceData.note', 'sourceData.list.0', 'tags.1'])
+    const half = secret.repeat(1_500)
+    const identified = await service.post('/contacts/identify', {
+      id: 'x',
+      shouldUnflattenProperties: true,
+      properties: { 'notes.first': half, 'notes.second': half },
+    })
+    assert.deepEqual(problemPaths(identified), ['properties.notes'])
+    for (const { text } of [feedback, identified]) assert.ok(!text.includes(secret))
+  })
+
   it('says what is missing, and what was expected', async () => {
     const [missing] = problemsOf(await service.post('/feedbacks', {}))
     assert.match(missing!.message, /required/)

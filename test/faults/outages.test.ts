@@ -212,7 +212,8 @@ describe('a Redis that fills up', () => {
     )
     assertWellAnswered(seen)
     assert.ok(seen.accepted.size > 50)
-    assert.ok(used > 0.7 * FULL_BYTES && used < FULL_BYTES, `${used} of ${FULL_BYTES} bytes`)
+    // A workspace is refused when it has as much waiting as is left, so that there is room for others.
+    assert.ok(used > 0.4 * FULL_BYTES && used < 0.7 * FULL_BYTES, `${used} of ${FULL_BYTES} bytes`)
     stack.kept.worker.letGo()
     const ms = await recovery(stack, seen)
     console.log(`all applied, and open again, after ${(ms / 1_000).toFixed(1)} s`)

@@ -79,8 +79,8 @@ describe('a bad submission', () => {
         await store(sql, rows)
         return rows.map(() => 'stored')
       },
-      isPermanent: isPermanentFault,
-      setAside: async (_, error) => describeFault(error),
+      isOver: (error) => !isPermanentFault(error),
+      alone: async (_, error) => describeFault(error),
     })
     const expected = batch.map((_, index) => (index === BAD ? 'PostgresError 22P05' : 'stored'))
     assert.deepEqual(outcomes, expected)

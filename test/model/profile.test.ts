@@ -40,4 +40,18 @@ describe('properties', () => {
     assert.deepEqual(row?.properties, { plan: 1, seats: 3, $name: 'kept apart' })
     assert.equal(row?.updated_number, 2)
   })
+
+  it('are the 1,000 that were said last, null or not; of those given, the first', () => {
+    const keys = (prefix: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, null]))
+    const tables = after(
+      byEmail('ann@example.org', { sourceData: keys('given', 900) }),
+      byEmail('ann@example.org', { sourceData: keys('later', 900) }),
+      contact({ id: 'x', properties: { $email: 'ann@example.org', ...keys('old', 300) } }),
+      contact({ id: 'x', properties: { ...keys('new', 650), old7: 1 } }),
+    )
+    const kept = Object.keys(contactOf(tables, X)?.properties ?? {})
+    const count = (prefix: string) => kept.filter((key) => key.startsWith(prefix)).length
+    assert.deepEqual(['new', 'old', 'given', 'later'].map(count), [650, 300, 50, 0])
+  })
 })

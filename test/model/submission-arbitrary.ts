@@ -2,6 +2,8 @@ import * as fc from 'fast-check'
 import * as v from 'valibot'
 import { JOB_VERSION, submissionJob, type SubmissionJob } from '../../contract/job.ts'
 import { ownId, type HashKey, type Realm } from '../../contract/identity/own-id.ts'
+import { withMany } from './many-keys.ts'
+import { withRepetitions } from './repetitions.ts'
 
 /** So few of everything that histories keep coming back to the same contacts and records. */
 const EXTERNAL_IDS = ['1', '2', '3']
@@ -41,9 +43,11 @@ export const submissionHistories = ({
     weight: index === 0 ? FIRST_WORKSPACE_WEIGHT : 1,
     arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges }),
   }))
-  return fc.array(fc.oneof(...submissions), { maxLength, size: 'max' }).map((drawn) => {
+  // What nobody says twice would never show that a repetition changes nothing.
+  const drawnOrAgain = fc.tuple(fc.oneof(...submissions), fc.option(fc.nat({ max: maxLength }), { freq: 1 }))
+  return fc.array(drawnOrAgain, { maxLength, size: 'max' }).map((drawn) => {
     const counts = workspaceIds.map(() => 0)
-    return drawn.map(({ workspace, operation, body }): SubmissionJob => {
+    return withRepetitions(drawn).map(({ workspace, operation, body }): SubmissionJob => {
       const count = counts[workspace]!
       counts[workspace] = count + 1
       return v.parse(submissionJob, {
@@ -86,7 +90,7 @@ const body = <T extends object, K extends keyof T>(members: { [M in keyof T]: fc
 
 const nullOr = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 6 })
 
-/** A blank one now and then, and those that compare alike though they are written differently. */
+/** Some are blank, and some compare alike though they are written differently. */
 const email = fc.oneof(
   { weight: 8, arbitrary: oneOf(EMAILS) },
   { weight: 3, arbitrary: oneOf(['Ann@Example.org', ' bob@example.org', 'user-7 ', 'USER-7']) },
@@ -122,7 +126,9 @@ const account = body(
   {
     id: externalId,
     shouldUnflattenProperties: flag,
-    properties: body({ $name: name, $domain: domain, $email: email, ...instants, ...metadata }, ['$name', '$domain']),
+    properties: withMany(
+      body({ $name: name, $domain: domain, $email: email, ...instants, ...metadata }, ['$name', '$domain']),
+    ),
   },
   ['id'],
 )
@@ -131,7 +137,7 @@ const contact = body(
     id: externalId,
     shouldUnflattenProperties: flag,
     properties: nullOr(
-      body({ $email: nullOr(email), $name: nullOr(name), $domain: domain, ...instants, ...metadata }, []),
+      withMany(body({ $email: nullOr(email), $name: nullOr(name), $domain: domain, ...instants, ...metadata }, [])),
     ),
     account: nullOr(account),
     source: nullOr(source),
@@ -201,7 +207,7 @@ const feedbackItself = body(
 
 /** Mostly one way of saying who it is; now and then several that may contradict each other. */
 const contactOf = (own: fc.Arbitrary<string>): fc.Arbitrary<object> => {
-  const weak = { name, email, sourceData: nullOr(free) }
+  const weak = { name, email, sourceData: nullOr(withMany(free)) }
   const anyId = fc.oneof(externalId, own)
   return fc.oneof(
     { weight: 5, arbitrary: body({ contact: body(weak, []) }, ['contact']) },
@@ -228,7 +234,7 @@ const contactOf = (own: fc.Arbitrary<string>): fc.Arbitrary<object> => {
 }
 
 const accountOf = (own: fc.Arbitrary<string>): fc.Arbitrary<object> => {
-  const weak = { name, domain, contractValue: nullOr(number), sourceData: nullOr(free) }
+  const weak = { name, domain, contractValue: nullOr(number), sourceData: nullOr(withMany(free)) }
   const anyId = fc.oneof(externalId, own)
   return fc.oneof(
     { weight: 5, arbitrary: body({ account: body(weak, []) }, ['account']) },

@@ -153,6 +153,38 @@ describe('submissions that are admitted together', () => {
     assert.equal(await room.redis.hget(namesOf(workspaceId).ledger, 'accepted'), '1')
   })
 
+  it('are judged without what they say, which can take as long to make as the rest together', async () => {
+    const workspaceId = randomUUID()
+    const email = randomUUID()
+    const sayings = { newIds: [], aboutKeys: [{ keyId: email, sayings: [{ kind: 'given' as const, unless: null }] }] }
+    let times = 0
+    const saidBy: AdmissionRequest['saidBy'] = () => {
+      times++
+      return { sayings, lookUp: [email] }
+    }
+    const idempotency = { key: 'key', body: 'nineChars' }
+    const limit = { tokens: 1, windowMs: 60_000 }
+    const large = { ...asked({ workspaceId, limit, bodyText: LARGE }), saidBy }
+    await together([
+      { ...large, full: true },
+      { ...large, peek: true, idempotency },
+    ])
+    assert.equal(times, 0)
+    const admitted = entered(await room.admit({ ...large, idempotency }))
+    assert.equal(times, 1)
+    assert.equal((await room.admit(large)).outcome, 'rate-limited')
+    assert.equal(times, 1)
+    // The answer to one that is repeated looks up what was queued, however it is asked.
+    for (const how of [{}, { full: true }, { peek: true }, { bodyText: '{}' }]) {
+      const repeated = entered(await room.admit({ ...large, ...how, idempotency }))
+      assert.equal(repeated.submissionId, admitted.submissionId)
+      assert.deepEqual(
+        repeated.queued.get(email)?.said.map(({ number }) => number),
+        [admitted.number],
+      )
+    }
+  })
+
   it('see what those before them say, and no more', async () => {
     const workspaceId = randomUUID()
     const [email, project] = [randomUUID(), randomUUID()]

@@ -6,7 +6,7 @@ import { MAX_CONVERSATION_CONTACTS } from '../../contract/limits.ts'
 import { JOB_VERSION, type SubmissionJob } from '../../contract/job.ts'
 import { barrierIn, readyNow } from '../../queue/barrier.ts'
 import { type Batched, batchIdOf } from '../../queue/batch.ts'
-import { bookTotalsIn } from '../../queue/book-totals.ts'
+import { readBookTotals } from '../../queue/book-totals.ts'
 import type { Settled } from '../../queue/settle.ts'
 import { admissionKeys } from '../../queue/keys.ts'
 import { queuedFactsIn } from '../../queue/queued-facts.ts'
@@ -29,6 +29,13 @@ describe('the books', () => {
   after(() => room.close())
 
   const namesOf = (workspaceId: string) => admissionKeys(room.prefix, workspaceId)
+  const bytesOfBatches = async (workspaceId: string): Promise<number> => {
+    const name = namesOf(workspaceId)
+    const outstanding = await room.redis.zrange(name.outstanding, '0', '-1')
+    const bytes = await Promise.all(outstanding.map((batchId) => room.redis.strlen(name.batch(batchId))))
+    return bytes.reduce((sum, one) => sum + one, 0)
+  }
+
   const accept = async (workspaceId: string, count: number): Promise<{ admitted: Entered[]; settled: Settled }> => {
     const request = asked({ workspaceId, sayings: SAYINGS, bodyText: JSON.stringify({ description: SECRET }) })
     const admitted = (await Promise.all(Array.from({ length: count }, () => room.admit(request)))).map(entered)
@@ -39,7 +46,7 @@ describe('the books', () => {
     return { number, settled: await room.readSettled(workspaceId, submissionId) }
   }
   const queuedOf = async (workspaceId: string): Promise<number> =>
-    (await bookTotalsIn(room.redis, room.prefix)(workspaceId)).queued
+    (await readBookTotals(room.redis, room.prefix, [workspaceId]))[0]!.queued
   const lookUp = async (workspaceId: string) => queuedFactsIn(room.redis, room.prefix)(workspaceId, [EMAIL, RECORD])
   /** All values of a workspace as text. */
   const dump = async (workspaceId: string): Promise<string> => {
@@ -67,11 +74,11 @@ describe('the books', () => {
       const workspaceId = randomUUID()
       const { settled, admitted } = await accept(workspaceId, 25)
       const totals = { workspaceId, accepted: 25, queued: 25, oldestNumber: admitted[0]!.number }
-      assert.deepEqual(await bookTotalsIn(room.redis, room.prefix)(workspaceId), totals)
+      assert.deepEqual(await readBookTotals(room.redis, room.prefix, [workspaceId]), [totals])
       assert.ok((await dump(workspaceId)).includes(SECRET))
       await room.books.settle([settled])
       const afterwards = { ...totals, queued: 0, oldestNumber: null }
-      assert.deepEqual(await bookTotalsIn(room.redis, room.prefix)(workspaceId), afterwards)
+      assert.deepEqual(await readBookTotals(room.redis, room.prefix, [workspaceId]), [afterwards])
       assert.deepEqual(await room.keysOf(workspaceId), KEPT)
     })
 
@@ -172,12 +179,13 @@ describe('the books', () => {
       await room.handOver('submissions', { ...settled.batch, operations: [], bytes: 0 })
       const unsplit = {
         facts: await lookUp(workspaceId),
-        ledger: await room.redis.hgetall(namesOf(workspaceId).ledger),
+        ledger: await room.redis.hmget(namesOf(workspaceId).ledger, 'accepted', 'queued'),
       }
       await room.books.split(settled.batch)
       await room.books.split(settled.batch)
-      const ledger = await room.redis.hgetall(namesOf(workspaceId).ledger)
+      const [bytes, ...ledger] = await room.redis.hmget(namesOf(workspaceId).ledger, 'bytes', 'accepted', 'queued')
       assert.deepEqual({ facts: await lookUp(workspaceId), ledger }, unsplit)
+      assert.equal(Number(bytes), await bytesOfBatches(workspaceId))
       const ids = admitted.map(({ submissionId }) => submissionId)
       assert.deepEqual((await room.redis.zrange(namesOf(workspaceId).outbox, '0', '-1')).toSorted(), ids.toSorted())
       assert.equal(await room.redis.exists(namesOf(workspaceId).carriers), 0)
@@ -242,7 +250,7 @@ describe('the books', () => {
       assert.equal(await dump(workspaceId), first)
       assert.deepEqual((await room.books.read({ workspaceId, batchId: submissionId }))?.submissions, [batched])
       const totals = { workspaceId, accepted: 0, queued: 1, oldestNumber: 1_000 }
-      assert.deepEqual(await bookTotalsIn(room.redis, room.prefix)(workspaceId), totals)
+      assert.deepEqual(await readBookTotals(room.redis, room.prefix, [workspaceId]), [totals])
       const facts = await lookUp(workspaceId)
       assert.deepEqual(facts.get(EMAIL)?.said, [{ number: 1_000, sayings: SAYINGS.aboutKeys[0]!.sayings }])
       assert.equal(facts.get(RECORD)?.existsFrom, 1_000)

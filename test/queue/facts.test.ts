@@ -14,6 +14,8 @@ import { assertTold, type BooksModel, emptyBooks, leave, settledArguments, take,
 const SEQUENCES = process.env['TEST_SIZE'] === 'long' ? 2_000 : 100
 const MOST_STEPS = 40
 const SAME = 6_000
+/** More than a script reads or writes at a time, and no multiple of it. */
+const MANY = 2_503
 
 const [EMAIL, GROUP, RECORD] = [randomUUID(), randomUUID(), randomUUID()]
 const KEYS = [EMAIL, GROUP, RECORD]
@@ -178,6 +180,62 @@ describe('what queued submissions say', () => {
     )
     assert.equal(removing, waiting.length - undecided.length)
   }
+
+  it(`is told and taken back when one submission says ${MANY} things, of which others said some`, async () => {
+    const workspaceId = randomUUID()
+    const ids = Array.from({ length: MANY }, () => randomUUID())
+    const saying = (at: number, of: string): Saying => (at % 2 === 0 ? GIVEN : claims(`${at} ${of}`))
+    const about = (places: readonly number[], of: string): Sayings => ({
+      newIds: places.map((at) => ({ id: ids[at]!, of: at % 10 === 0 ? 'project' : GROUP })),
+      aboutKeys: places.map((at) => ({ keyId: ids[at]!, sayings: [saying(at, of)] })),
+    })
+    const places = ids.map((_, at) => at)
+    const some = places.filter((at) => at % 7 === 0 || at === MANY - 1)
+    const told = async () => {
+      const facts = await queuedFactsIn(room.redis, room.prefix)(workspaceId, ids)
+      return ids.map((id) => facts.get(id)!)
+    }
+    const [early, many, late] = [about(some, 'before'), about(places, 'many'), about(some, 'after')]
+    const first = entered(await room.admit(asked({ workspaceId, sayings: early })))
+    const second = entered(await room.admit(asked({ workspaceId, sayings: many })))
+    const third = entered(await room.admit(asked({ workspaceId, sayings: late })))
+    const expected = (isQueued: { first: boolean; second: boolean; third: boolean }) =>
+      places.map((at) => {
+        const isSome = some.includes(at)
+        const numbers = [
+          ...(isSome && isQueued.first ? [{ number: first.number, of: 'before' }] : []),
+          ...(isQueued.second ? [{ number: second.number, of: 'many' }] : []),
+          ...(isSome && isQueued.third ? [{ number: third.number, of: 'after' }] : []),
+        ]
+        const said = numbers.map(({ number, of }) => ({ number, sayings: [saying(at, of)] }))
+        // The same that is said three times is told as it was said first and last.
+        return said.length === 3 && at % 2 === 0 ? [said[0]!, said[2]!] : said
+      })
+    const said = async () => (await told()).map((facts) => facts.said)
+    assert.deepEqual(await said(), expected({ first: true, second: true, third: true }))
+    const existFrom = (at: number, last: number): number =>
+      !some.includes(at) ? second.number : at % 10 === 0 ? first.number : last
+    assert.deepEqual(
+      (await told()).map(({ existsFrom }) => existsFrom),
+      places.map((at) => existFrom(at, third.number)),
+    )
+    await room.settle(workspaceId, second.submissionId, many)
+    const left = await told()
+    assert.deepEqual(
+      left.map((facts) => facts.said),
+      expected({ first: true, second: false, third: true }),
+    )
+    assert.deepEqual(
+      left.map(({ existsFrom }) => existsFrom),
+      places.map((at) => (some.includes(at) ? existFrom(at, third.number) : null)),
+    )
+    await room.settle(workspaceId, first.submissionId, early)
+    await room.admit(asked({ workspaceId }))
+    await room.settle(workspaceId, third.submissionId, late)
+    const { facts, exists } = admissionKeys(room.prefix, workspaceId)
+    assert.deepEqual(await room.redis.exists(facts, exists), 0)
+    assert.deepEqual(await said(), expected({ first: false, second: false, third: false }))
+  })
 
   it(`costs a look-up no more when ${SAME} say the same`, async () => {
     const workspaceId = randomUUID()

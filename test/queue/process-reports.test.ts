@@ -14,6 +14,7 @@ const REPORT = {
   failed: 1,
   tagged: 2,
   stored: [3],
+  lanes: { total: 2, byWorkspace: { w: 1 } },
   loopDelaySeconds: 0.1,
   postgresSeconds: null,
 } as const
@@ -54,6 +55,13 @@ describe('process reports', () => {
     await reports.report({ ...REPORT, stored: [] })
     assert.equal(await redis.hexists(figures, 'silent'), 0)
     for (const key of [figures, seen]) assert.ok((await redis.pttl(key)) > 0, key)
+  })
+
+  it('of the version before have no time in lanes, and count all the same', async () => {
+    const { lanes: _lanes, ...former } = REPORT
+    await redis.hset(figures, 'a', JSON.stringify(former))
+    const [read] = await reports.read()
+    assert.deepEqual(read, { ...former, lanes: { total: 0, byWorkspace: {} } })
   })
 
   it('of another version are left out', async () => {

@@ -1,11 +1,13 @@
 import * as fc from 'fast-check'
 import type { SubmissionJob } from '../../contract/job.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
-import type { Rows } from '../../db/store.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { type PurgeRows, type Rows, store } from '../../db/store.ts'
+import { leaveOutRepeats } from '../../db/submissions/repeats.ts'
 import { rowsOf, type StoredJob } from '../../worker/rows/rows.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 
-const LENGTH = 30
+export const LENGTH = 30
 export const hashKey = hashKeyFrom('5a'.repeat(32))
 
 /** Histories of up to 30 submissions. Postgres keeps whole microseconds, and so do acceptance numbers. */
@@ -35,6 +37,41 @@ export const batchesOf = (rows: readonly Rows[], { order, twice, sizes }: Schedu
     batches.push([...new Map(shuffled.slice(at, at + size).map((row) => [row.submission.id, row])).values()])
   }
   return batches
+}
+
+/** Stores batches of a history and tells each what else may still come before it, as a worker does; upkeep comes after each. */
+export const storing = (
+  sql: Sql,
+  history: readonly SubmissionJob[],
+): ((batch: readonly (Rows | PurgeRows)[]) => Promise<unknown>) => {
+  const settled = new Set<string>()
+  const nameOf = (workspaceId: string, number: number): string => `${workspaceId} ${number}`
+  return async (batch) => {
+    const stored = batch.map((rows) => ({
+      workspaceId: rows.workspaceId,
+      number: 'purge' in rows ? rows.purge.number : rows.submission.number,
+    }))
+    const names = new Set(stored.map(({ workspaceId, number }) => nameOf(workspaceId, number)))
+    const outstanding = new Map(
+      [...Map.groupBy(stored, ({ workspaceId }) => workspaceId)].map(([workspaceId, own]) => {
+        const highest = Math.max(...own.map(({ number }) => number))
+        const others = history.filter((job) => {
+          const name = nameOf(job.workspaceId, job.number)
+          return job.workspaceId === workspaceId && job.number < highest && !names.has(name) && !settled.has(name)
+        })
+        return [workspaceId, others.map(({ number }) => number)] as const
+      }),
+    )
+    await store(sql, batch, outstanding)
+    for (const name of names) settled.add(name)
+    for (const workspaceId of outstanding.keys()) {
+      const left = history.filter(
+        (job) => job.workspaceId === workspaceId && !settled.has(nameOf(workspaceId, job.number)),
+      )
+      const last = Math.max(0, ...history.map(({ number }) => number))
+      await leaveOutRepeats(sql, workspaceId, Math.min(last, ...left.map(({ number }) => number - 1)))
+    }
+  }
 }
 
 /** Several workers take the batches in turn. All have ended before this ends, also when one of them fails. */

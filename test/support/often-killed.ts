@@ -70,7 +70,7 @@ export const outliveKiller = async (service: Service): Promise<void> => {
 }
 
 /** Does something while workers work and are killed; they have come to a clean end when this resolves. */
-const amongKills = async <T>(
+export const amongKills = async <T>(
   settings: { environment: Readonly<Record<string, string>>; deadlyText?: string },
   work: () => Promise<T>,
 ): Promise<{ result: T; deaths: ReturnType<Crew['deaths']> }> => {

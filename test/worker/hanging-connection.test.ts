@@ -46,6 +46,7 @@ describe('a worker one of whose connections to Postgres hangs', () => {
       handOver,
       mostInHand: 100,
       queuesServed: ['submissions'],
+      onLaneTime: () => {},
       onSettled: () => {},
       answerWithinMs: ANSWER_WITHIN_MS,
       tracing: undefined,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { inTurn, type Placed, type Turn } from '../../worker/in-turn.ts'
+import { inTurn, type Turn } from '../../worker/in-turn.ts'
+import type { Placed } from '../../worker/lanes.ts'
 import { seeded } from '../support/property-seed.ts'
 import { until } from '../support/until.ts'
 
@@ -13,8 +14,10 @@ const placed = (number: number, more: Partial<Placed> = {}): Placed => ({
   workspaceId: WORKSPACE,
   number,
   isPurge: false,
+  isAfterPurge: false,
   submissions: 1,
   weight: 1,
+  isBacklog: false,
   isSuspect: false,
   ...more,
 })
@@ -24,7 +27,9 @@ const workspaceOf = (purges: readonly boolean[]) => {
   const open = new Set(purges.map((_, index) => index + 1))
   const isPurge = (number: number): boolean => purges[number - 1] === true
   return {
-    items: purges.map((_, index) => placed(index + 1, { isPurge: isPurge(index + 1) })),
+    items: purges.map((_, index) =>
+      placed(index + 1, { isPurge: isPurge(index + 1), isAfterPurge: purges.slice(0, index).includes(true) }),
+    ),
     barrier: () => ({
       purges: [...open].filter(isPurge),
       outstanding: [...open].map((number) => ({ number, batchId: String(number) })),
@@ -36,13 +41,15 @@ const workspaceOf = (purges: readonly boolean[]) => {
 }
 
 const bounds = {
+  lanes: 3,
   mostWeight: 4,
-  waitMs: 0,
+  budgetMs: 1_000,
+  waitMs: 1,
   busyFrom: 3,
   busyWaitMs: 1,
   enough: 2,
-  parallel: 2,
   lookAgainAfterMs: 1,
+  lookAgainWithinMs: 4,
   stuckAfterMs: 20,
   taken: 2,
 }
@@ -58,6 +65,8 @@ const turnWith = ({
     take: () => assert.fail('nothing is missing'),
     store: async (batch) => batch.map(() => 'stored'),
     conclude: async () => {},
+    isFailure: () => false,
+    onLaneTime: () => {},
     now: Date.now,
     ...given,
     bounds: { ...bounds, ...own },
@@ -123,24 +132,24 @@ describe('storing in turn', () => {
     assert.deepEqual(taken, [['1', '2'], ['3']])
   })
 
-  it('takes nothing as long as something moves', async () => {
-    const { items, barrier, settle } = workspaceOf([false, true])
-    let [ms, stored] = [0, 0]
+  it('takes nothing as long as something of the workspace moves', async () => {
+    const { items, barrier, settle } = workspaceOf([...Array.from({ length: 6 }, () => false), true])
+    let ms = 0
     const turn = turnWith({
-      readBarrier: async (workspaceId) => (workspaceId === WORKSPACE ? barrier() : NOTHING_WAITS),
+      readBarrier: async () => {
+        // Each look takes a third of the time after which a worker is stuck.
+        ms += bounds.stuckAfterMs / 3
+        return barrier()
+      },
       store: async (batch) => {
-        stored += batch.length
-        settle(batch.flatMap(({ workspaceId, number }) => (workspaceId === WORKSPACE ? [number] : [])))
+        settle(numbersOf(batch))
         return batch.map(() => 'stored')
       },
-      // Each look takes a fourth of the time after which a worker is stuck.
-      now: () => (ms += bounds.stuckAfterMs / 4),
+      now: () => ms,
     })
-    const held = turn.handIn(items[1]!)
-    for (let number = 1; number <= 5; number++) {
-      assert.equal(await turn.handIn(placed(number, { workspaceId: OTHER_WORKSPACE })), 'stored')
-    }
-    assert.deepEqual([await turn.handIn(items[0]!), await held, stored], ['stored', 'stored', 7])
+    const purge = turn.handIn(items.at(-1)!)
+    for (const item of items.slice(1, -1)) assert.equal(await turn.handIn(item), 'stored')
+    assert.deepEqual([await turn.handIn(items[0]!), await purge], ['stored', 'stored'])
   })
 
   it('gives back all that waits and all that comes while it is closed, but for a suspect', async () => {
@@ -203,7 +212,7 @@ describe('storing in turn', () => {
 
   it('fails for all that it holds when Redis does not say what may be stored', async () => {
     const turn = turnWith({ readBarrier: () => Promise.reject(new Error('no Redis')) })
-    await assert.rejects(turn.handIn(placed(1)), /no Redis/)
+    await assert.rejects(turn.handIn(placed(2, { isAfterPurge: true })), /no Redis/)
   })
 
   it('stores the next while what is stored is concluded, and only then tells who handed it in', async () => {
@@ -219,7 +228,7 @@ describe('storing in turn', () => {
         return batch.map(() => 'stored')
       },
       conclude: ([item]) => (item === first ? concluded.promise : Promise.resolve()),
-      bounds: { mostWeight: 1, enough: 1, parallel: 1 },
+      bounds: { mostWeight: 1, enough: 1, lanes: 1 },
     })
     const hand = (item: Placed): Promise<number> => turn.handIn(item).then(() => told.push(item.number))
     const both = [hand(first), hand(second)]
@@ -234,20 +243,6 @@ describe('storing in turn', () => {
   it('fails for those who handed in what could not be concluded', async () => {
     const turn = turnWith({ conclude: () => Promise.reject(new Error('away')) })
     await assert.rejects(turn.handIn(placed(1)), /away/)
-  })
-
-  it('stores as many batches together as a statement has room for, by weight, and a large one alone', async () => {
-    const together: number[][] = []
-    const weights = [2, 2, 1, 9, 3]
-    const turn = turnWith({
-      store: async (batch) => {
-        together.push(numbersOf(batch))
-        return batch.map(() => 'stored')
-      },
-      bounds: { enough: 100, parallel: 1 },
-    })
-    await Promise.all(weights.map((weight, at) => turn.handIn(placed(at + 1, { weight }))))
-    assert.deepEqual(together, [[1, 2], [3], [4], [5]])
   })
 
   it('begins a second statement when enough has come, while the first is still under way', async () => {
@@ -273,6 +268,26 @@ describe('storing in turn', () => {
     assert.deepEqual(begun, [[1], [2, 3]])
     first.resolve()
     await Promise.all(stored)
+  })
+
+  it('tells how long workspaces had a lane, each by its weight, also when nothing could be stored', async () => {
+    const heard: [string, number][] = []
+    let ms = 0
+    const turn = turnWith({
+      now: () => ms,
+      store: async () => {
+        ms += 80
+        throw new Error('too late')
+      },
+      onLaneTime: (...one) => heard.push(one),
+      bounds: { enough: 8, mostWeight: 8 },
+    })
+    const items = [placed(1), placed(2, { workspaceId: OTHER_WORKSPACE, weight: 6 }), placed(3)]
+    await Promise.allSettled(items.map(turn.handIn))
+    assert.deepEqual(heard, [
+      [WORKSPACE, 0.02],
+      [OTHER_WORKSPACE, 0.06],
+    ])
   })
 
   it('gathers under load until enough has come, by weight', async () => {

@@ -11,9 +11,9 @@ const worksIn = (inRoom: ReturnType<typeof roomFor>) => {
   const begun: number[] = []
   return {
     begun,
-    enter: (name: number, submissions: number, bytes = 0) => {
+    enter: (name: number, submissions: number, { bytes = 0, workspaceId = String(name) } = {}) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const ended = inRoom({ submissions, bytes }, () => {
+      const ended = inRoom({ workspaceId, submissions, bytes }, () => {
         begun.push(name)
         return promise
       })
@@ -36,8 +36,8 @@ const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe('room in a worker', () => {
   it('is for so many submissions and so many bytes', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
-    const [six, four] = [enter(1, 6, 400), enter(2, 4, 600)]
-    const third = enter(3, 1, 1)
+    const [six, four] = [enter(1, 6, { bytes: 400 }), enter(2, 4, { bytes: 600 })]
+    const third = enter(3, 1, { bytes: 1 })
     await soon()
     assert.deepEqual(begun, [1, 2])
     await six.leave()
@@ -61,7 +61,7 @@ describe('room in a worker', () => {
   it('has what is larger than all of it, alone', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
     const first = enter(1, 1)
-    const huge = enter(2, 1, 50_000)
+    const huge = enter(2, 1, { bytes: 50_000 })
     const last = enter(3, 1)
     await soon()
     assert.deepEqual(begun, [1])
@@ -74,24 +74,41 @@ describe('room in a worker', () => {
     await last.leave()
   })
 
+  it('is never all taken by one workspace, and who waits for its own keeps nobody out', async () => {
+    const { begun, enter } = worksIn(roomFor(MOST))
+    const own = [1, 2, 3, 4, 5, 6].map((name) => enter(name, 1, { workspaceId: 'a' }))
+    const other = enter(7, 3, { workspaceId: 'b' })
+    await soon()
+    assert.deepEqual(begun, [1, 2, 3, 4, 5, 7], '6 would have taken more than it left')
+    await other.leave()
+    await own[0]!.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 3, 4, 5, 7, 6])
+    await Promise.all(own.slice(1).map(({ leave }) => leave()))
+  })
+
   it('is there again after a work that failed', async () => {
     const inRoom = roomFor(MOST)
     const { enter } = worksIn(inRoom)
     await enter(1, 10).fail()
-    assert.equal(await inRoom({ submissions: 10, bytes: 0 }, async () => 'done'), 'done')
+    assert.equal(await inRoom({ workspaceId: 'a', submissions: 10, bytes: 0 }, async () => 'done'), 'done')
   })
 
   it('is never exceeded but by a load alone, and everybody gets in', async () => {
     const loads = fc.array(
-      fc.record({ submissions: fc.integer({ min: 1, max: 14 }), bytes: fc.integer({ min: 0, max: 1_400 }) }),
+      fc.record({
+        workspaceId: fc.constantFrom('a', 'b', 'c'),
+        submissions: fc.integer({ min: 1, max: 14 }),
+        bytes: fc.integer({ min: 0, max: 1_400 }),
+      }),
       { maxLength: 40 },
     )
     await fc.assert(
       fc.asyncProperty(loads, fc.scheduler(), async (all, scheduler) => {
         const inRoom = roomFor(MOST)
         const inside = { loads: 0, submissions: 0, bytes: 0 }
-        const ended = all.map(({ submissions, bytes }) =>
-          inRoom({ submissions, bytes }, async () => {
+        const ended = all.map(({ workspaceId, submissions, bytes }) =>
+          inRoom({ workspaceId, submissions, bytes }, async () => {
             inside.loads++
             inside.submissions += submissions
             inside.bytes += bytes

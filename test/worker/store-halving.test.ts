@@ -21,8 +21,8 @@ const storeOf = (isBad: (thing: number) => boolean) => {
   }
   const steps = {
     store,
-    isPermanent: (error: unknown) => error === BAD,
-    setAside: async (thing: number, error: unknown) => {
+    isOver: (error: unknown) => error !== BAD,
+    alone: async (thing: number, error: unknown) => {
       assert.equal(error, BAD)
       setAside.push(thing)
       settled.push(thing)
@@ -62,7 +62,7 @@ describe('storing by halves', () => {
     )
   })
 
-  it('throws what trying again may mend, and sets nothing aside', async () => {
+  it('throws a fault after which nothing more is tried', async () => {
     const away = new Error('away')
     let calls = 0
     const steps = {
@@ -70,8 +70,8 @@ describe('storing by halves', () => {
         calls++
         throw away
       },
-      isPermanent: () => false,
-      setAside: () => assert.fail('nothing is bad'),
+      isOver: (error: unknown) => error === away,
+      alone: () => assert.fail('nothing is bad'),
     }
     await assert.rejects(storeHalving([1, 2, 3], steps), away)
     assert.equal(calls, 1)
@@ -79,7 +79,7 @@ describe('storing by halves', () => {
 
   it('throws when a bad one cannot be set aside', async () => {
     const { steps } = storeOf((thing) => thing === 2)
-    const setAside = (): Promise<string> => Promise.reject(new Error('no room'))
-    await assert.rejects(storeHalving([1, 2, 3], { ...steps, setAside }), /no room/)
+    const alone = (): Promise<string> => Promise.reject(new Error('no room'))
+    await assert.rejects(storeHalving([1, 2, 3], { ...steps, alone }), /no room/)
   })
 })

@@ -34,6 +34,7 @@ describe('a batch that was handed over twice', () => {
       stop: new AbortController().signal,
       mostInHand: MOST_IN_HAND,
       queuesServed: ['submissions'],
+      onLaneTime: () => {},
       onSettled: ({ submissionId }) => settled.push(submissionId),
     })
     const settings = { connection: room.redis, prefix: room.prefix, concurrency: 1 }

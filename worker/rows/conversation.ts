@@ -30,7 +30,19 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
   const identified = contacts.map((contact) => identifiedContact(saying, contact))
   const id = ownId(realm, 'conversation', body.source, body.id)
   const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
-  const preferred = new Map(contacts.map((contact, index) => [contact.id, identified[index]!.key.id]))
+  const senders = new Map(
+    contacts.map((contact, index) => [
+      contact.id,
+      senderOf(identified[index]!.key.group_id, identified[index]!.key.id),
+    ]),
+  )
+  /** Hashing is most of the work, and a few write all the messages. */
+  const sender = ({ contactId }: MessageRecord): Reference | null => {
+    if (contactId === undefined) return null
+    const known = senders.get(contactId) ?? senderOf(contactGroup(realm, contactId))
+    senders.set(contactId, known)
+    return known
+  }
   return {
     keys: identified.flatMap(({ keys }) => keys),
     claims: identified.flatMap(({ claims }) => claims),
@@ -57,7 +69,7 @@ export const conversationRows = (hashKey: HashKey, job: JobOf<'submit_conversati
       created_at: storableDateTime(message.createdAt),
       number,
       source: body.source,
-      contact_ref: senderReference(preferred, message, (externalId) => contactGroup(realm, externalId)),
+      contact_ref: sender(message),
     })),
   }
 }
@@ -68,12 +80,8 @@ const rawData = (conversation: ConversationRecord, properties: JsonObject, messa
 }
 
 /** The sender is one of the submission's own contacts, else any contact of that external id, the conversation's source first. */
-const senderReference = (
-  preferred: ReadonlyMap<string, string>,
-  { contactId }: MessageRecord,
-  group: (externalId: string) => string,
-): Reference | null => {
-  if (contactId === undefined) return null
-  const key = preferred.get(contactId)
-  return { ids: [group(contactId)], own: false, ...(key !== undefined && { preferred: key }) }
-}
+const senderOf = (group: string, preferred?: string): Reference => ({
+  ids: [group],
+  own: false,
+  ...(preferred !== undefined && { preferred }),
+})

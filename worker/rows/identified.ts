@@ -38,7 +38,7 @@ export const identifiedContact = (saying: IdentifyContext, record: ContactRecord
     account_id: account?.key.id ?? null,
     account_number: account ? number : null,
   }
-  const claims = claimsOf(saying, key.id, { contact_email: email })
+  const claims = claimsOf(saying, key.id, { contact_email: emailKey })
   return { key, keys: [key, ...(account?.keys ?? [])], claims: [...claims, ...(account?.claims ?? [])] }
 }
 
@@ -60,9 +60,11 @@ export const identifiedAccount = (saying: IdentifyContext, record: AccountRecord
     account_id: null,
     account_number: null,
   }
+  const name = comparableName(textOf(properties['$name']))
+  const domain = comparableDomain(textOf(properties['$domain']))
   const claims = claimsOf(saying, id, {
-    account_name: comparableName(textOf(properties['$name'])),
-    account_domain: comparableDomain(textOf(properties['$domain'])),
+    account_name: name === undefined ? null : ownId(saying, 'account_name', name),
+    account_domain: domain === undefined ? null : ownId(saying, 'account_domain', domain),
   })
   return { key, keys: [key], claims }
 }
@@ -70,13 +72,11 @@ export const identifiedAccount = (saying: IdentifyContext, record: AccountRecord
 const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 
 const claimsOf = (
-  saying: IdentifyContext,
+  { number }: IdentifyContext,
   target: string,
-  weak: Partial<Record<'contact_email' | 'account_name' | 'account_domain', string | undefined>>,
+  weak: Partial<Record<'contact_email' | 'account_name' | 'account_domain', string | null>>,
 ): ClaimRow[] =>
   (['contact_email', 'account_name', 'account_domain'] as const).flatMap((kind) => {
-    const value = weak[kind]
-    return value === undefined
-      ? []
-      : [{ key_id: ownId(saying, kind, value), kind, number: saying.number, target_id: target }]
+    const keyId = weak[kind]
+    return keyId == null ? [] : [{ key_id: keyId, kind, number, target_id: target }]
   })

@@ -1,22 +1,30 @@
+import { TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../../contract/limits.ts'
+import { listDeletedIds } from '../../db/delete-workspace.ts'
 import { expireIdempotencyKeys } from '../../db/submissions/idempotency-keys.ts'
 import { expireReceipts } from '../../db/submissions/expire-receipts.ts'
+import { leaveOutRepeats, workspacesWithRepeats } from '../../db/submissions/repeats.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
 import { describeFault } from '../../process/fault.ts'
 import type { Log } from '../../process/log.ts'
+import { backlogsSince, drainBacklogs } from '../../queue/backlog.ts'
+import { forgetLeftOf } from '../../queue/forget-workspace.ts'
 import type { HandOver } from '../../queue/hand-over.ts'
 import { trimIdempotencyKeys } from '../../queue/idempotency.ts'
 import { handOverLeft, handOverLost } from '../../queue/outbox.ts'
+import { settledThrough } from '../../queue/barrier.ts'
 import { redisCondition } from '../../queue/redis-condition.ts'
 import type { WorkerStores } from '../dependencies.ts'
 import { finishReplays } from './finish-replays.ts'
 import { takeOverFormer } from './take-over-former.ts'
 
-const HAND_OVER_EVERY_MS = 2_000
+const OFTEN_MS = 2_000
 /** The process that admitted a batch takes it out of the outbox within milliseconds. */
 const LEFT_AFTER_MS = 2_000
 const KEEP_UP_EVERY_MS = 20_000
 /** A job that has not come by then is lost. */
 const LOST_AFTER_MS = 60_000
+/** By then no process knows a token of a workspace that was deleted, nor has anything of it in hand. */
+const FORGOTTEN_FOR_MS = 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS
 
 type UpkeepStores = WorkerStores & { handOver: HandOver }
 type Settings = { receiptDays: number; log: Log }
@@ -27,7 +35,8 @@ type Settings = { receiptDays: number; log: Log }
  */
 export const startUpkeep = (stores: UpkeepStores, { receiptDays, log }: Settings): { stop: () => void } => {
   const timers = [
-    repeat(HAND_OVER_EVERY_MS, log, async () => ({ handedOver: await handOver(stores) })),
+    repeat(OFTEN_MS, log, async () => ({ handedOver: await handOver(stores) })),
+    repeat(OFTEN_MS, log, () => leaveOut(stores)),
     repeat(KEEP_UP_EVERY_MS, log, () => keepUp(stores, receiptDays)),
   ]
   return { stop: () => timers.forEach(clearInterval) }
@@ -53,10 +62,13 @@ const repeat = (everyMs: number, log: Log, work: () => Promise<Done>): ReturnTyp
   return setInterval(() => void once(), everyMs)
 }
 
-/** Hands over what its API process did not live to hand over. */
+/** Hands over what its API process did not live to hand over, and has backlogs drained. */
 export const handOver = async (stores: UpkeepStores): Promise<number> => {
-  const workspaceIds = await listWorkspaceIds(stores.sql)
-  return handOverLeft(stores, { workspaceIds, beforeMs: Date.now() - LEFT_AFTER_MS })
+  const { sql, redis, prefix, queues } = stores
+  const left = { workspaceIds: await listWorkspaceIds(sql), beforeMs: Date.now() - LEFT_AFTER_MS }
+  const [handedOver, backlogs] = await Promise.all([handOverLeft(stores, left), backlogsSince(redis, prefix, left)])
+  await drainBacklogs(queues, backlogs)
+  return handedOver
 }
 
 /** Returns what was done, by kind. */
@@ -66,12 +78,22 @@ export const keepUp = async (stores: UpkeepStores, receiptDays: number): Promise
   const workspaceIds = await listWorkspaceIds(sql)
   const nowMs = Date.now()
   const { maxBytes } = await redisCondition(redis)
-  const [handedOver, expired, keysExpired] = await Promise.all([
+  const [handedOver, expired, keysExpired, forgotten] = await Promise.all([
     handOverLost(stores, { workspaceIds, beforeMs: nowMs - LOST_AFTER_MS }),
     expireReceipts(sql, receiptDays),
     expireIdempotencyKeys(sql),
+    listDeletedIds(sql, FORGOTTEN_FOR_MS).then((deleted) => forgetLeftOf(redis, prefix, deleted)),
     finishReplays(stores, LOST_AFTER_MS),
     trimIdempotencyKeys(redis, prefix, { workspaceIds, maxBytes, nowMs }),
   ])
-  return { takenOver, handedOver, expired, keysExpired }
+  return { takenOver, handedOver, expired, keysExpired, forgotten }
+}
+
+/** Takes out rows that only repeat others, where that could not be told when they were stored. */
+const leaveOut = async ({ sql, redis, prefix }: UpkeepStores): Promise<Done> => {
+  for (const workspaceId of await workspacesWithRepeats(sql)) {
+    const through = await settledThrough(redis, prefix, workspaceId)
+    if (through !== undefined) await leaveOutRepeats(sql, workspaceId, through)
+  }
+  return {}
 }

@@ -1,4 +1,5 @@
 import { REDIS_FULL_SHARE } from '../../../contract/limits.ts'
+import { AGAINST_CROWDING, takesMostOf } from '../../../queue/workspace-loads.ts'
 import type { Pressure } from '../../submit/pressure.ts'
 import type { Point } from './point.ts'
 
@@ -30,6 +31,7 @@ export const findings = ({ points, pressure }: Judged): Finding[] => {
     ...servers(now),
     ...processes(points, pressure),
     ...work(now, points),
+    ...crowding(now),
     ...capacity(now, pressure),
     ...books(points),
   ]
@@ -103,6 +105,19 @@ const work = ({ oldestSeconds, queues, dead }: Point, points: readonly Point[]):
     }),
   ]
 }
+
+/** Without a worker or Postgres everybody waits, and nobody is in anybody's way. */
+const crowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] =>
+  by === null || workers === 0 || !postgresUp
+    ? []
+    : [
+        {
+          level: 'attention',
+          // No figures: whoever listens to the page would hear it anew with each of them.
+          what: `The workspace ${by.name} ${takesMostOf(by)}, while others wait.`,
+          remedy: AGAINST_CROWDING,
+        },
+      ]
 
 const capacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pressure']): Finding[] => {
   const isFilling =

@@ -9,6 +9,7 @@ const POINTS_KEPT = 240
 const TIMEOUT_MS = 8_000
 
 const rate = (value) => `${short(value)}/s`
+const share = (value) => (value < 0.005 ? '–' : `${Math.round(100 * value)} %`)
 const amount = (value) => short(value)
 const duration = (value) => {
   if (value < 1) return `${short(value * 1_000)} ms`
@@ -146,6 +147,21 @@ const showQueues = (queues) => {
   byId('queues').replaceChildren(...rows)
 }
 
+/** The names are the operator's own words; logs and metrics have the ids. */
+const showWorkspaces = (workspaces) => {
+  const rows = (workspaces ?? []).map(({ id, name, waiting, oldestSeconds, laneShare }) => {
+    const row = make('tr')
+    const head = make('th', name)
+    head.scope = 'row'
+    head.append(make('small', id))
+    const cells = [amount(waiting), waiting > 0 ? duration(oldestSeconds) : '–', share(laneShare)]
+    row.append(head, ...cells.map((cell) => make('td', cell)))
+    return row
+  })
+  byId('workspaces').replaceChildren(...rows)
+  byId('workspaces-now').hidden = rows.length === 0
+}
+
 const showFacts = (point) => {
   const facts = {
     'API processes': point.apis,
@@ -183,6 +199,7 @@ const look = async () => {
     if (latest === undefined) return
     for (const curve of curves) drawCurve(curve, points, everySeconds)
     showQueues(overview.queues)
+    showWorkspaces(overview.workspaces)
     showFacts(latest)
   } catch (error) {
     showState('trouble', [

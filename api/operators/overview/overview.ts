@@ -13,9 +13,11 @@ export type Overview = {
   /** Seconds from one point to the next. */
   everySeconds: number
   /** The points after the time in `?since=`, the latest last. */
-  points: Omit<Point, 'queues'>[]
+  points: Omit<Point, 'queues' | 'heaviest' | 'crowding'>[]
   /** The queues at the latest point. */
   queues: Point['queues']
+  /** The heaviest workspaces at the latest point. */
+  workspaces: Point['heaviest']
 }
 
 const FILES: Readonly<Record<string, { name: string; type: string }>> = {
@@ -52,7 +54,10 @@ const overviewOf = (state: Judged, since: number): Overview => {
     verdict: found[0]?.level ?? (isKnown ? 'well' : 'unknown'),
     findings: found,
     everySeconds: SAMPLE_EVERY_SECONDS,
-    points: state.points.filter(({ at }) => !(at <= since)).map(({ queues: _queues, ...point }) => point),
+    points: state.points
+      .filter(({ at }) => !(at <= since))
+      .map(({ queues: _queues, heaviest: _heaviest, crowding: _crowding, ...point }) => point),
     queues: latest?.queues ?? null,
+    workspaces: latest?.heaviest ?? null,
   }
 }

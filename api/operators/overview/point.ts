@@ -1,5 +1,6 @@
 import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../../../queue/process-reports.ts'
-import type { Condition } from '../condition.ts'
+import { type Crowding, crowdingIn, type WorkspaceLoad } from '../../../queue/workspace-loads.ts'
+import { type Condition, loadsIn } from '../condition.ts'
 
 type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
 
@@ -19,6 +20,9 @@ export type Point = {
   /** Of the submissions that were stored since the point before, 95 % took at most about this long. */
   storageSeconds: number | null
   queues: Readonly<Record<string, Queued>> | null
+  /** The heaviest first. */
+  heaviest: readonly WorkspaceLoad[] | null
+  crowding: Crowding | null
   waiting: number | null
   oldestSeconds: number | null
   dead: number | null
@@ -34,9 +38,12 @@ export type Point = {
   fences: number | null
 }
 
+const HEAVIEST_SHOWN = 10
+
 /** A condition as a point. Rates and times concern the time since the condition before. */
 export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
   const { at, redis, queues, processes, postgresSeconds, purges, ledgers } = condition
+  const loads = loadsIn(condition)
   return {
     at,
     redisUp: redis !== undefined,
@@ -45,6 +52,8 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     workers: processes?.filter(({ kind }) => kind === 'worker').length ?? null,
     ...rates(condition, before),
     queues: queues ? Object.fromEntries(queues.map(({ queue, ...depth }) => [queue, depth])) : null,
+    heaviest: loads?.slice(0, HEAVIEST_SHOWN) ?? null,
+    crowding: (loads && crowdingIn(loads)) ?? null,
     waiting: queues?.reduce((sum, { waiting, delayed }) => sum + waiting + delayed, 0) ?? null,
     oldestSeconds: queues ? Math.max(0, ...queues.map(({ oldestSeconds }) => oldestSeconds)) : null,
     dead: ledgers?.reduce((sum, { dead }) => sum + dead, 0) ?? null,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { BODIES } from '../../../api/openapi/body-schemas.ts'
-import type { JsonValue } from '../../../contract/json.ts'
+import type { JsonObject, JsonValue } from '../../../contract/json.ts'
 import { document, type Example, fits, objectsIn, submissions } from './openapi-document.ts'
 
 describe('the bodies in the OpenAPI document', () => {
@@ -38,12 +38,16 @@ describe('the bodies in the OpenAPI document', () => {
     'a text': 'x',
     'a text of 512 astral characters': '\u{1F600}'.repeat(512),
     'a text of 513 characters': 'x'.repeat(513),
+    'a text of 200 astral characters': '\u{1F600}'.repeat(200),
+    'a text of 201 characters': 'x'.repeat(201),
     'a date-time': '2026-02-28T23:59:59.5-08:00',
     'a date that does not exist': '2026-02-30T00:00:00Z',
     'a fraction': 1.5,
     true: true,
     'an empty array': [],
     'an array of numbers': [1],
+    'an array of 100 texts': Array.from({ length: 100 }, () => 'x'),
+    'an array of 101 texts': Array.from({ length: 101 }, () => 'x'),
     'an empty object': {},
     'an object of other members': { other: { nested: [null] } },
   }
@@ -73,6 +77,27 @@ describe('the bodies in the OpenAPI document', () => {
       const body = { ...least, contacts: Array.from({ length: count }, () => ({ id: 'x' })) }
       assert.equal(v.safeParse(Conversation, body).success, accepted)
       assert.equal(fits(schema, body), accepted)
+    }
+  })
+
+  it('have the bounds of free objects, as far as JSON Schema can say them', () => {
+    const free: readonly (readonly [keyof typeof BODIES, JsonObject, string])[] = [
+      ['FeedbackSubmission', { description: 'x' }, 'sourceData'],
+      ['ContactReference', {}, 'sourceData'],
+      ['AccountReference', {}, 'sourceData'],
+      ['ContactRecord', { id: 'x' }, 'properties'],
+      ['Message', { id: 'x', incoming: true, content: '', createdAt: '2026-01-01T00:00:00Z' }, 'properties'],
+    ]
+    for (const [name, least, member] of free) {
+      for (const [count, accepted] of [
+        [1_000, true],
+        [1_001, false],
+      ] as const) {
+        const members = Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, null]))
+        const body = { ...least, [member]: members }
+        assert.equal(v.safeParse(BODIES[name], body).success, accepted, name)
+        assert.equal(fits(document.components['schemas']?.[name] ?? null, body), accepted, name)
+      }
     }
   })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { QUEUE_NAMES } from '../../../contract/queues.ts'
 import { Redis } from 'ioredis'
@@ -10,6 +10,7 @@ import { connectPostgres, type Sql } from '../../../db/postgres.ts'
 import { connectToAnswer, type RedisClient } from '../../../queue/connect-redis.ts'
 import { testServers } from '../../support/servers.ts'
 
+const WORKSPACE = { id: randomUUID(), name: 'acme', createdAt: new Date(), isBeingDeleted: false }
 /** Nothing listens there. */
 const NOWHERE = '127.0.0.1:1'
 
@@ -37,7 +38,13 @@ describe('the condition', () => {
   })
 
   const read = (sql: Sql, of: RedisClient): Promise<Condition> =>
-    conditionOf({ sql, redis: of, prefix, queues: Object.values(queuesOf(of)) })()
+    conditionOf({
+      sql,
+      redis: of,
+      prefix,
+      queues: Object.values(queuesOf(of)),
+      listWorkspaces: async () => [WORKSPACE],
+    })()
   const rendered = (condition: Condition): Promise<string> => {
     const loopDelay = { current: () => ({ median: 0, p99: 0, max: 0 }), stop: () => {} }
     return createMetrics(async () => condition, loopDelay).render()
@@ -48,6 +55,7 @@ describe('the condition', () => {
     assert.equal(condition.queues?.length, QUEUE_NAMES.length)
     assert.ok((condition.redis?.usedBytes ?? 0) > 0)
     assert.deepEqual(condition.processes, [])
+    assert.deepEqual(condition.books, [{ workspaceId: WORKSPACE.id, accepted: 0, queued: 0, oldestNumber: null }])
     for (const key of ['postgresSeconds', 'purges', 'ledgers'] as const) assert.ok(!(key in condition), key)
     const text = await rendered(condition)
     assert.match(text, /^feedback_insights_up\{server="postgres"\} 0$/m)

@@ -47,6 +47,7 @@ const linesFor = (config: BenchConfig): readonly Line[] => [
   ...ingressLines,
   ...pipelineLines,
   ...workspaceLines(config),
+  ...alikeLines(config),
   ...loneLines,
   ...keyLines(config),
   ...sizeLines(config),
@@ -114,6 +115,33 @@ const workspaceLines = ({ workspaces }: BenchConfig): readonly Line[] => {
     },
   ]
 }
+
+/** What is about the same, and what it is compared with. */
+const ALIKE = [
+  ['one email', 'as many people'],
+  ['100 emails', 'as many people'],
+  ['one project', 'as many projects'],
+  ['one contact', 'as many contacts'],
+  ['one email of many ids', 'as many emails of many ids'],
+  ['one email that all claim', 'as many emails that are claimed'],
+  ['one id of many sources', 'as many ids of sources'],
+] as const
+
+const alikeLines = ({ alike }: BenchConfig): readonly Line[] =>
+  ALIKE.flatMap(([same, others]): Line[] => [
+    ratio(
+      `accepted with ${count(alike)} of ${same} waiting / ${others}`,
+      [`accepted, ${same} waiting`, `accepted, ${others} waiting`],
+      { atLeast: 0.9 },
+    ),
+    {
+      ...ratio('the same, processor time of Redis', [
+        `Redis per admission, ${same} waiting`,
+        `Redis per admission, ${others} waiting`,
+      ]),
+      good: 'less',
+    },
+  ])
 
 const loneLines: readonly Line[] = [
   figure('lone submission: accepted until applied', ['applied after, lone submission'], { atLeast: 15 }),

@@ -6,42 +6,46 @@ const LOOK_EVERY_MS = 10
 const STANDSTILL_MS = 60_000
 const MS_PER_SECOND = 1_000
 
-/** A queue whose jobs carry several things at a time, and how many of these are not finished. */
-export type Drained = { queue: Queue; unfinished: () => Promise<number> }
+/** Queues whose jobs carry several things at a time, and how many of these are not finished. */
+export type Drained = { queues: readonly Queue[]; unfinished: () => Promise<number> }
 
 /** A queue whose jobs carry one thing each. */
 export const ofJobs = (queue: Queue): Drained => ({
-  queue,
+  queues: [queue],
   unfinished: () => queue.getJobCountByTypes('waiting', 'active', 'delayed', 'failed'),
 })
 
 /**
- * Lets the workers of a paused queue have `jobs` of its things, or as many as they finish in `mostSeconds`, and returns how many
- * that were and how many a second. The queue is paused again afterwards, and nothing is at work.
+ * Lets the workers of paused queues have `jobs` of their things, or as many as they finish in `mostSeconds`, and returns how many
+ * that were and how many a second. They are paused again afterwards, and nothing is at work.
  */
 export const drainFor = async (
-  { queue, unfinished }: Drained,
+  { queues, unfinished }: Drained,
   { jobs, mostSeconds }: { jobs: number; mostSeconds: number },
 ): Promise<{ finished: number; perSecond: number }> => {
   const before = await unfinished()
   const startedAt = performance.now()
-  await queue.resume()
-  const left = await untilAtMost({ queue, unfinished }, before - jobs, mostSeconds)
+  await resume(queues)
+  const left = await untilAtMost({ queues, unfinished }, before - jobs, mostSeconds)
   const perSecond = (before - left) / ((performance.now() - startedAt) / MS_PER_SECOND)
-  await halt(queue)
+  await halt(queues)
   return { finished: before - (await unfinished()), perSecond }
 }
 
-/** Pauses a queue and waits until nothing of it is at work. */
-export const halt = async (queue: Queue): Promise<void> => {
-  await queue.pause()
-  while ((await queue.getActiveCount()) > 0) await pause(LOOK_EVERY_MS)
+export const resume = async (queues: readonly Queue[]): Promise<void> => {
+  for (const queue of queues) await queue.resume()
 }
 
-/** Waits until a queue has nothing left to do. */
+/** Pauses queues and waits until nothing of them is at work. */
+export const halt = async (queues: readonly Queue[]): Promise<void> => {
+  for (const queue of queues) await queue.pause()
+  for (const queue of queues) while ((await queue.getActiveCount()) > 0) await pause(LOOK_EVERY_MS)
+}
+
+/** Waits until queues have nothing left to do. */
 export const untilDrained = async (drained: Drained): Promise<void> => void (await untilAtMost(drained, 0))
 
-const untilAtMost = async ({ queue, unfinished }: Drained, most: number, mostSeconds = Infinity): Promise<number> => {
+const untilAtMost = async ({ queues, unfinished }: Drained, most: number, mostSeconds = Infinity): Promise<number> => {
   const endsAt = performance.now() + mostSeconds * MS_PER_SECOND
   let former = Infinity
   let progressAt = performance.now()
@@ -49,7 +53,8 @@ const untilAtMost = async ({ queue, unfinished }: Drained, most: number, mostSec
     const left = await unfinished()
     if (left <= most || performance.now() >= endsAt) return left
     if (left < former) progressAt = performance.now()
-    else if (performance.now() - progressAt > STANDSTILL_MS) throw new Error(`${queue.name}: ${left} jobs are stuck`)
+    else if (performance.now() - progressAt > STANDSTILL_MS)
+      throw new Error(`${queues[0]!.name}: ${left} jobs are stuck`)
     former = left
     await pause(LOOK_EVERY_MS)
   }

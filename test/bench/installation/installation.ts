@@ -12,7 +12,7 @@ import { type ServerUrls, type Service, startService } from './service.ts'
 export type Installation = Service & {
   readonly hashKey: HashKey
   readonly queues: JobQueues
-  /** A queue whose jobs carry submissions, as the books count these. */
+  /** A queue whose jobs carry submissions, with that of the backlogs, as the books count these. */
   readonly drained: (queue: BatchQueueName) => Drained
   /** Takes out everything that is queued; pauses stay as they are. Nothing may be at work. */
   readonly emptyQueues: () => Promise<void>
@@ -35,13 +35,13 @@ export const startInstallation = async (
     hashKey: hashKeyFrom(service.hash),
     queues,
     drained: (name) => ({
-      queue: queues[name],
+      queues: [queues[name], queues.backlogs],
       unfinished: () => countQueued(redis, prefix, [service.workspaceId]),
     }),
     emptyQueues: () => removeKeys(redis, prefix),
     empty: async () => {
       // What it has in hand would meet the truncation of its tables.
-      await halt(queues.tagging)
+      await halt([queues.tagging])
       await truncateTables(sql, prefix)
       await removeKeys(redis, prefix)
       await queues.tagging.resume()

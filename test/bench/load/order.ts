@@ -1,3 +1,5 @@
+import type { BodyKind } from '../bodies.ts'
+
 /**
  * What the load generator is asked to send. `closed`: every connection sends its next request when it has its answer.
  * `open`: requests are due at a steady rate whatever the answers do, and the time of each counts from when it was due.
@@ -10,6 +12,7 @@ export type LoadOrder = {
   readonly seconds: number
   /** Requests a second; closed when absent. */
   readonly perSecond?: number
+  readonly kind: BodyKind
   readonly people: number
   readonly numbers: Numbers
   /** Whether each request carries an `Idempotency-Key` of its own, which is that of its number. */

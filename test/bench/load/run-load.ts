@@ -1,4 +1,4 @@
-import { feedbackBody } from '../bodies.ts'
+import { BODIES } from '../bodies.ts'
 import { percentile } from '../figures/statistics.ts'
 import { type Connection, openConnection } from './connection.ts'
 import type { Answer, LoadOrder, LoadResult } from './order.ts'
@@ -30,7 +30,7 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
   let bodyBytes = 0
   const send: Run['send'] = (connection, dueAt, onAnswer) => {
     const number = numberAt(order, sent)
-    const body = JSON.stringify(feedbackBody(number, { people: order.people }))
+    const body = JSON.stringify(BODIES[order.kind](number, { people: order.people }))
     const head = headOf(order, pathname, { place: sent, number })
     sent++
     // The body is ASCII, so its length is its bytes.

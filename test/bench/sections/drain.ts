@@ -1,5 +1,5 @@
 import { contactBody, conversationBody } from '../bodies.ts'
-import { drainFor, ofJobs } from '../installation/drain.ts'
+import { drainFor, halt, ofJobs } from '../installation/drain.ts'
 import { fillPlainQueue, fillQueue } from '../installation/fill-queue.ts'
 import type { Installation } from '../installation/installation.ts'
 import { usedBytes } from '../installation/redis-memory.ts'
@@ -10,8 +10,8 @@ const JOBS_PER_CONVERSATION = 20
 /** How many waiting jobs a worker finishes in a second, and what those of the plain queue weigh while they wait. */
 export const drain: CreateSection = async (rig) => {
   const main = await rig.installation('main')
-  await main.queues.submissions.pause()
-  await main.queues.conversations.pause()
+  await halt(main.drained('submissions').queues)
+  await halt(main.drained('conversations').queues)
   // As warm as the worker that they are compared with.
   await drainPlain(rig)
   const round = async (): Promise<void> => {

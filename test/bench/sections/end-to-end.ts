@@ -1,4 +1,4 @@
-import { untilDrained, ofJobs } from '../installation/drain.ts'
+import { halt, ofJobs, resume, untilDrained } from '../installation/drain.ts'
 import { observe, type Outcome } from '../observe.ts'
 import { type CreateSection, feedbackTarget, type LoadTarget, loadWith, plainTarget, type Rig } from '../rig.ts'
 import type { Measures } from '../figures/measures.ts'
@@ -15,9 +15,9 @@ export const endToEnd: CreateSection = async (rig) => {
       await measureInserting(rig, inserting)
       await measurePlainPipeline(rig)
       await main.empty()
-      await main.queues.submissions.resume()
+      await resume(main.drained('submissions').queues)
       await measureOurs(rig)
-      await main.queues.submissions.pause()
+      await halt(main.drained('submissions').queues)
       await main.empty()
     },
   }

@@ -1,4 +1,4 @@
-import { halt } from '../installation/drain.ts'
+import { halt, resume } from '../installation/drain.ts'
 import { type CreateSection, feedbackTarget, loadWith, plainTarget } from '../rig.ts'
 
 /** How fast requests are accepted while nothing is drained, and how long one takes at half of that rate. */
@@ -32,10 +32,10 @@ export const ingress: CreateSection = async (rig) => {
       const plainSteady = await loadWith(rig, plainly, { perSecond: highest.plainly / 2 })
       measures.add('plain handler with queue.add, p99 at half of its highest rate', plainSteady.p99Ms)
       await Promise.all([main.empty(), plain.empty()])
-      await main.queues.submissions.resume()
+      await resume(main.drained('submissions').queues)
       const busy = await loadWith(rig, ours, { perSecond: highest.accepted / 2, idempotencyKeys })
       measures.add('p99 at half of the highest rate, workers at work', busy.p99Ms)
-      await halt(main.queues.submissions)
+      await halt(main.drained('submissions').queues)
       await main.empty()
     },
   }

@@ -1,6 +1,6 @@
 import { STEADY_PER_SECOND } from '../bench-config.ts'
 import { emailOf } from '../bodies.ts'
-import { untilDrained } from '../installation/drain.ts'
+import { halt, resume, untilDrained } from '../installation/drain.ts'
 import { purgeContact } from '../installation/purge-contact.ts'
 import { type CreateSection, feedbackTarget, loadWith } from '../rig.ts'
 
@@ -15,7 +15,7 @@ export const purge: CreateSection = async (rig) => {
   let nextVictim = config.storedContacts
   return {
     round: async () => {
-      await stored.queues.submissions.resume()
+      await resume(stored.drained('submissions').queues)
       const calm = await loadWith(rig, target, { perSecond: STEADY_PER_SECOND })
       measures.add('p99 at a steady rate without a purge', calm.p99Ms)
       await untilDrained(stored.drained('submissions'))
@@ -24,7 +24,7 @@ export const purge: CreateSection = async (rig) => {
       measures.add('purge of a contact', seconds)
       measures.add('p99 at a steady rate during a purge', (await during).p99Ms)
       await untilDrained(stored.drained('submissions'))
-      await stored.queues.submissions.pause()
+      await halt(stored.drained('submissions').queues)
     },
   }
 }

@@ -1,7 +1,4 @@
-import { makeToken } from '../../../contract/token-format.ts'
-import { addToken } from '../../../db/tokens.ts'
-import type { Sql } from '../../../db/postgres.ts'
-import { createWorkspace } from '../../../db/workspaces.ts'
+import { makeWorkspaces } from '../installation/make-workspaces.ts'
 import { countSettled, untilSettled } from '../installation/settled.ts'
 import { observe } from '../observe.ts'
 import { type CreateSection, feedbackTarget, type LoadTarget, loadWith } from '../rig.ts'
@@ -50,14 +47,3 @@ export const workspaces: CreateSection = async (rig) => {
 }
 
 type Whose = 'one workspace' | 'many workspaces'
-
-/** The tokens of that many new workspaces. */
-const makeWorkspaces = async (sql: Sql, count: number): Promise<string[]> => {
-  const tokens = Array.from({ length: count }, makeToken)
-  for (const [place, token] of tokens.entries()) {
-    const workspace = `bench ${place}`
-    await createWorkspace(sql, workspace)
-    await addToken(sql, { token, workspace, scopes: ['submit'], expiresAt: null })
-  }
-  return tokens
-}

@@ -11,7 +11,7 @@ import { purgeRow, removePurged, settlePurge } from '../../../db/purges/purge.ts
 import { store } from '../../../db/store.ts'
 import { applyAll } from '../../model/model.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
-import { batchesOf, byWorkers, hashKey, schedules, toRows } from '../../support/deliveries.ts'
+import { batchesOf, byWorkers, hashKey, schedules, storing, toRows } from '../../support/deliveries.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../../support/schema.ts'
 import { clearTables, dumpModel, dumpTables } from '../../support/tables.ts'
@@ -48,11 +48,12 @@ describe('purges among other submissions', () => {
     await fc.assert(
       fc.asyncProperty(histories, paces, async (history, { sizes, removedAfter }) => {
         await clearTables(schema.sql)
+        const storeNext = storing(schema.sql, history)
         let decided: { job: JobOf<'purge_contact'>; due: number }[] = []
         for (let at = 0, batch = 0; at < history.length; batch++) {
           const taken = history.slice(at, at + sizes[batch]!)
           at += taken.length
-          await store(schema.sql, taken.map(rowsOrPurge))
+          await storeNext(taken.map(rowsOrPurge))
           decided.push(...taken.filter(isPurge).map((job) => ({ job, due: at + removedAfter[batch]! })))
           for (const { job, due } of decided) if (due <= at) await remove(job)
           decided = decided.filter(({ due }) => due > at)
@@ -68,12 +69,13 @@ describe('purges among other submissions', () => {
     await fc.assert(
       fc.asyncProperty(histories, schedules, async (history, schedule) => {
         await clearTables(schema.sql)
+        const storeNext = storing(schema.sql, history)
         for (const part of betweenPurges(history)) {
           const [first] = part
           if (first && isPurge(first)) {
-            await store(schema.sql, [rowsOrPurge(first)])
+            await storeNext([rowsOrPurge(first)])
             await remove(first)
-          } else await byWorkers(WORKERS, batchesOf(part.map(toRows), schedule), (batch) => store(schema.sql, batch))
+          } else await byWorkers(WORKERS, batchesOf(part.map(toRows), schedule), storeNext)
         }
         assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
       }),
@@ -85,8 +87,9 @@ describe('purges among other submissions', () => {
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
         await clearTables(schema.sql)
+        const storeNext = storing(schema.sql, history)
         for (const job of history) {
-          await store(schema.sql, [rowsOrPurge(job)])
+          await storeNext([rowsOrPurge(job)])
           if (isPurge(job)) await remove(job)
         }
         const expected = await dumpTables(schema.sql)
@@ -102,17 +105,18 @@ describe('purges among other submissions', () => {
       fc.asyncProperty(histories, fc.nat({ max: LENGTH }), schedules, async (history, place, schedule) => {
         await clearTables(schema.sql)
         const [earlier, later] = [history.slice(0, place), history.slice(place)]
+        const storeNext = storing(schema.sql, history)
         for (const job of earlier) {
-          await store(schema.sql, [rowsOrPurge(job)])
+          await storeNext([rowsOrPurge(job)])
           if (isPurge(job)) await remove(job)
         }
         const expected = await dumpTables(schema.sql)
         await schema.sql`truncate submission`
         const again = earlier.filter((job) => !isPurge(job)).map(toRows)
-        for (const batch of batchesOf(again, schedule)) await store(schema.sql, batch)
+        for (const batch of batchesOf(again, schedule)) await storeNext(batch)
         assert.deepEqual(await dumpTables(schema.sql), expected)
         for (const job of later) {
-          await store(schema.sql, [rowsOrPurge(job)])
+          await storeNext([rowsOrPurge(job)])
           if (isPurge(job)) await remove(job)
         }
         assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))

@@ -5,6 +5,7 @@ import * as v from 'valibot'
 import { keysOf, namesIn } from '../../../contract/identity/names.ts'
 import { JOB_VERSION, type JobOf, type Operation, submissionJob, type SubmissionJob } from '../../../contract/job.ts'
 import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
+import { beginDeletion, deleteOwnedRows } from '../../../db/delete-workspace.ts'
 import { findPurge, purgeRow, removePurged, settlePurge } from '../../../db/purges/purge.ts'
 import { type IdempotencyRow, type Rows, store } from '../../../db/store.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
@@ -14,7 +15,6 @@ import {
   freeKeys,
   keysToFree,
 } from '../../../db/submissions/idempotency-keys.ts'
-import { createWorkspace, deleteWorkspace } from '../../../db/workspaces.ts'
 import { hashKey, toRows } from '../../support/deliveries.ts'
 import { freshSchema, type TestSchema } from '../../support/schema.ts'
 import { clearTables } from '../../support/tables.ts'
@@ -283,12 +283,13 @@ describe('idempotency keys', () => {
   })
 
   it('hold nothing that was submitted, and go with their workspace', async () => {
-    const workspace = (await createWorkspace(schema.sql, 'goes'))!
-    const job = feedbackOf('ada', { workspaceId: workspace.id })
+    const workspaceId = randomUUID()
+    const job = feedbackOf('ada', { workspaceId })
     await store(schema.sql, [rowsWith(job, 'a'), rowsWith(feedbackOf('ada'), 'a')])
     const rows = await schema.sql<{ text: string }[]>`select to_jsonb(k)::text as text from idempotency_key as k`
     for (const { text } of rows) assert.doesNotMatch(text, /ada|x\.example|slow/)
-    await deleteWorkspace(schema.sql, 'goes')
-    assert.deepEqual([await find('a', workspace.id), (await find('a'))?.body], [null, 'hash-of-body'])
+    await beginDeletion(schema.sql, workspaceId)
+    await deleteOwnedRows(schema.sql, workspaceId, () => {})
+    assert.deepEqual([await find('a', workspaceId), (await find('a'))?.body], [null, 'hash-of-body'])
   })
 })

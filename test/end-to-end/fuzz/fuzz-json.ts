@@ -45,6 +45,15 @@ const nested = fc
     array ? '['.repeat(levels) + ']'.repeat(levels) : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`,
   )
 
+/** At the bounds of free objects and beyond. */
+const large = fc.oneof(
+  fc
+    .constantFrom(999, 1_000, 1_001)
+    .map((members) => `{${Array.from({ length: members }, (_, at) => `"a.${at}":0`).join()}}`),
+  fc.constantFrom(16_000, 17_000).map((bytes) => `{"a.b":${quoted('x'.repeat(bytes))}}`),
+  fc.constantFrom(100, 101).map((items) => `[${Array.from({ length: items }, () => '"x"').join()}]`),
+)
+
 const objectOf = (members: readonly (readonly [key: string, value: string])[]): string =>
   `{${members.map(([key, value]) => `${quoted(key)}:${value}`).join()}}`
 
@@ -68,6 +77,7 @@ const misplaced: Text = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...BAD_DATE_TIMES, ...HOSTILE_TEXTS).map(quoted) },
   { weight: 1, arbitrary: fc.constantFrom(...NO_JSON) },
   { weight: 1, arbitrary: nested },
+  { weight: 1, arbitrary: large },
 )
 
 const ONE_IN = 40

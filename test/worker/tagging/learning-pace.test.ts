@@ -5,6 +5,8 @@ import {
   LEARNED_PER_SECOND,
   LEARNED_TOGETHER,
   learningPace,
+  TIMES_AT_ONCE,
+  TIMES_PER_SECOND,
 } from '../../../worker/tagging/learning-pace.ts'
 
 const texts = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
@@ -46,5 +48,18 @@ describe('the pace of learning from people', () => {
     assert.equal(choose('a', texts(15)).length, 1.5 * LEARNED_PER_SECOND)
     now += 3_600_000
     assert.equal(choose('a', texts(10_000)).length, LEARNED_AT_ONCE)
+  })
+
+  it('learns only so often, however many the workspaces, and goes on slowly', () => {
+    let now = 0
+    const { choose } = learningPace(() => now)
+    const learned = (workspaces: number): number =>
+      Array.from({ length: workspaces }, (_, at) => choose(`${now} ${at}`, texts(1))).filter(({ length }) => length > 0)
+        .length
+    assert.equal(learned(2 * TIMES_AT_ONCE), TIMES_AT_ONCE)
+    now += 1_000
+    assert.equal(learned(2 * TIMES_AT_ONCE), TIMES_PER_SECOND)
+    now += 3_600_000
+    assert.equal(learned(2 * TIMES_AT_ONCE), TIMES_AT_ONCE)
   })
 })

@@ -4,6 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { sayingsOf } from '../../../contract/identity/sayings.ts'
 import { JOB_VERSION, type SubmissionJob } from '../../../contract/job.ts'
+import { beginDeletion } from '../../../db/delete-workspace.ts'
 import { expireReceipts } from '../../../db/submissions/expire-receipts.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
 import { createWorkspace } from '../../../db/workspaces.ts'
@@ -171,8 +172,36 @@ describe('upkeep', () => {
       { ...stores(), sql },
       { receiptDays: 90, log: (_level, event, fields) => lines.push([event, fields]) },
     )
-    await until('it says so', async () => lines.filter(([event]) => event === 'upkeep_failed').length === 2)
+    await until('it says so', async () => lines.filter(([event]) => event === 'upkeep_failed').length === 3)
     failing.stop()
+  })
+
+  it('forgets what was admitted for a workspace, or replayed, after it was deleted, and hands none of it over', async () => {
+    const job = {
+      version: JOB_VERSION,
+      operation: 'create_feedback',
+      workspaceId,
+      submissionId: randomUUID(),
+      number: 1,
+      body: feedbackBody('replayed'),
+    } as SubmissionJob
+    await setAside(schema.sql, hashKey, { job, attempts: 8, reason: 'x' })
+    await markReplayed(schema.sql, workspaceId, job.submissionId)
+    const deleted = workspaceId
+    await beginDeletion(schema.sql, deleted)
+    await age(await admitted(), 2_500)
+    workspaceId = (await createWorkspace(schema.sql, 'beside'))!.id
+    await admitted()
+    const kept = await redis.keys(`{${prefix}:${workspaceId}}:*`)
+    const left = () => redis.keys(`{${prefix}:${deleted}}:*`)
+    const late = (await left()).length
+    assert.ok(late > 0 && kept.length > 0)
+    await finishReplays(stores(), 0)
+    assert.equal(await handOver(stores()), 0)
+    assert.equal((await keepUp(stores(), 90))['forgotten'], late)
+    assert.deepEqual(await left(), [])
+    assert.deepEqual((await redis.keys(`{${prefix}:${workspaceId}}:*`)).toSorted(), kept.toSorted())
+    assert.equal((await keepUp(stores(), 90))['forgotten'], 0)
   })
 
   it('lets receipts go after their days, and keeps their totals', async () => {

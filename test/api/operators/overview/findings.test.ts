@@ -17,6 +17,8 @@ const WELL: Point = {
   failedPerSecond: 0,
   storageSeconds: 0.02,
   queues: { feedback: { waiting: 1, active: 1, delayed: 0, failed: 0, oldestSeconds: 0.1 } },
+  heaviest: [],
+  crowding: null,
   waiting: 1,
   oldestSeconds: 0.1,
   dead: 3,
@@ -40,6 +42,15 @@ describe('findings', () => {
   })
 
   const failed = { feedback: { waiting: 0, active: 0, delayed: 0, failed: 2, oldestSeconds: 0 } }
+  const crowding = {
+    id: 'w',
+    name: 'acme',
+    waiting: 90,
+    waitingShare: 0.9,
+    oldestSeconds: 20,
+    laneShare: 0.2,
+    othersSeconds: 12,
+  }
   const cases: Readonly<Record<string, [points: Point[], level: 'trouble' | 'attention', says: RegExp]>> = {
     'Redis away': [now({ redisUp: false, queues: null, workers: null }), 'trouble', /^Redis does not answer/],
     'Postgres away': [now({ postgresUp: false, dead: null }), 'trouble', /^Postgres does not answer/],
@@ -47,6 +58,7 @@ describe('findings', () => {
     'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
     'a busy process': [over({ loopDelaySeconds: 0.7 }), 'attention', /too busy/],
     'an old job': [now({ oldestSeconds: 61 }), 'attention', /more than a minute/],
+    'one that crowds others': [now({ crowding }), 'attention', /^The workspace acme has most of what waits, while/],
     'one that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
     'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
     'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
@@ -79,6 +91,16 @@ describe('findings', () => {
   it('what comes and goes is none: a slow moment, or workers that are being replaced', () => {
     const moment = now({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
     assert.deepEqual(findings({ points: moment, pressure: undefined }), [])
+  })
+
+  it('while there is no worker or no Postgres, nobody is in the way of others', () => {
+    for (const away of [{ workers: 0 }, { postgresUp: false }]) {
+      const found = findings({ points: over({ ...away, crowding }), pressure: undefined })
+      assert.deepEqual(
+        found.map(({ level }) => level),
+        ['trouble'],
+      )
+    }
   })
 
   it('a Redis that is full does not make workers missing', () => {

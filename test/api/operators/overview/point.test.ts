@@ -12,6 +12,7 @@ const report = (own: Partial<ProcessReport>): ProcessReport => ({
   failed: 0,
   tagged: 0,
   stored: [],
+  lanes: { total: 0, byWorkspace: {} },
   loopDelaySeconds: 0,
   postgresSeconds: null,
   ...own,
@@ -50,6 +51,24 @@ describe('a point', () => {
     assert.equal(redisUp, false)
     assert.equal(postgresUp, false)
     assert.ok(Object.values(rest).every((value) => value === null))
+  })
+
+  it('has the ten heaviest workspaces, and the one that crowds others', () => {
+    const ids = Array.from({ length: 12 }, (_, n) => `w${n}`)
+    const point = pointOf(
+      {
+        at: 60_000,
+        workspaces: ids.map((id) => ({ id, name: `named ${id}`, createdAt: new Date(0), isBeingDeleted: false })),
+        books: ids.map((workspaceId, n) => ({ workspaceId, accepted: 99, queued: 2 ** n, oldestNumber: 40_000_000 })),
+      },
+      undefined,
+    )
+    assert.deepEqual(
+      point.heaviest?.map(({ id }) => id),
+      ids.slice(2).toReversed(),
+    )
+    assert.equal(point.crowding?.name, 'named w11')
+    assert.equal(point.crowding.othersSeconds, 20)
   })
 
   it('has the ledger of the workspace that differs most, and sums of queues and of the dead', () => {

@@ -1,0 +1,45 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { TOKEN_REMEMBERED_MS } from '../contract/limits.ts'
+import { beginDeletion, countOwnedRows, deleteOwnedRows, endDeletion } from '../db/delete-workspace.ts'
+import type { Sql } from '../db/postgres.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
+import { forgetWorkspace } from '../queue/forget-workspace.ts'
+import type { ProgressBar } from './progress-bar.ts'
+
+type Stores = { sql: Sql; redis: RedisClient; prefix: string }
+
+export type DeletionProgress = Pick<ProgressBar, 'note' | 'set'>
+
+/** A request whose token was looked up in time is admitted within this, unless its body comes slowly. */
+const UNDER_WAY_MS = 2_000
+
+/**
+ * Deletes a workspace with its tokens, all that is stored of it and all that Redis has. From the first step on nothing of it is stored any
+ * more, whatever is queued, in the hands of workers, dead or being replayed. Each step can be repeated: a deletion that was broken off goes
+ * on when it is begun again. The row of the workspace goes last, so that its name leads here until nothing is left. Returns how many rows
+ * and keys went.
+ *
+ * @param startProgress gets the number of rows.
+ */
+export const deleteWorkspace = async (
+  { sql, redis, prefix }: Stores,
+  workspaceId: string,
+  startProgress: (total: number) => DeletionProgress,
+): Promise<{ rows: number; keys: number }> => {
+  const ms = await beginDeletion(sql, workspaceId)
+  const tokensForgottenAt = performance.now() + TOKEN_REMEMBERED_MS + UNDER_WAY_MS - ms
+  const progress = startProgress(await countOwnedRows(sql, workspaceId))
+  progress.note('removes what waits')
+  let keys = await forgetWorkspace(redis, prefix, workspaceId)
+  progress.note('removes what is stored')
+  const rows = await deleteOwnedRows(sql, workspaceId, progress.set)
+  progress.note('waits until no API process knows its tokens')
+  await wait(Math.max(0, tokensForgottenAt - performance.now()))
+  for (;;) {
+    const more = await forgetWorkspace(redis, prefix, workspaceId)
+    if (more === 0) break
+    keys += more
+  }
+  await endDeletion(sql, workspaceId)
+  return { rows, keys }
+}

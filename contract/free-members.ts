@@ -1,0 +1,68 @@
+import { Buffer } from 'node:buffer'
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { MAX_OBJECT_MEMBERS } from './limits.ts'
+import { unflattenIf } from './unflatten.ts'
+
+/** A member of a record whose value is a free object: any members with any names. */
+export type FreeMember = {
+  readonly name: string
+  /** The member of the record that asks for unflattening. */
+  readonly flag?: string
+  /** The most that one member of the free object may have, where each is kept as metadata by itself: its name and its value. */
+  readonly maxMemberBytes?: number
+}
+
+/** A place in a record where there is too much. `expected` ends a sentence that begins with the path and "must be". */
+export type Excess = { readonly path: readonly (string | number)[]; readonly expected: string }
+
+/**
+ * Where the free objects of a record have more than they may. They are bounded as they are stored, that is after unflattening; the
+ * free object itself is bounded as it was given as well. A path is the same in both forms, since its parts are joined by dots.
+ */
+export const excesses = (record: JsonObject, free: readonly FreeMember[]): Excess[] =>
+  free.flatMap(({ name, flag, maxMemberBytes }) => {
+    const given = record[name]
+    if (!isJsonObject(given)) return []
+    if (Object.keys(given).length > MAX_OBJECT_MEMBERS) return [crowd([name])]
+    const stored = unflattenIf(flag !== undefined && record[flag] === true, given)
+    const found: Excess[] = []
+    findCrowds(stored, [name], found)
+    if (maxMemberBytes !== undefined) found.push(...largeMembers(stored, name, maxMemberBytes))
+    return found
+  })
+
+const crowd = (path: readonly (string | number)[]): Excess => ({
+  path,
+  expected: `an object of at most ${MAX_OBJECT_MEMBERS.toLocaleString('en')} members`,
+})
+
+/** The objects that have too many members. The function is recursive: the body reader has bounded the depth. */
+const findCrowds = (value: JsonObject | JsonValue[], path: (string | number)[], found: Excess[]): void => {
+  const isArray = Array.isArray(value)
+  const keys = isArray ? undefined : Object.keys(value)
+  if (keys !== undefined && keys.length > MAX_OBJECT_MEMBERS) found.push(crowd([...path]))
+  const count = keys?.length ?? (value as JsonValue[]).length
+  for (let index = 0; index < count; index++) {
+    const key = keys?.[index] ?? index
+    const inner = (value as JsonObject)[key] as JsonValue
+    if (typeof inner !== 'object' || inner === null) continue
+    path.push(key)
+    findCrowds(inner, path, found)
+    path.pop()
+  }
+}
+
+const KIB = 1024
+/** A character of a JavaScript string has at most so many bytes of UTF-8. */
+const MAX_BYTES_OF_A_CHARACTER = 3
+
+const largeMembers = (object: JsonObject, name: string, maxBytes: number): Excess[] => {
+  // One text is made faster than one for each member, and mostly it shows at once that there is no large one.
+  if (JSON.stringify(object).length * MAX_BYTES_OF_A_CHARACTER <= maxBytes) return []
+  return Object.keys(object)
+    .filter((key) => jsonBytes(key) + COLON_BYTES + jsonBytes(object[key] as JsonValue) > maxBytes)
+    .map((key) => ({ path: [name, key], expected: `at most ${maxBytes / KIB} KiB of JSON, with its name` }))
+}
+
+const COLON_BYTES = 1
+const jsonBytes = (value: JsonValue): number => Buffer.byteLength(JSON.stringify(value))

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
+import { conversationRecord } from '../../contract/conversation-record.ts'
+import { feedbackRecord } from '../../contract/feedback-record.ts'
+import { excesses } from '../../contract/free-members.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { checkBody, type Problem } from '../../contract/problem.ts'
+import { unflatten } from '../../contract/unflatten.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const MAX_MEMBERS = 1_000
+const MAX_BYTES = 16 * 1024
+const MAX_TAGS = 100
+const MAX_TAG_CHARACTERS = 200
+
+const crowd = (members: number, prefix = 'k'): JsonObject =>
+  Object.fromEntries(Array.from({ length: members }, (_, index) => [`${prefix}${index}`, index]))
+
+/** A value that makes a member of that name exactly so many bytes of JSON. */
+const filling = (name: string, bytes: number): string => 'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + 2)
+
+const CROWDED = 'must be an object of at most 1,000 members'
+const LARGE = 'must be at most 16 KiB of JSON, with its name'
+
+const problemsOf = (schema: Parameters<typeof checkBody>[0], body: JsonValue): Problem[] => {
+  const checked = checkBody(schema, body)
+  return 'problems' in checked ? checked.problems : []
+}
+const pathsOf = (...given: Parameters<typeof problemsOf>): string[] => problemsOf(...given).map(({ path }) => path)
+
+const NAMED = { $name: 'Acme', $domain: 'acme.example' }
+const CONVERSATION = { id: 'c', source: 's', createdAt: '2026-01-31T09:30:00Z', contacts: [], messages: [] }
+const MESSAGE = { id: 'm', incoming: true, content: '', createdAt: '2026-01-31T09:30:00Z' }
+
+/** Every place of a body that takes a free object, and whether each of its members is kept as metadata by itself. */
+const PLACES: Readonly<
+  Record<string, readonly [Parameters<typeof checkBody>[0], (free: JsonObject, flag: boolean) => JsonObject, boolean]>
+> = {
+  sourceData: [
+    feedbackRecord,
+    (sourceData, shouldUnflattenSourceData) => ({ description: 'x', sourceData, shouldUnflattenSourceData }),
+    false,
+  ],
+  'contact.sourceData': [
+    feedbackRecord,
+    (sourceData) => ({ description: 'x', contact: { email: 'e', sourceData } }),
+    true,
+  ],
+  'account.sourceData': [
+    feedbackRecord,
+    (sourceData) => ({ description: 'x', account: { name: 'n', sourceData } }),
+    true,
+  ],
+  properties: [
+    contactRecord,
+    (properties, shouldUnflattenProperties) => ({ id: 'x', properties, shouldUnflattenProperties }),
+    true,
+  ],
+  'account.properties': [
+    contactRecord,
+    (properties, shouldUnflattenProperties) => ({
+      id: 'x',
+      account: { id: 'a', properties: { ...properties, ...NAMED }, shouldUnflattenProperties },
+    }),
+    true,
+  ],
+  'contacts.0.properties': [
+    conversationRecord,
+    (properties, shouldUnflattenProperties) => ({
+      ...CONVERSATION,
+      contacts: [{ id: 'x', properties, shouldUnflattenProperties }],
+    }),
+    true,
+  ],
+  'contacts.0.account.properties': [
+    conversationRecord,
+    (properties, shouldUnflattenProperties) => ({
+      ...CONVERSATION,
+      contacts: [{ id: 'x', account: { id: 'a', properties: { ...properties, ...NAMED }, shouldUnflattenProperties } }],
+    }),
+    true,
+  ],
+  'messages.0.properties': [
+    conversationRecord,
+    (properties, shouldUnflattenProperties) => ({
+      ...CONVERSATION,
+      messages: [{ ...MESSAGE, properties, shouldUnflattenProperties }],
+    }),
+    false,
+  ],
+}
+
+describe('free objects', () => {
+  for (const [place, [schema, bodyWith, isMetadata]] of Object.entries(PLACES)) {
+    const room = place.includes('account.properties') ? MAX_MEMBERS - Object.keys(NAMED).length : MAX_MEMBERS
+
+    it(`${place} has at most 1,000 members`, () => {
+      assert.deepEqual(problemsOf(schema, bodyWith(crowd(room), false)), [])
+      assert.deepEqual(problemsOf(schema, bodyWith(crowd(room + 1), false)), [
+        { path: place, message: `${place} ${CROWDED}` },
+      ])
+    })
+
+    it(`${place} has no object of more than 1,000 members at any depth`, () => {
+      assert.deepEqual(problemsOf(schema, bodyWith({ deep: [1, { in: crowd(MAX_MEMBERS) }] }, false)), [])
+      const paths = pathsOf(schema, bodyWith({ deep: [crowd(MAX_MEMBERS + 1), { in: crowd(MAX_MEMBERS + 1) }] }, false))
+      assert.deepEqual(
+        paths.filter((path) => path !== `${place}.deep`),
+        [`${place}.deep.0`, `${place}.deep.1.in`],
+      )
+    })
+
+    it(`a member of ${place} has ${isMetadata ? 'at most 16 KiB' : 'as much as its body may have'}`, () => {
+      assert.deepEqual(problemsOf(schema, bodyWith({ note: filling('note', MAX_BYTES) }, false)), [])
+      assert.deepEqual(
+        problemsOf(schema, bodyWith({ note: filling('note', MAX_BYTES + 1), other: 1 }, false)),
+        isMetadata ? [{ path: `${place}.note`, message: `${place}.note ${LARGE}` }] : [],
+      )
+      assert.deepEqual(
+        pathsOf(schema, bodyWith({ note: 'é'.repeat(MAX_BYTES / 2) }, false)),
+        isMetadata ? [`${place}.note`] : [],
+      )
+      const longName = 'k'.repeat(MAX_BYTES)
+      assert.equal(problemsOf(schema, bodyWith({ [longName]: 1 }, false)).length, isMetadata ? 1 : 0)
+    })
+  }
+
+  it('an account has its bounds in a call of its own as well', () => {
+    const properties = { ...NAMED, ...crowd(MAX_MEMBERS - 1), note: filling('note', MAX_BYTES + 1) }
+    assert.deepEqual(pathsOf(accountRecord, { id: 'a', properties }), ['properties'])
+    assert.deepEqual(pathsOf(accountRecord, { id: 'a', properties: { ...NAMED, note: properties.note } }), [
+      'properties.note',
+    ])
+  })
+
+  it('properties of a conversation have at most 1,000 members', () => {
+    assert.deepEqual(pathsOf(conversationRecord, { ...CONVERSATION, properties: crowd(MAX_MEMBERS) }), [])
+    const dotted = { a: crowd(1), ...crowd(MAX_MEMBERS - 1, 'a.x'), 'a.y': 1 }
+    for (const [properties, path] of [
+      [crowd(MAX_MEMBERS + 1), 'properties'],
+      [dotted, 'properties'],
+      [{ a: crowd(2), ...crowd(MAX_MEMBERS - 1, 'a.x') }, 'properties.a'],
+    ] as const) {
+      assert.deepEqual(pathsOf(conversationRecord, { ...CONVERSATION, properties, shouldUnflattenProperties: true }), [
+        path,
+      ])
+    }
+  })
+
+  it('a name of a contact counts as a member', () => {
+    assert.deepEqual(pathsOf(contactRecord, { id: 'x', properties: { $name: 'n'.repeat(MAX_BYTES) } }), [
+      'properties.$name',
+    ])
+  })
+
+  it('what is unflattened is bounded as it is stored, and as it is given', () => {
+    const dotted = crowd(MAX_MEMBERS, 'a.')
+    const unflattened = { id: 'x', properties: dotted, shouldUnflattenProperties: true }
+    // Two dotted keys make one member, which is too large.
+    const halves = { 'a.b': 'x'.repeat(MAX_BYTES / 2), 'a.c': 'x'.repeat(MAX_BYTES / 2) }
+    assert.deepEqual(pathsOf(contactRecord, unflattened), [])
+    assert.deepEqual(pathsOf(contactRecord, { ...unflattened, properties: { ...dotted, b: 1 } }), ['properties'])
+    assert.deepEqual(pathsOf(contactRecord, { ...unflattened, properties: { a: crowd(1), ...crowd(999, 'a.x') } }), [])
+    assert.deepEqual(pathsOf(contactRecord, { ...unflattened, properties: { a: crowd(2), ...crowd(999, 'a.x') } }), [
+      'properties.a',
+    ])
+    assert.deepEqual(pathsOf(contactRecord, { id: 'x', properties: halves }), [])
+    assert.deepEqual(pathsOf(contactRecord, { ...unflattened, properties: halves }), ['properties.a'])
+  })
+
+  it('all problems are told at once, by paths of bounded length', () => {
+    const long = 'k'.repeat(20_000)
+    const problems = problemsOf(contactRecord, {
+      source: 5,
+      properties: { $email: 5, [long]: crowd(MAX_MEMBERS + 1) },
+    })
+    const paths = problems.map(({ path }) => path)
+    assert.deepEqual(paths.slice(0, 3).toSorted(), ['id', 'properties.$email', 'source'])
+    assert.deepEqual(
+      paths.slice(3),
+      Array.from({ length: 2 }, () => `properties.${'k'.repeat(189)}…`),
+    )
+    for (const { message } of problems) assert.ok(message.length < 300)
+  })
+
+  it('finds what a plain look finds', () => {
+    const leaf = fc.oneof(
+      fc.constantFrom<JsonValue>(null, 1, true, 'x', '\u{1F600}é"\\'),
+      fc.constantFrom('y'.repeat(9_000), 'é'.repeat(9_000)),
+      fc.constantFrom(900, 1_000, 1_001).map((members) => crowd(members)),
+    )
+    const { value } = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
+      value: fc.oneof({ maxDepth: 3 }, leaf, tie('object'), fc.array(tie('value'), { maxLength: 3 })),
+      object: fc.dictionary(fc.constantFrom('a', 'b', 'a.b', 'a.c', 'a.b.c', '__proto__', '$x'), tie('value'), {
+        maxKeys: 5,
+        noNullPrototype: true,
+      }),
+    }))
+    fc.assert(
+      fc.property(value, fc.boolean(), fc.boolean(), (given, flag, isMetadata) => {
+        if (!isJsonObject(given)) return
+        const found = excesses({ given, flag }, [
+          { name: 'given', flag: 'flag', ...(isMetadata && { maxMemberBytes: MAX_BYTES }) },
+        ])
+        const stored = flag ? unflatten(given) : given
+        const large = Object.entries(stored).filter(
+          ([key, its]) => Buffer.byteLength(JSON.stringify({ [key]: its })) - '{}'.length > MAX_BYTES,
+        ).length
+        assert.equal(found.length, crowdsIn(stored) + (isMetadata ? large : 0))
+      }),
+      seeded(),
+    )
+  })
+})
+
+const crowdsIn = (value: JsonValue): number => {
+  if (typeof value !== 'object' || value === null) return 0
+  const inner = Object.values(value).reduce((sum: number, its) => sum + crowdsIn(its), 0)
+  return inner + (!Array.isArray(value) && Object.keys(value).length > MAX_MEMBERS ? 1 : 0)
+}
+
+describe('tags', () => {
+  const tagged = (tags: JsonValue): JsonObject => ({ description: 'x', tags })
+
+  it('are at most 100', () => {
+    assert.deepEqual(problemsOf(feedbackRecord, tagged(Array.from({ length: MAX_TAGS }, () => 'x'))), [])
+    assert.deepEqual(problemsOf(feedbackRecord, tagged(Array.from({ length: MAX_TAGS + 1 }, () => 'x'))), [
+      { path: 'tags', message: 'tags must be an array of at most 100 tags' },
+    ])
+  })
+
+  it('have at most 200 characters', () => {
+    assert.deepEqual(problemsOf(feedbackRecord, tagged(['\u{1F600}'.repeat(MAX_TAG_CHARACTERS)])), [])
+    assert.deepEqual(problemsOf(feedbackRecord, tagged(['x', 'y'.repeat(MAX_TAG_CHARACTERS + 1)])), [
+      { path: 'tags.1', message: 'tags.1 must be at most 200 characters long' },
+    ])
+  })
+})

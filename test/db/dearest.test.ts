@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import * as v from 'valibot'
+import { JOB_VERSION, submissionJob } from '../../contract/job.ts'
+import { store } from '../../db/store.ts'
+import { families } from '../support/dear-families.ts'
+import { DEAREST, type Dearest } from '../support/dearest-bodies.ts'
+import { toRows } from '../support/deliveries.ts'
+import { seeded } from '../support/property-seed.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { clearTables } from '../support/tables.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+/** Families that the search tries. */
+const TRIED = LONG ? 400 : 12
+const SIZE = 20
+const TIMES = 4
+/** So many times the bytes may cost so much more for a byte. What costs with the square of its bytes costs four times as much. */
+const MOST_GROWTH = 2
+/** What Postgres needs for the smaller size before growth says anything. */
+const FIXED_MS = 40
+/** More than one statement at the smaller size: what is moved lies in a former one. */
+const BATCHES = [100, 20]
+
+const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
+const MS_PER_NS = 1e-6
+
+type Cost = { ms: number; bytes: number }
+
+describe('what storing costs for a byte', () => {
+  let schema: TestSchema
+  let backend: number
+  let number = 1_000_000
+
+  before(async () => {
+    schema = await freshSchema(1)
+    backend = (await schema.sql<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]!.pid
+  })
+  after(() => schema.drop())
+
+  /** Processor time of the one connection where the system tells it, else the time that passes. */
+  const spentMs = (): number => {
+    try {
+      return Number(readFileSync(`/proc/${backend}/schedstat`, 'utf8').split(' ')[0]) * MS_PER_NS
+    } catch {
+      return performance.now()
+    }
+  }
+
+  const costOf = async ({ submissions }: Dearest, size: number, perBatch: number): Promise<Cost> => {
+    await clearTables(schema.sql)
+    const submitted = submissions(size, `n${size}`)
+    const rows = submitted.map(({ operation, body }) =>
+      toRows(
+        v.parse(submissionJob, {
+          version: JOB_VERSION,
+          workspaceId,
+          submissionId: randomUUID(),
+          number: ++number,
+          operation,
+          // Without members that are undefined.
+          body: JSON.parse(JSON.stringify(body)) as unknown,
+        }),
+      ),
+    )
+    const former = spentMs()
+    for (let at = 0; at < rows.length; at += perBatch) await store(schema.sql, rows.slice(at, at + perBatch))
+    return { ms: spentMs() - former, bytes: JSON.stringify(submitted).length }
+  }
+
+  /** How much more a byte costs in `TIMES` the bytes. */
+  const growthOf = async (dearest: Dearest, perBatch: number): Promise<{ growth: number; msPerMb: number }> => {
+    const [small, large] = [await costOf(dearest, SIZE, perBatch), await costOf(dearest, SIZE * TIMES, perBatch)]
+    return {
+      growth: large.ms / large.bytes / (Math.max(small.ms, FIXED_MS) / small.bytes),
+      msPerMb: (large.ms / large.bytes) * 1e6,
+    }
+  }
+
+  for (const dearest of DEAREST) {
+    it(`stays the same: ${dearest.title}`, async () => {
+      for (const perBatch of dearest.perStatement === undefined ? BATCHES : [BATCHES[0]!]) {
+        const { growth, msPerMb } = await growthOf(dearest, perBatch)
+        console.log(`${perBatch} a batch: ${msPerMb.toFixed(0)} ms a megabyte, ${growth.toFixed(2)} times`)
+        assert.ok(growth < MOST_GROWTH, `${growth} times as much for a byte, ${perBatch} a batch`)
+      }
+    })
+  }
+
+  it(`stays the same in ${TRIED} other families`, async () => {
+    let worst = { growth: 0, msPerMb: 0, title: '' }
+    let dear = worst
+    await fc.assert(
+      fc.asyncProperty(families, fc.constantFrom(...BATCHES), async (family, perBatch) => {
+        const found = { ...(await growthOf(family, perBatch)), title: family.title }
+        if (found.growth > worst.growth) worst = found
+        if (found.msPerMb > dear.msPerMb) dear = found
+        assert.ok(
+          found.growth < MOST_GROWTH,
+          `${found.growth} times as much for a byte, ${perBatch} a batch: ${family.title}`,
+        )
+      }),
+      seeded({ numRuns: TRIED }),
+    )
+    for (const { growth, msPerMb, title } of [worst, dear])
+      console.log(`${msPerMb.toFixed(0)} ms a megabyte, ${growth.toFixed(2)} times: ${title}`)
+  })
+})

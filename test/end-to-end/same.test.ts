@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { readLedgers } from '../support/ledgers.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const TIMES = LONG ? 100_000 : 600
+/** As a product does at each login. */
+const LOGINS = LONG ? 1_000_000 : 2_000
+const MORE_ROWS_AT_MOST = 10
+const LANES = 32
+const DRAINED_WITHIN_MS = 10 * 60_000
+/** They keep what became of each submission, for their time. */
+const PER_SUBMISSION = ['submission', 'idempotency_key']
+
+const ANN = { id: 'ann', source: 'crm', properties: { $email: 'ann@example.org', $name: 'Ann', plan: 'gold' } }
+const BOB = { id: 'bob', properties: { $email: 'pair@example.org', $name: 'Bob' } }
+const CAT = { id: 'cat', source: 'crm', properties: { $email: 'pair@example.org', $name: 'Cat' } }
+const ACME = { id: 'acme', properties: { $name: 'Acme', $domain: 'acme.example', seats: 5 } }
+
+const BODIES: readonly (readonly [what: string, times: number, path: string, body: object])[] = [
+  ['identify', LOGINS, '/contacts/identify', { ...ANN, account: ACME }],
+  ['account', TIMES, '/accounts/identify', ACME],
+  [
+    'feedback',
+    TIMES,
+    '/feedbacks',
+    {
+      description: 'The export is slow',
+      source: 'tickets',
+      sourceId: 'T-1',
+      isExternalContactId: true,
+      contactId: 'nobody',
+      contact: { email: 'someone@example.org', name: 'Someone', sourceData: { seen: 1 } },
+      account: { name: 'Initech', domain: 'initech.example', contractValue: 5 },
+      project: { name: 'Exports' },
+    },
+  ],
+  [
+    'conversation',
+    TIMES,
+    '/conversations',
+    {
+      id: 'C-1',
+      source: 'chat',
+      createdAt: '2026-01-31T09:30:00Z',
+      contacts: [BOB, CAT],
+      messages: [
+        {
+          id: 'm1',
+          incoming: true,
+          contactId: 'cat',
+          content: 'The export is slow',
+          createdAt: '2026-01-31T09:30:00Z',
+        },
+        { id: 'm2', incoming: true, contactId: 'later', content: 'It hangs', createdAt: '2026-01-31T09:31:00Z' },
+      ],
+    },
+  ],
+]
+
+describe('what says the same again and again', () => {
+  let service: Service
+  before(async () => {
+    service = await startService({ workers: 2, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
+  })
+  after(() => service.stop())
+
+  const send = async (path: string, body: object, times: number): Promise<void> => {
+    let left = times
+    const lane = async (): Promise<void> => {
+      while (left-- > 0) assert.ok((await service.post(path, body)).status < 300)
+    }
+    await Promise.all(Array.from({ length: Math.min(LANES, times) }, lane))
+  }
+
+  const untilDrained = async (): Promise<void> => {
+    await until(
+      'everything is stored',
+      async () =>
+        (await readLedgers(service.sql, service.redis, service.redisPrefix)).every(({ queued }) => queued === 0),
+      DRAINED_WITHIN_MS,
+    )
+    await until('nothing is left to upkeep', async () => {
+      const [left] = await service.sql<{ count: number }[]>`select count(*)::int as count from repeat_left`
+      return left!.count === 0
+    })
+    await until('everything has its tags', async () => {
+      const [untagged] = await service.sql<{ count: number }[]>`
+        select (select count(*) from feedback where tags is null)::int
+          + (select count(*) from conversation where tags is null)::int as count`
+      return untagged!.count === 0
+    })
+  }
+
+  const countRows = async (): Promise<Map<string, number>> => {
+    const tables = await service.sql<{ name: string }[]>`
+      select table_name as name from information_schema.tables
+      where table_schema = current_schema() and table_type = 'BASE TABLE'`
+    const counts = new Map<string, number>()
+    for (const { name } of tables.filter((table) => !PER_SUBMISSION.includes(table.name))) {
+      const [rows] = await service.sql<{ count: number }[]>`select count(*)::int as count from ${service.sql(name)}`
+      counts.set(name, rows!.count)
+    }
+    return counts
+  }
+
+  const assertNoMoreThan = async (former: ReadonlyMap<string, number>, what: string): Promise<void> => {
+    const counted = await countRows()
+    const more = [...counted].map(([table, count]) => [table, count - former.get(table)!] as const)
+    const sum = more.reduce((total, [, count]) => total + Math.max(0, count), 0)
+    assert.ok(
+      sum <= MORE_ROWS_AT_MOST,
+      `${what}: ${JSON.stringify(Object.fromEntries(more.filter(([, count]) => count > 0)))}`,
+    )
+  }
+
+  for (const [what, times, path, body] of BODIES) {
+    it(`the same ${what}, ${times} times, is at most ten rows more than once`, async () => {
+      await send(path, body, 1)
+      await untilDrained()
+      const once = await countRows()
+      await send(path, body, times)
+      await untilDrained()
+      await assertNoMoreThan(once, what)
+    })
+  }
+
+  it(`all of them by turns, ${TIMES} times, are at most ten rows more than by turns twice`, async () => {
+    const byTurns = async (times: number): Promise<void> => {
+      for (let round = 0; round < times; round++) {
+        await Promise.all(BODIES.map(([, , path, body]) => service.post(path, body)))
+      }
+    }
+    await byTurns(2)
+    await untilDrained()
+    const twice = await countRows()
+    await byTurns(TIMES / 4)
+    await untilDrained()
+    await assertNoMoreThan(twice, 'by turns')
+  })
+})

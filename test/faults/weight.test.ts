@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { connectPostgres } from '../../db/postgres.ts'
+import { type AttackReport, type Attackers, makeAttackers } from '../support/attackers.ts'
+import { startBystander, type Waits } from '../support/bystander.ts'
+import { DEAREST } from '../support/dearest-bodies.ts'
+import { readLedgers } from '../support/ledgers.ts'
+import { testServers } from '../support/servers.ts'
+import { type Service, startService } from '../support/service.ts'
+import { startProcess } from '../support/service-process.ts'
+import { until } from '../support/until.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+/** For so long attackers send, or until each has sent so much, which one that is stored at 1 MB a second works off in seconds. */
+const ATTACK_SECONDS = LONG ? 60 : 4
+const MOST_BYTES = LONG ? 100_000_000 : 4_000_000
+const MOST_SUBMISSIONS = LONG ? 50_000 : 5_000
+/**
+ * Of each attacker: with small bodies they spend most of their time in waiting for answers, and an API process, which is one thread, was
+ * busy with 48. What waits in its sockets beyond has not reached this service.
+ */
+const CONNECTIONS = 16
+const CALM_MS = 2_000
+const DRAINED_WITHIN_MS = LONG ? 30 * 60_000 : 45_000
+const BACKLOG = LONG ? 200_000 : 20_000
+const BACKLOG_CONNECTIONS = 32
+/** Others are told nothing else than this. */
+const APPLIED_WITHIN_MS = 2_000
+const PURGED_WITHIN_MS = 5_000
+const PURGED_FEEDBACK = 20
+/** Ordinary feedback of workspaces that are slow for another reason: of each more than one statement takes. */
+const SLOW: readonly string[] = ['feedback of one email', 'feedback of one email', 'feedback of one email']
+const SLOWLY = { connections: CONNECTIONS, seconds: 60, most: 400, mostBytes: Number.MAX_SAFE_INTEGER }
+const LOCKS_TIMEOUT_MS = 10_000
+/** For so long, and more, each of their statements waits: in the long test, for longer than a statement may take. */
+const LOCKED_MS = LONG ? 70_000 : 5_000
+/** At full size a statement of 250 takes longer than it may. */
+const SLOW_ROW_SECONDS = LONG ? 0.3 : 0.02
+
+const ONE_BY_ONE: readonly string[] = [
+  'contacts with as many keys as there may be',
+  'one contact with as many keys, new ones each time',
+  'as many and as long tags as there may be, new ones each time',
+  'one contact with the longest values, under new keys each time',
+]
+const AT_ONCE: readonly (readonly string[])[] = [
+  [
+    'one contact as large as a body may be, with new keys each time',
+    'an email with much feedback that two contacts claim in turn',
+    'one conversation of a thousand messages, over and over',
+  ],
+  [
+    'contacts as large as a body may be',
+    'a domain with many feedback that two accounts claim in turn',
+    'conversations of a thousand contacts',
+  ],
+  [
+    'dotted keys as deep as they may be',
+    'contacts that feedback waits for, all with one email',
+    'conversations of a thousand messages',
+  ],
+  [
+    'one feedback that is replaced by one of somebody else',
+    'one external id in ever more sources',
+    'feedback of one email',
+  ],
+]
+/** What was found to be the dearest, three at a time. */
+const DEAREST_AT_ONCE = Array.from({ length: LONG ? Math.ceil(DEAREST.length / 3) : 1 }, (_, group) =>
+  DEAREST.slice(3 * group, 3 * group + 3).map(({ title }) => title),
+)
+
+describe('the weight of some workspaces', () => {
+  for (const attack of ONE_BY_ONE) {
+    for (const workers of LONG ? [1, 2] : [1]) {
+      it(`falls on themselves, with ${workers} worker(s): ${attack}`, () =>
+        isHarmless(workers, [attack, attack, attack]))
+    }
+  }
+  for (const [place, attacks] of [...AT_ONCE, ...DEAREST_AT_ONCE].entries()) {
+    for (const workers of LONG ? [1, 2] : [1 + (place % 2)]) {
+      it(`falls on themselves, with ${workers} worker(s): ${attacks.join('; ')}`, () => isHarmless(workers, attacks))
+    }
+  }
+
+  it(`falls on themselves when ${BACKLOG} feedback of one email came while workers were away`, async () => {
+    await withService(0, async (service) => {
+      const bounds = {
+        connections: BACKLOG_CONNECTIONS,
+        seconds: 600,
+        most: BACKLOG,
+        mostBytes: Number.MAX_SAFE_INTEGER,
+      }
+      const attackers = await makeAttackers(service, ['feedback of one email'])
+      const reports = await attackers.send(bounds)
+      const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
+      try {
+        const bystander = startBystander(service, DRAINED_WITHIN_MS)
+        const drained = await untilDrained(service, attackers)
+        const waits = await bystander.stop()
+        tell('after a backlog', { waits, reports, drained })
+        assert.deepEqual([...whatIsWrong(waits), ...(await endsBadly(service, attackers, { reports, drained }))], [])
+      } finally {
+        await worker.stop()
+      }
+    })
+  })
+
+  it(`falls on themselves when each of their statements waits for ${LOCKED_MS / 1_000} s`, () =>
+    withService(1, async (service) => {
+      const slow = await makeAttackers(service, SLOW)
+      const locks = connectPostgres(testServers().databaseUrl, {
+        connections: 1,
+        statementTimeoutMs: LOCKS_TIMEOUT_MS,
+        applicationName: 'feedback-insights-test',
+      })
+      try {
+        // As lock_workspaces does it, but until the connection ends.
+        for (const id of slow.workspaceIds) await locks`select pg_advisory_lock(hashtextextended(${id}::text, 0))`
+        const bystander = startBystander(service, DRAINED_WITHIN_MS)
+        const reports = await slow.send(SLOWLY)
+        await pause(LOCKED_MS)
+        await locks.end({ timeout: 5 })
+        const drained = await untilDrained(service, slow)
+        const waits = await bystander.stop()
+        tell('while others wait for locks', { waits, reports, drained })
+        assert.deepEqual([...whatIsWrong(waits), ...(await endsBadly(service, slow, { reports, drained }))], [])
+      } finally {
+        await locks.end({ timeout: 5 })
+      }
+    }))
+
+  it(`falls on themselves when each of their rows takes ${SLOW_ROW_SECONDS} s`, () =>
+    withService(1, async (service) => {
+      const { sql } = service
+      const slow = await makeAttackers(service, SLOW)
+      await sql`
+        create function is_slow() returns trigger language plpgsql as $$
+        begin perform pg_sleep(tg_argv[0]::float); return new; end $$`
+      for (const [place, id] of slow.workspaceIds.entries()) {
+        await sql.unsafe(`
+          create trigger slow_${place} before insert on feedback for each row when (new.workspace_id = '${id}')
+          execute function is_slow(${SLOW_ROW_SECONDS})`)
+      }
+      const bystander = startBystander(service, DRAINED_WITHIN_MS)
+      const reports = await slow.send(SLOWLY)
+      const drained = await untilDrained(service, slow)
+      const waits = await bystander.stop()
+      tell('while the rows of others are slow', { waits, reports, drained })
+      assert.deepEqual([...whatIsWrong(waits), ...(await endsBadly(service, slow, { reports, drained }))], [])
+    }))
+})
+
+const withService = async (workers: number, work: (service: Service) => Promise<void>): Promise<void> => {
+  const service = await startService({ workers })
+  try {
+    await work(service)
+  } catch (error) {
+    // A worker whose statement goes on for long may not end cleanly; what that statement did to others is the failure to be told.
+    await service.stop().catch(() => {})
+    throw error
+  }
+  await service.stop()
+}
+
+const isHarmless = (workers: number, attacks: readonly string[]): Promise<void> =>
+  withService(workers, async (service) => {
+    const leaver = await makeLeaver(service)
+    const before = startBystander(service, DRAINED_WITHIN_MS)
+    await pause(CALM_MS)
+    const calm = await before.stop()
+    const bystander = startBystander(service, DRAINED_WITHIN_MS)
+    const bounds = { connections: CONNECTIONS, seconds: ATTACK_SECONDS, most: MOST_SUBMISSIONS, mostBytes: MOST_BYTES }
+    const attackers = await makeAttackers(service, attacks)
+    const sending = attackers.send(bounds)
+    await until('an attacker is heard', async () =>
+      (await ledgersOf(service, attackers)).some(({ accepted }) => accepted > 0),
+    )
+    const [purged, reports] = await Promise.all([purge(service, leaver), sending])
+    const drained = await untilDrained(service, attackers)
+    const waits = await bystander.stop()
+    tell(`calm: ${describeWaits(calm)}; under attack`, { waits, reports, drained, purged })
+    const wrong = [
+      ...whatIsWrong(waits),
+      ...((purged ?? Infinity) <= PURGED_WITHIN_MS
+        ? []
+        : [`a purge of the bystander took ${purged ?? 'all too many'} ms`]),
+      ...(await endsBadly(service, attackers, { reports, drained })),
+    ]
+    assert.deepEqual(wrong, [], `without an attack: ${describeWaits(calm)}`)
+  })
+
+/** A contact of the bystander with some feedback; returns the email. */
+const makeLeaver = async ({ submit }: Service): Promise<string> => {
+  const email = 'leaver@example.com'
+  await submit('/contacts/identify', { id: 'leaver', properties: { $email: email } })
+  await Promise.all(
+    Array.from({ length: PURGED_FEEDBACK }, (_, at) =>
+      submit('/feedbacks', { description: `Leaves ${at}`, tags: [], contact: { email } }),
+    ),
+  )
+  return email
+}
+
+/** The milliseconds until a purge is through; undefined when that takes too long. A client comes again when it is told to. */
+const purge = async ({ post, adminToken, sql }: Service, email: string): Promise<number | undefined> => {
+  const startedAt = performance.now()
+  const accept = async (): Promise<boolean> => {
+    const answer = await post('/contacts/purge', { email }, { token: adminToken })
+    if (answer.status === 503) await pause(Number(answer.headers.get('Retry-After')) * 1_000)
+    else assert.equal(answer.status, 200, answer.text)
+    return answer.status === 200
+  }
+  const isThrough = async (): Promise<boolean> => {
+    const purges = await sql`select from submission where operation = 'purge_contact' and state = 'applied'`
+    return purges.count > 0
+  }
+  const through = until('a purge is accepted', accept, DRAINED_WITHIN_MS)
+    .then(() => until('a purge is through', isThrough, DRAINED_WITHIN_MS))
+    .then(() => Math.round(performance.now() - startedAt))
+  const ms = await through.catch((error: unknown) => {
+    if (error instanceof assert.AssertionError && error.message.startsWith('still waiting')) return undefined
+    throw error
+  })
+  const left = await sql`select from feedback where description like 'Leaves %'`
+  assert.ok(ms === undefined || left.count === 0, 'feedback of a purged contact')
+  return ms
+}
+
+const ledgersOf = async ({ sql, redis, redisPrefix }: Service, { workspaceIds }: Pick<Attackers, 'workspaceIds'>) =>
+  (await readLedgers(sql, redis, redisPrefix)).filter(({ workspaceId }) => workspaceIds.includes(workspaceId))
+
+/** Milliseconds until everything that they sent is settled; undefined when that takes too long. */
+const untilDrained = async (
+  service: Service,
+  attackers: Pick<Attackers, 'workspaceIds'>,
+): Promise<number | undefined> => {
+  const startedAt = performance.now()
+  const isDrained = async () => (await ledgersOf(service, attackers)).every(({ queued }) => queued === 0)
+  return until('all is settled', isDrained, DRAINED_WITHIN_MS).then(
+    () => Math.round(performance.now() - startedAt),
+    () => undefined,
+  )
+}
+
+type End = { reports: readonly AttackReport[]; drained: number | undefined }
+
+const whatIsWrong = ({ slowest, failed }: Waits): string[] => [
+  ...(slowest <= APPLIED_WITHIN_MS
+    ? []
+    : [`a feedback of the bystander was applied ${slowest} ms after its acceptance`]),
+  ...new Set(failed.map((one) => `a feedback of the bystander: ${one}`)),
+]
+
+/** Whatever the attackers were told is accepted has to be applied, however long that takes. */
+const endsBadly = async (
+  service: Service,
+  attackers: Pick<Attackers, 'workspaceIds'>,
+  { reports, drained }: End,
+): Promise<string[]> => {
+  const ledgers = await ledgersOf(service, attackers)
+  const accepted = ledgers.reduce((sum, one) => sum + one.accepted, 0)
+  const reported = reports.reduce((sum, one) => sum + one.accepted, 0)
+  assert.ok(reported > 0, 'nothing was accepted')
+  return [
+    ...(drained === undefined ? [`after ${DRAINED_WITHIN_MS} ms not all is applied that the attackers sent`] : []),
+    ...(accepted >= reported ? [] : [`${reported} were accepted, and ${accepted} are known`]),
+    ...ledgers
+      .filter(({ dead, difference, queued }) => dead > 0 || (queued === 0 && difference !== 0))
+      .map((ledger) => `a ledger: ${JSON.stringify(ledger)}`),
+  ]
+}
+
+const tell = (
+  what: string,
+  { waits, reports, drained, ...more }: End & { waits: Waits; purged?: number | undefined },
+): void => {
+  const sent = reports.map(({ accepted, bytes, refused }) => {
+    const others = Object.entries(refused).map(([status, count]) => `, ${count} got ${status}`)
+    return `${accepted} (${(bytes / 1_000_000).toFixed(1)} MB${others.join('')})`
+  })
+  const purging = 'purged' in more ? `; a purge took ${more.purged ?? 'all too many'} ms` : ''
+  console.log(
+    `${what}: ${describeWaits(waits)}${purging}; sent ${sent.join(', ')}; settled ${drained ?? 'not even'} ms later`,
+  )
+}
+
+const describeWaits = ({ count, median, slowest, slowestAccepted, failed }: Waits): string =>
+  `of ${count} applied after ${median} ms in the median, ${slowest} at the slowest, accepted after ${slowestAccepted} at the slowest` +
+  (failed.length === 0 ? '' : `, ${failed.length} failed`)

@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { randomBytes } from 'node:crypto'
+import { addToken } from '../../db/tokens.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import type { Service } from './service.ts'
+import { spawnProgram } from './service-process.ts'
+
+/** What one attacker sends: one workspace, one kind of request, until the first of the bounds is reached. */
+export type AttackOrder = {
+  url: string
+  token: string
+  /** The name of an attack. */
+  attack: string
+  connections: number
+  seconds: number
+  most: number
+  mostBytes: number
+}
+export type AttackReport = { accepted: number; bytes: number; refused: Record<string, number> }
+
+export type Bounds = Omit<AttackOrder, 'url' | 'token' | 'attack'>
+export type Attackers = {
+  workspaceIds: readonly string[]
+  /** Has all of them send, each within these bounds. */
+  send: (bounds: Bounds) => Promise<AttackReport[]>
+}
+
+/** A workspace of its own for each of these, and a process that sends for it. */
+export const makeAttackers = async (
+  { sql, urls }: Pick<Service, 'sql' | 'urls'>,
+  attacks: readonly string[],
+): Promise<Attackers> => {
+  const made = await Promise.all(
+    attacks.map(async (attack) => {
+      const name = `attacker ${randomBytes(6).toString('hex')}`
+      const token = `attacker-${randomBytes(16).toString('hex')}`
+      const workspace = await createWorkspace(sql, name)
+      await addToken(sql, { token, workspace: name, scopes: ['submit'], expiresAt: null })
+      return { id: workspace!.id, order: { url: urls[0]!, token, attack } }
+    }),
+  )
+  return {
+    workspaceIds: made.map(({ id }) => id),
+    send: (bounds) => Promise.all(made.map(({ order }) => sendAll({ ...order, ...bounds }))),
+  }
+}
+
+const sendAll = async (order: AttackOrder): Promise<AttackReport> => {
+  const child = spawnProgram('test/support/attack-main.ts', [JSON.stringify(order)], {})
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  await once(child, 'close')
+  if (child.exitCode !== 0) throw new Error(`An attacker ended with ${child.exitCode}:\n${output}`)
+  return JSON.parse(output) as AttackReport
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { residueOfWorkspace } from '../../cli/purge/residue-of-workspace.ts'
+import { makeToken } from '../../contract/token-format.ts'
+import { addToken } from '../../db/tokens.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { runCommand } from './command.ts'
+import type { Service } from './service.ts'
+
+const SUBMISSIONS = 40
+
+/** Deletes a workspace, of which some is stored and some waits, by the command: nothing of it is left in Postgres or in any node of Redis. */
+export const deleteOneOf = async (service: Service): Promise<void> => {
+  const { id } = (await createWorkspace(service.sql, 'leaving'))!
+  const token = makeToken()
+  await addToken(service.sql, { token, workspace: 'leaving', scopes: ['submit'], expiresAt: null })
+  const said = (index: number) => ({ description: 'x', contact: { email: `c${index}@example.com` } })
+  await service.submit('/feedbacks', said(0), { token })
+  await service.queues.submissions.pause()
+  for (let index = 1; index <= SUBMISSIONS; index++) {
+    const headers = { 'Idempotency-Key': `key-${index}` }
+    assert.equal((await service.post('/feedbacks', said(index), { token, headers })).status, 201)
+  }
+  const residue = () => residueOfWorkspace({ ...service, prefix: service.redisPrefix }, id)
+  assert.ok((await residue()).keys > SUBMISSIONS)
+  const { code, stderr } = await runCommand(service, 'cli/workspace-command.ts', 'delete', 'leaving', '--yes')
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(await residue(), { rows: [], keys: 0 })
+  await service.queues.submissions.resume()
+  await service.submit('/feedbacks', { description: 'of another' })
+  assert.deepEqual(await residue(), { rows: [], keys: 0 })
+}

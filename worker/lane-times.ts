@@ -1,0 +1,82 @@
+import type { Metric } from '../process/metric-text.ts'
+import { LATELY_SECONDS, type ProcessReport } from '../queue/process-reports.ts'
+
+/** Hears how long a workspace was worked on in a lane: of what is stored together, each gets a part by the weight of its own. */
+export type OnLaneTime = (workspaceId: string, seconds: number) => void
+
+/** From twice as many workspaces the heaviest are kept: to look for the lightest with each that comes would cost ten times as much. */
+const REMEMBERED = 50
+/** A workspace has a counter of its own once it takes so much of the time: ten at most can do so at once. */
+const COUNTED_FROM_SHARE = 0.1
+const COUNTED = 10
+const FORGOTTEN_SECONDS = 0.001
+
+type LaneTimes = {
+  add: OnLaneTime
+  lately: () => ProcessReport['lanes']
+  read: () => Metric
+}
+
+/**
+ * How long workspaces were worked on in lanes, lately and since the start, in a space that does not grow with their number: the lightest
+ * gives way. Each moment is counted once: for its workspace if that has a counter at this moment, and for the others if not. So no counter
+ * ever falls; one that gave way begins at 0 when it comes back, which Prometheus takes for the start of a process.
+ */
+export const laneTimes = (now: () => number): LaneTimes => {
+  const lately = new Map<string, number>()
+  const counted = new Map<string, number>()
+  let total = 0
+  let others = 0
+  let asOf = now()
+
+  const fade = (): void => {
+    const passedSeconds = Math.max(0, now() - asOf) / 1_000
+    asOf = now()
+    if (passedSeconds === 0) return
+    const factor = Math.exp(-passedSeconds / LATELY_SECONDS)
+    total *= factor
+    for (const [id, seconds] of lately) {
+      if (seconds * factor < FORGOTTEN_SECONDS) lately.delete(id)
+      else lately.set(id, seconds * factor)
+    }
+  }
+  const keepHeaviest = (): void => {
+    const lightestFirst = [...lately].toSorted(([, one], [, other]) => one - other)
+    for (const [id] of lightestFirst.slice(0, -REMEMBERED)) lately.delete(id)
+  }
+  const beginCounting = (id: string): void => {
+    if (counted.size === COUNTED) {
+      const [lightest] = [...counted.keys()].toSorted((one, other) => (lately.get(one) ?? 0) - (lately.get(other) ?? 0))
+      counted.delete(lightest!)
+    }
+    counted.set(id, 0)
+  }
+
+  return {
+    add: (id, seconds) => {
+      fade()
+      total += seconds
+      const ofIt = (lately.get(id) ?? 0) + seconds
+      lately.set(id, ofIt)
+      if (lately.size > 2 * REMEMBERED) keepHeaviest()
+      if (!counted.has(id) && ofIt >= COUNTED_FROM_SHARE * total) beginCounting(id)
+      const counter = counted.get(id)
+      if (counter === undefined) others += seconds
+      else counted.set(id, counter + seconds)
+    },
+    lately: () => {
+      fade()
+      keepHeaviest()
+      return { total, byWorkspace: Object.fromEntries(lately) }
+    },
+    read: () => ({
+      name: 'feedback_insights_lane_seconds_total',
+      help: 'Time that statements which store took in this worker, by workspace: of up to ten that take much, and of all others.',
+      type: 'counter',
+      figures: [...counted, ['others', others] as const].map(([workspace, value]) => ({
+        labels: { workspace },
+        value,
+      })),
+    }),
+  }
+}
