@@ -107,16 +107,22 @@ const storeItems = async (
     .flatMap(({ inHand, attempts }) => inHand.map((one) => ({ ...one, attempts })))
     .toSorted((one, other) => one.submission.number - other.submission.number)
   for (const { span } of things) span?.set({ 'messaging.batch.message_count': things.length })
+  const heldUp = new Set<string>()
   const outcomes = await storeHalving<InHand & { attempts: number }, StoreOutcome | Failed | 'busy'>(things, {
     store: (some) => storeTogether(dependencies, some, mayWait),
     isOver: (error) => dependencies.stop.aborted && isUnavailable(error),
     alone: async (one, error) => {
-      if (!isPermanentFault(error)) return { fault: error }
+      if (!isPermanentFault(error)) {
+        heldUp.add(one.submission.workspaceId)
+        return { fault: error }
+      }
       const reason = describeFault(error)
       one.span?.fail(reason)
       await setAsideDead(dependencies, one, { attempts: one.attempts, reason })
       return 'dead'
     },
+    // What comes after something that is to be tried again may be a purge, or stand behind one: it is looked at anew.
+    leftOut: ({ submission }) => (heldUp.has(submission.workspaceId) ? 'busy' : undefined),
   })
   const outcomeOf = new Map(things.map(({ submission }, at) => [submission.submissionId, outcomes[at]!]))
   return items.map(({ inHand }) => {

@@ -81,6 +81,7 @@ describe('a bad submission', () => {
       },
       isOver: (error) => !isPermanentFault(error),
       alone: async (_, error) => describeFault(error),
+      leftOut: () => undefined,
     })
     const expected = batch.map((_, index) => (index === BAD ? 'PostgresError 22P05' : 'stored'))
     assert.deepEqual(outcomes, expected)

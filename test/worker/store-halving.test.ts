@@ -28,6 +28,7 @@ const storeOf = (isBad: (thing: number) => boolean) => {
       settled.push(thing)
       return `dead ${thing}`
     },
+    leftOut: () => undefined,
   }
   return { stored, setAside, calls, settled, steps }
 }
@@ -72,9 +73,25 @@ describe('storing by halves', () => {
       },
       isOver: (error: unknown) => error === away,
       alone: () => assert.fail('nothing is bad'),
+      leftOut: () => undefined,
     }
     await assert.rejects(storeHalving([1, 2, 3], steps), away)
     assert.equal(calls, 1)
+  })
+
+  it('tries nothing more of what may not come after one that failed', async () => {
+    const { stored, steps } = storeOf((thing) => thing === 4)
+    const failed: number[] = []
+    const results = await storeHalving([1, 2, 3, 4, 5, 6, 7, 8], {
+      ...steps,
+      alone: async (thing) => {
+        failed.push(thing)
+        return 'failed'
+      },
+      leftOut: (thing) => (failed.some((other) => other % 2 === thing % 2) ? 'left out' : undefined),
+    })
+    assert.deepEqual(stored, [1, 2, 3, 5, 7])
+    assert.deepEqual(results.slice(3), ['failed', 'stored 5', 'left out', 'stored 7', 'left out'])
   })
 
   it('throws when a bad one cannot be set aside', async () => {
