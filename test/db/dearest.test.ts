@@ -20,7 +20,7 @@ const TRIED = LONG ? 400 : 12
 const SIZE = 20
 const TIMES = 4
 /** So many times the bytes may cost so much more for a byte. What costs with the square of its bytes costs four times as much. */
-const MOST_GROWTH = 2
+const MOST_GROWTH = 3
 /** What Postgres needs for the smaller size before growth says anything. */
 const FIXED_MS = 40
 /** More than one statement at the smaller size: what is moved lies in a former one. */

@@ -34,7 +34,7 @@ const SETTINGS: readonly string[] = [
   'listen_addresses=127.0.0.1',
   // A socket's path may have about 100 bytes, and the path of a data directory is easily longer.
   'unix_socket_directories=',
-  'max_connections=100',
+  'max_connections=200',
   'shared_buffers=128MB',
   'jit=off',
   'fsync=on',
