@@ -138,13 +138,13 @@ describe('text that does harm elsewhere', () => {
   it('the longest keys and values are stored', async () => {
     const long = 'x'.repeat(200_000)
     const most = '\u{1f600}'.repeat(512)
-    await service.submit('/feedbacks', { description: long, tags: [long], source: most, sourceId: most })
-    const contact = { name: long, email: most, sourceData: { [long]: 1 } }
+    await service.submit('/feedbacks', { description: long, tags: ['x'.repeat(200)], source: most, sourceId: most })
+    const contact = { name: long, email: most, sourceData: { ['x'.repeat(16_000)]: 1 } }
     await service.submit('/feedbacks', {
       description: 'x',
       contact,
       account: { name: most, domain: `${most.slice(2)}.` },
     })
-    await service.submit('/contacts/identify', { id: most, source: most, properties: { $email: most, [long]: long } })
+    await service.submit('/contacts/identify', { id: most, source: most, properties: { $email: most, ['x'.repeat(8_000)]: 'x'.repeat(8_000) } })
   })
 })
