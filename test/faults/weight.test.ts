@@ -15,13 +15,13 @@ import { until } from '../support/until.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** For so long attackers send, or until each has sent so much, which one that is stored at 1 MB a second works off in seconds. */
 const ATTACK_SECONDS = LONG ? 60 : 4
-const MOST_BYTES = LONG ? 100_000_000 : 4_000_000
+const MOST_BYTES = LONG ? 100_000_000 : 2_000_000
 const MOST_SUBMISSIONS = LONG ? 50_000 : 5_000
 /**
  * Of each attacker: with small bodies they spend most of their time in waiting for answers, and an API process, which is one thread, was
  * busy with 48. What waits in its sockets beyond has not reached this service.
  */
-const CONNECTIONS = 16
+const CONNECTIONS = LONG ? 16 : 8
 const CALM_MS = 2_000
 const DRAINED_WITHIN_MS = LONG ? 30 * 60_000 : 45_000
 const BACKLOG = LONG ? 200_000 : 20_000
