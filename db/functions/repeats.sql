@@ -102,6 +102,8 @@ begin
       ) as before
   ) as c;
   if repeated is not null then
+    -- These claims are not stored yet, and some may come between two that are.
+    unsettled := array(select n from (select unnest(unsettled) as n union select number from unnest(claims)) as o order by n);
     perform leave_out_claims(ws, repeated, highest, unsettled, 12);
   end if;
   return coalesce(news, '{}');

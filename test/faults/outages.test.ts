@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 const OUTAGE_MS = LONG ? 60_000 : 10_000
 const FULL_BYTES = 24 * 1024 * 1024
-const LARGE_TEXT = 'x'.repeat(100_000)
+const LARGE_TEXT = 'x'.repeat(12_000)
 const FULL_DISK_MS = 5_000
 /** What two processes may say in a second of an outage: not every attempt is worth a line. */
 const LINES_PER_SECOND = 5
