@@ -145,6 +145,10 @@ describe('text that does harm elsewhere', () => {
       contact,
       account: { name: most, domain: `${most.slice(2)}.` },
     })
-    await service.submit('/contacts/identify', { id: most, source: most, properties: { $email: most, ['x'.repeat(8_000)]: 'x'.repeat(8_000) } })
+    await service.submit('/contacts/identify', {
+      id: most,
+      source: most,
+      properties: { $email: most, ['x'.repeat(8_000)]: 'x'.repeat(8_000) },
+    })
   })
 })

@@ -52,7 +52,10 @@ describe('WORKER_QUEUES', () => {
     assert.deepEqual([await stateOf(feedback), await stateOf(purge), await stateOf(later)], Array(3).fill('queued'))
 
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
-    assert.match(stdout, /^wrong .*None of them serves the queues submissions, backlogs, tagging\.\n +→ .*WORKER_QUEUES/m)
+    assert.match(
+      stdout,
+      /^wrong .*None of them serves the queues submissions, backlogs, tagging\.\n +→ .*WORKER_QUEUES/m,
+    )
 
     await startWorker('submissions,backlogs,tagging')
     const settled = await Promise.all([feedback, purge, later].map((answer) => service.settled(answer)))
@@ -70,7 +73,10 @@ describe('WORKER_QUEUES', () => {
       for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
       await once(child, 'close')
       assert.equal(child.exitCode, 1, said)
-      assert.match(said, /WORKER_QUEUES .*some of submissions, conversations, purges, backlogs, tagging, separated by commas/)
+      assert.match(
+        said,
+        /WORKER_QUEUES .*some of submissions, conversations, purges, backlogs, tagging, separated by commas/,
+      )
     })
   }
 })
