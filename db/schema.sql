@@ -401,7 +401,8 @@ create table repeat_left (
   after bigint default 0 not null,
   kind text not null,
   id uuid not null,
-  constraint repeat_left_pkey PRIMARY KEY (workspace_id, after, kind, id)
+  looked_at timestamp with time zone default now() not null,
+  constraint repeat_left_pkey PRIMARY KEY (workspace_id, kind, id)
 ) with ();
 
 create table schema_functions (
@@ -636,6 +637,8 @@ CREATE INDEX identity_key_subject ON identity_key USING btree (subject_id);
 CREATE INDEX message_contact ON message USING btree (contact_id) WHERE (contact_id IS NOT NULL);
 
 CREATE INDEX message_conversation ON message USING btree (conversation_id);
+
+CREATE INDEX repeat_left_looked_at ON repeat_left USING btree (workspace_id, looked_at);
 
 CREATE INDEX submission_finished ON submission USING btree (finished_at);
 

@@ -62,23 +62,31 @@ begin
   );
 end $$;
 
--- Without the claims that repeat the one before them. Of those that decide nothing the first one of each contact is enough.
+-- Without the claims that repeat the one before them. Of those that decide nothing the first one of each contact is enough. Where it
+-- cannot be told yet whether another will come between, the claim is kept and left to upkeep (leave_out_left).
 create or replace function news_in_claims(ws uuid, claims new_claim[], outstanding jsonb) returns new_claim[]
   language plpgsql as $$
 declare
   unsettled bigint[];
   news new_claim[];
-  repeated uuid[];
-  highest bigint := (select max(number) from unnest(claims));
+  left_keys uuid[];
+  left_after bigint[];
 begin
   if cardinality(claims) = 0 then return claims; end if;
   unsettled := unsettled_numbers(ws, outstanding);
-  if unsettled is null then return claims; end if;
-  select array_agg(c.claim) filter (where (c.repeats and c.is_next) is not true), array_agg(distinct (c.claim).key_id) filter (where c.repeats)
-  into news, repeated
+  if unsettled is null then
+    perform leave_to_upkeep(ws, 'claims', array_agg(c.key_id), array_agg(c.number)) from unnest(claims) as c where c.decides;
+    return claims;
+  end if;
+  select array_agg(c.claim) filter (where not (c.repeating and c.next)),
+    array_agg((c.claim).key_id) filter (where c.left_at is not null), array_agg(c.left_at) filter (where c.left_at is not null)
+  into news, left_keys, left_after
   from (
-    select said.claim, before.target_id = (said.claim).target_id as repeats,
-      not (said.claim).decides or are_neighbours(unsettled, before.number, (said.claim).number) as is_next
+    select said.claim, of_it.repeating, of_it.next,
+      case
+        when of_it.repeating and not of_it.next then before.number
+        when not of_it.repeating and following.target_id = (said.claim).target_id then (said.claim).number
+      end as left_at
     from (
       select s::new_claim as claim, lag(s.number) over of_kind as number, lag(s.target_id) over of_kind as target_id
       from unnest(claims) as s
@@ -99,33 +107,22 @@ begin
       lateral (
         select greatest(said.number, stored.number) as number,
           case when said.number >= coalesce(stored.number, 0) then said.target_id else stored.target_id end as target_id
-      ) as before
+      ) as before,
+      lateral (
+        select before.target_id is not distinct from (said.claim).target_id as repeating,
+          not (said.claim).decides or are_neighbours(unsettled, before.number, (said.claim).number) as next
+      ) as of_it
+    -- The stored claim that comes after it, since it came late.
+    left join lateral (
+      select c.target_id from identity_claim as c
+      where (said.claim).decides and c.workspace_id = ws and c.key_id = (said.claim).key_id and not c.link and c.decides
+        and c.number > (said.claim).number
+      order by c.number limit 1
+    ) as following on true
   ) as c;
-  if repeated is not null then
-    -- These claims are not stored yet, and some may come between two that are.
-    unsettled := array(select n from (select unnest(unsettled) as n union select number from unnest(claims)) as o order by n);
-    perform leave_out_claims(ws, repeated, highest, unsettled, 12);
-  end if;
+  perform leave_to_upkeep(ws, 'claims', left_keys, left_after);
   return coalesce(news, '{}');
 end $$;
-
--- Takes out what could not be told before. Only the last claims are looked at: the ones before them were when they were the last.
-create or replace function leave_out_claims(ws uuid, keys uuid[], highest bigint, unsettled bigint[], most int) returns void
-  language sql as $$
-  delete from identity_claim where workspace_id is not distinct from ws and ctid = any (array(
-    select c.place from unnest(keys) as k (id),
-      lateral (
-        select last_ones.place, last_ones.number, last_ones.target_id,
-          lag(last_ones.number) over by_number as former_number, lag(last_ones.target_id) over by_number as former_target
-        from (
-          select ctid as place, number, target_id from identity_claim
-          where workspace_id = ws and key_id = k.id and not link and decides and number <= highest order by number desc limit most
-        ) as last_ones
-        window by_number as (order by last_ones.number)
-      ) as c
-    where c.target_id = c.former_target and are_neighbours(unsettled, c.former_number, c.number)
-  ))
-$$;
 
 -- Takes out what replaced submissions of these feedback have said and an earlier one of the same feedback had said already.
 create or replace function leave_out_repeated(said new_feedback[], asked workspace_part[]) returns void
@@ -159,14 +156,14 @@ begin
     if unsettled is not null then
       perform forget_superseded(ws, array(select place from said_before(ws, record, highest, null, times)));
     end if;
-    insert into repeat_left (workspace_id, kind, id)
-    select ws, 'feedback', record
-    where unsettled is null
+    if unsettled is null
       or exists (select from superseded_reference where workspace_id = ws and id = record and number > highest)
       or (select count(*) from (
         select from superseded_reference where workspace_id = ws and id = record limit times + 1
       ) as s) > times
-    on conflict do nothing;
+    then
+      perform leave_to_upkeep(ws, 'feedback', array[record], array[0]);
+    end if;
   end loop;
 end $$;
 
@@ -231,48 +228,3 @@ create or replace function forget_superseded(ws uuid, places tid[]) returns void
       ) as u
   ))
 $$;
-
--- Upkeep: takes out what was left, a thousand rows at most; everything up to a number is settled. Returns how many rows it has looked at.
-create or replace function leave_out_left(ws uuid, settled_through bigint) returns int
-  language plpgsql
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-as $$
-declare
-  most constant int := 1000;
-  of_it record;
-  unsettled bigint[];
-  highest bigint;
-  numbers bigint[];
-begin
-  perform lock_workspaces(array[ws]);
-  unsettled := unsettled_numbers(ws, '[]');
-  select * into of_it from repeat_left where workspace_id = ws order by after, kind, id limit 1;
-  if not found or unsettled is null then return 0; end if;
-  highest := least(settled_through, case when of_it.kind = 'feedback' then unsettled[1] end);
-  if of_it.kind = 'feedback' then
-    numbers := array(
-      select number from superseded_reference
-      where workspace_id = ws and id = of_it.id and number between of_it.after and highest order by number limit most
-    );
-    perform forget_superseded(ws, array(select place from said_before(ws, of_it.id, highest, of_it.after, most)));
-  else
-    numbers := array(
-      select number from identity_claim
-      where workspace_id = ws and key_id = of_it.id and not link and decides and number between of_it.after and highest
-      order by number limit most
-    );
-    perform leave_out_claims(ws, array[of_it.id], numbers[cardinality(numbers)], unsettled, most);
-  end if;
-  delete from repeat_left where workspace_id = ws and after = of_it.after and kind = of_it.kind and id = of_it.id;
-  -- Where something before them is not settled yet, the others are looked at first and these again.
-  insert into repeat_left (workspace_id, after, kind, id)
-  select ws, coalesce(numbers[cardinality(numbers)], of_it.after), of_it.kind, of_it.id
-  where cardinality(numbers) = most
-    or exists (
-      select from superseded_reference
-      where of_it.kind = 'feedback' and workspace_id = ws and id = of_it.id and number > highest
-    )
-  on conflict do nothing;
-  return cardinality(numbers);
-end $$;

@@ -13,7 +13,7 @@ const job = (number: number, operation: SubmissionJob['operation'], body: object
   ({
     version: JOB_VERSION,
     workspaceId: WORKSPACE,
-    submissionId: `01a00000-0000-7000-8000-00000000000${number}`,
+    submissionId: `01a00000-0000-7000-8000-${String(number).padStart(12, '0')}`,
     number,
     operation,
     body,
@@ -40,5 +40,20 @@ describe('a claim that repeats another', () => {
     const storeNext = storing(schema.sql, history)
     for (const batch of [[0], [2], [3], [1, 4]]) await storeNext(batch.map((at) => rows[at]!))
     assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
+  })
+
+  it('takes no row in the end, whatever else was under way when it was stored', async () => {
+    const times = 60
+    const history = Array.from({ length: times }, (_, at) => claim(101 + at, 'z'))
+    const rows = history.map(toRows)
+    const storeNext = storing(schema.sql, history)
+    const countClaims = async (): Promise<number> => (await schema.sql`select from identity_claim`).length
+    const claimed = await countClaims()
+    const even = rows.filter((_, at) => at % 2 === 0)
+    for (const one of even.toReversed()) await storeNext([one])
+    const meanwhile = (await countClaims()) - claimed
+    assert.ok(meanwhile >= times / 2, `only ${meanwhile} rows while something could come between`)
+    await storeNext(rows.filter((_, at) => at % 2 === 1))
+    assert.ok((await countClaims()) - claimed <= 2, `${(await countClaims()) - claimed} rows`)
   })
 })
