@@ -31,6 +31,8 @@ import { withinTime } from '../process/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { authenticator } from './authenticate.ts'
 import { type FindSettled, settledAwaiter } from './submit/await-settled.ts'
+import { bodiesInHand } from './submit/bodies-in-hand.ts'
+import { emptyBuckets } from './submit/empty-buckets.ts'
 import { createBoard } from './operators/board.ts'
 import { conditionOf } from './operators/condition.ts'
 import { readApiConfig } from './config.ts'
@@ -131,6 +133,8 @@ const app = createApp({
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
     awaitSettled: settledAwaiter(settledInTime, Date.now, stopping.signal),
+    bodies: bodiesInHand(config.MAX_BYTES_IN_HAND),
+    emptyBuckets: emptyBuckets(() => performance.now()),
     pressure: pressure.current,
     limitOf,
     maxBytes: { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES },

@@ -15,7 +15,10 @@ export type Refusal =
   | { refused: 'idempotency-key-of-other-body' }
   | { refused: 'not-found' }
   | { refused: 'wrong-method'; allow: string }
-  | { refused: 'unavailable'; why: 'redis' | 'redis-memory' | 'backlog' | 'workspace-backlog' | 'postgres' | 'stores' }
+  | {
+      refused: 'unavailable'
+      why: 'redis' | 'redis-memory' | 'backlog' | 'workspace-backlog' | 'bodies-in-hand' | 'postgres' | 'stores'
+    }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
 
@@ -72,6 +75,8 @@ const UNAVAILABLE: Readonly<Record<Extract<Refusal, { refused: 'unavailable' }>[
   backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',
   'workspace-backlog':
     'This workspace has as much waiting as there is room left for all. Nothing was accepted; retry later.',
+  'bodies-in-hand':
+    'This process has as many bytes of bodies in hand as it may. Nothing was accepted; retry later, with smaller bodies if you can.',
   stores: 'Redis or Postgres cannot be reached. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }

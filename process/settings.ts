@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
-import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
+import { MAX_BODY_BYTES, MAX_BYTES_IN_HAND, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
 import { QUEUE_NAMES } from '../contract/queues.ts'
 import { BOOTSTRAP_TOKEN } from '../contract/token-format.ts'
 import { LOG_LEVELS } from './log.ts'
@@ -99,6 +99,10 @@ export const SETTINGS = {
   CORS_ORIGINS: setting(
     v.optional(originList),
     'origins such as https://app.example.com, in lower case, without a path, separated by commas',
+  ),
+  MAX_BYTES_IN_HAND: setting(
+    v.optional(wholeNumber(1, 1_000_000_000_000), String(MAX_BYTES_IN_HAND)),
+    'a whole number of bytes',
   ),
   MAX_BACKLOG: setting(v.optional(wholeNumber(1, 1_000_000_000), '1000000'), 'a whole number of waiting submissions'),
   CONVERSATIONS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '10'), 'a whole number from 1 to 1000000'),

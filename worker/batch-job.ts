@@ -5,7 +5,7 @@ import { type DeliveredJob, hopeless } from '../queue/delivered-job.ts'
 import type { LifeDependencies, LiveBatch } from './batch-life.ts'
 import { type Processor, withoutCause } from './delivery.ts'
 import { handOverAll, handOverEach } from './hand-over-each.ts'
-import { roomFor } from './room.ts'
+import { roomFor } from '../process/room.ts'
 import { settleAsDead } from './settle.ts'
 import { SUSPECT_AFTER_DEATHS } from './suspects.ts'
 
@@ -19,7 +19,7 @@ const MOST_BYTES_IN_HAND = 16_000_000
  * @throws when the job is to be tried again.
  */
 export const batchProcessor = (dependencies: LifeDependencies & { mostInHand: number }, live: LiveBatch): Processor => {
-  const inRoom = roomFor({ submissions: dependencies.mostInHand, bytes: MOST_BYTES_IN_HAND })
+  const room = roomFor({ submissions: dependencies.mostInHand, bytes: MOST_BYTES_IN_HAND })
   return async (job) => {
     const parsed = v.safeParse(batchJob, job.data)
     // Nothing of ours queues such a job; it is left where operators see it.
@@ -34,7 +34,7 @@ export const batchProcessor = (dependencies: LifeDependencies & { mostInHand: nu
         const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
         const coming = { named, attempts, isBacklog: false, isSuspect, onProgress }
         // A suspect waits for no room: what fills it is given back, and may be waiting for the suspect.
-        return isSuspect ? live(coming) : inRoom(named, () => live(coming))
+        return isSuspect ? live(coming) : room.enter(named, () => live(coming))
       }),
     )
     const failed = results.flatMap((result, at) =>

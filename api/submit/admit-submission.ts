@@ -84,7 +84,7 @@ const judgementOf = (
   }
 }
 
-const rateLimited = (ingress: Ingress, operation: Operation, bucket: Bucket | undefined): Refusal => {
+export const rateLimited = (ingress: Ingress, operation: Operation, bucket: Bucket | undefined): Refusal => {
   const { tokens = 0, windowMs = 0 } = ingress.limitOf(operation) ?? {}
   const retryAfterSeconds = wholeSeconds(bucket?.resetMs ?? windowMs)
   return { refused: 'rate-limited', tokens, windowSeconds: windowMs / 1_000, retryAfterSeconds }

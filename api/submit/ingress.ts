@@ -3,6 +3,8 @@ import type { ResolveReferences } from '../../contract/identity/meaning.ts'
 import type { Operation } from '../../contract/job.ts'
 import type { Admit, RateLimit } from '../../queue/admission.ts'
 import type { Authenticate } from '../authenticate.ts'
+import type { BodiesInHand } from './bodies-in-hand.ts'
+import type { EmptyBuckets } from './empty-buckets.ts'
 import type { AwaitSettled } from './await-settled.ts'
 import type { OnFault } from '../fault-ids.ts'
 import type { Pressure } from './pressure.ts'
@@ -16,6 +18,8 @@ export type Ingress = {
   resolveReferences: ResolveReferences
   matchesPurge: MatchesPurge
   awaitSettled: AwaitSettled
+  bodies: BodiesInHand
+  emptyBuckets: EmptyBuckets
   pressure: Pressure['current']
   limitOf: (operation: Operation) => RateLimit | undefined
   maxBytes: { body: number; conversation: number }

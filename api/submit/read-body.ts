@@ -5,8 +5,6 @@ import { parseJsonText } from './json-text.ts'
 export type BodyLimits = {
   /** Counted after decompression. */
   readonly maxBytes: number
-  /** How many objects and arrays may be open at once. */
-  readonly maxDepth: number
   /** How long the body may take, from the call to the last byte. */
   readonly timeoutMs: number
 }
@@ -22,9 +20,8 @@ export type RefusedBody =
       readonly path: string
     }
 
-export type ReadBody = { readonly ok: true; readonly value: JsonValue } | RefusedBody
-
-type Received = { readonly ok: true; readonly bytes: Uint8Array } | RefusedBody
+export type ReceivedBody = { readonly ok: true; readonly bytes: Uint8Array } | RefusedBody
+export type ParsedBody = { readonly ok: true; readonly value: JsonValue } | RefusedBody
 
 /**
  * A body whose length is known is read in one call up to this size. A server on Bun that only reads 350 bytes answered 94,000
@@ -36,21 +33,31 @@ const TAKEN_AT_ONCE_BYTES = 64 * 1024
 const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
- * The JSON value in the body of a request. Every way in which a body can be wrong, late or cut off is a value of the union.
+ * The bytes of a body that says it is JSON. Every way in which it can be late, too large or cut off is a value of the union.
  * Whatever is sent, never much more than `maxBytes` of it is in memory.
  *
  * @throws TypeError when the body was read before.
  */
-export const readBody = async (request: Request, limits: BodyLimits): Promise<ReadBody> => {
+export const receiveBody = async (request: Request, limits: BodyLimits): Promise<ReceivedBody> => {
   if (request.bodyUsed) throw new TypeError('The body of the request has been read before')
   const encoding = readEncoding(request.headers)
   if (encoding === undefined || !isJsonType(request.headers.get('content-type'))) return NOT_JSON_TYPE
-  const received = await receive(request, encoding, limits)
-  if (!received.ok) return received
-  const text = decode(received.bytes)
+  return receive(request, encoding, limits)
+}
+
+/** The JSON value in a body. `maxDepth`: how many objects and arrays may be open at once. */
+export const parseBody = (bytes: Uint8Array, maxDepth: number): ParsedBody => {
+  const text = decode(bytes)
   if (text === undefined) return malformed('The body must be encoded in UTF-8')
-  const parsed = parseJsonText(text, limits.maxDepth)
+  const parsed = parseJsonText(text, maxDepth)
   return parsed.ok ? parsed : { ...parsed, reason: 'malformed' }
+}
+
+/** The most bytes that a body can come to, of which no more than `maxBytes` are taken in. */
+export const mostBytesOf = ({ headers }: Request, maxBytes: number): number => {
+  const length = headers.get('content-length')
+  const isKnown = length !== null && !headers.has('transfer-encoding') && readEncoding(headers) === 'identity'
+  return isKnown ? Math.min(Number(length), maxBytes) : maxBytes
 }
 
 const NOT_JSON_TYPE: RefusedBody = { ok: false, reason: 'not-json-type' }
@@ -79,7 +86,7 @@ const keepsUtf8 = (parameter: string): boolean => {
   return charset === undefined || /^(?:utf-?8|"utf-?8")\s*$/.test(charset)
 }
 
-const receive = async (request: Request, encoding: Encoding, limits: BodyLimits): Promise<Received> => {
+const receive = async (request: Request, encoding: Encoding, limits: BodyLimits): Promise<ReceivedBody> => {
   const mostBytes = limits.maxBytes + (encoding === 'gzip' ? GZIP_OVERHEAD_BYTES : 0)
   const length = request.headers.get('content-length')
   const announcedBytes = length === null ? undefined : Number(length)
@@ -102,9 +109,9 @@ const receive = async (request: Request, encoding: Encoding, limits: BodyLimits)
 }
 
 /** A reading that is late goes on unheard: the race handles its rejection. */
-const within = async (timeoutMs: number, reading: Promise<Received>): Promise<Received> => {
+const within = async (timeoutMs: number, reading: Promise<ReceivedBody>): Promise<ReceivedBody> => {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<Received>((resolve) => {
+  const late = new Promise<ReceivedBody>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, TOO_SLOW)
   })
   try {
@@ -117,14 +124,14 @@ const within = async (timeoutMs: number, reading: Promise<Received>): Promise<Re
   }
 }
 
-const takeAtOnce = async (request: Request, maxBytes: number): Promise<Received> => {
+const takeAtOnce = async (request: Request, maxBytes: number): Promise<ReceivedBody> => {
   const bytes = new Uint8Array(await request.arrayBuffer())
   return bytes.byteLength > maxBytes ? TOO_LARGE : { ok: true, bytes }
 }
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 
-const takeInPieces = async (reader: Reader, maxBytes: number): Promise<Received> => {
+const takeInPieces = async (reader: Reader, maxBytes: number): Promise<ReceivedBody> => {
   const store = createByteStore(maxBytes)
   for (;;) {
     const { done, value } = await reader.read()
@@ -137,17 +144,17 @@ const takeInPieces = async (reader: Reader, maxBytes: number): Promise<Received>
  * node:zlib hands out 16 KiB at a time, while Deno's DecompressionStream inflates a whole piece before anyone can count: 1 MB
  * became 1 GiB of memory. Concatenated gzip members are one body (RFC 1952); anything else behind them is an error.
  */
-const inflate = async (reader: Reader, maxBytes: number): Promise<Received> => {
+const inflate = async (reader: Reader, maxBytes: number): Promise<ReceivedBody> => {
   const store = createByteStore(maxBytes)
   const gunzip = createGunzip()
-  const inflated = new Promise<Received>((resolve) => {
+  const inflated = new Promise<ReceivedBody>((resolve) => {
     gunzip.on('data', (piece: Uint8Array) => {
       if (!store.add(piece)) resolve(TOO_LARGE)
     })
     gunzip.on('end', () => resolve({ ok: true, bytes: store.bytes() }))
     gunzip.on('error', () => resolve(malformed('The body must be whole and valid gzip data')))
   })
-  const feed = async (): Promise<Received> => {
+  const feed = async (): Promise<ReceivedBody> => {
     let arrivedBytes = 0
     for (;;) {
       const { done, value } = await reader.read()

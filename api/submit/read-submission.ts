@@ -6,23 +6,31 @@ import { storable } from '../../contract/storable.ts'
 import type { Idempotency } from '../../contract/idempotency.ts'
 import type { Operation } from '../../contract/job.ts'
 import { idempotencyOfRequest } from './preferences.ts'
-import { readBody, type RefusedBody } from './read-body.ts'
+import { parseBody, receiveBody, type RefusedBody } from './read-body.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 
 export type ReadSubmission<Body> = { body: Body; idempotency: Idempotency | undefined }
 
 const BODY_TIMEOUT_MS = 30_000
 
-/** The body of a request as it can be stored, or what is wrong: size and content type → validation → idempotency key. */
-export const readSubmission = async <S extends GenericSchema>(
-  request: Request,
-  { schema, operation, maxBytes, hashKey }: { schema: S; operation: Operation; maxBytes: number; hashKey: HashKey },
-): Promise<ReadSubmission<InferOutput<S>> | Refusal> => {
-  const read = await readBody(request, { maxBytes, maxDepth: MAX_DEPTH_LEVELS, timeoutMs: BODY_TIMEOUT_MS })
+/** The bytes of a submission, or what is wrong with its size or its content type. */
+export const receiveSubmission = async (request: Request, maxBytes: number): Promise<Uint8Array | Refusal> => {
+  const received = await receiveBody(request, { maxBytes, timeoutMs: BODY_TIMEOUT_MS })
+  return received.ok ? received.bytes : refusalOfBody(received, maxBytes)
+}
+
+type Expected<S> = { headers: Headers; schema: S; operation: Operation; maxBytes: number; hashKey: HashKey }
+
+/** A body as it can be stored, or what is wrong with it: validation → idempotency key. */
+export const readSubmission = <S extends GenericSchema>(
+  bytes: Uint8Array,
+  { headers, schema, operation, maxBytes, hashKey }: Expected<S>,
+): ReadSubmission<InferOutput<S>> | Refusal => {
+  const read = parseBody(bytes, MAX_DEPTH_LEVELS)
   if (!read.ok) return refusalOfBody(read, maxBytes)
   const checked = checkBody(schema, storable(read.value))
   if ('problems' in checked) return { refused: 'invalid', problems: checked.problems }
-  const idempotency = idempotencyOfRequest(request.headers, operation, { body: read.value, hashKey })
+  const idempotency = idempotencyOfRequest(headers, operation, { body: read.value, hashKey })
   if (idempotency && isRefusal(idempotency)) return idempotency
   return { body: checked.valid, idempotency }
 }

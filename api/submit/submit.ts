@@ -4,11 +4,12 @@ import { type Caller, callerOf } from '../authenticate.ts'
 import type { Incoming } from '../incoming.ts'
 import type { Admitted, AnySubmissionKind, Grounds } from '../operations/submission-kind.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import { admitSubmission, formerAdmission } from './admit-submission.ts'
+import { admitSubmission, formerAdmission, rateLimited } from './admit-submission.ts'
 import type { Ingress } from './ingress.ts'
 import { describeLimit } from './limit-headers.ts'
 import { waitSeconds } from './preferences.ts'
-import { readSubmission } from './read-submission.ts'
+import { mostBytesOf } from './read-body.ts'
+import { readSubmission, receiveSubmission } from './read-submission.ts'
 
 /** Token → permission → size and content type → validation → idempotency key → rate limit → backlog → queue → answer. */
 export const submit = async (ingress: Ingress, kind: AnySubmissionKind, incoming: Incoming): Promise<Response> => {
@@ -30,12 +31,41 @@ type Visit = { ingress: Ingress; kind: AnySubmissionKind; incoming: Incoming; ca
 /** `bucket`: what is left of the limit, where it was looked at. */
 type Outcome = { outcome: Response | Refusal; bucket?: Bucket | undefined }
 
-/** The steps after permission. Redis takes those from the idempotency key to the queue in one. */
 const outcomeFor = async (visit: Visit): Promise<Outcome> => {
+  const { ingress, kind, incoming, caller } = visit
+  const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
+  const early = knownToBeLimited(visit)
+  if (early) return early
+  const body = { workspaceId: caller.workspaceId, bytes: mostBytesOf(incoming.request, maxBytes) }
+  const decision = await ingress.bodies.hold(body, async () => knownToBeLimited(visit) ?? decide(visit, maxBytes))
+  if (decision === undefined) return { outcome: { refused: 'unavailable', why: 'bodies-in-hand' } }
+  if ('outcome' in decision) return decision
+  return { outcome: await answer(visit, decision, decision.admitted), bucket: decision.admitted.bucket }
+}
+
+/** Before a body is read for nothing. A key may be that of a request which was admitted, and is answered again. */
+const knownToBeLimited = ({ ingress, kind, incoming, caller }: Visit): Outcome | undefined => {
+  const bucket = ingress.emptyBuckets.find(caller.workspaceId, kind.operation)
+  if (bucket === undefined || incoming.request.headers.has('idempotency-key')) return undefined
+  return { outcome: rateLimited(ingress, kind.operation, bucket), bucket }
+}
+
+type Decided = { draft: SubmissionJob; grounds: Grounds; admitted: Admitted }
+
+const decide = async (visit: Visit, maxBytes: number): Promise<Decided | Outcome> => {
+  const { ingress, incoming, caller } = visit
+  const received = await receiveSubmission(incoming.request, maxBytes)
+  if (isRefusal(received)) return { outcome: received }
+  const body = { workspaceId: caller.workspaceId, bytes: received.byteLength }
+  return ingress.bodies.inTurn(body, () => decideOn(visit, received, maxBytes))
+}
+
+/** The steps from validation on. Redis takes those from the idempotency key to the queue in one. */
+const decideOn = async (visit: Visit, bytes: Uint8Array, maxBytes: number): Promise<Decided | Outcome> => {
   const { ingress, kind, incoming } = visit
   const { request } = incoming
-  const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
-  const read = await readSubmission(request, {
+  const read = readSubmission(bytes, {
+    headers: request.headers,
     schema: kind.schema,
     operation: kind.operation,
     maxBytes,
@@ -52,8 +82,9 @@ const outcomeFor = async (visit: Visit): Promise<Outcome> => {
   if (refusal) return { outcome: refusal }
   const admission = former ?? (await admitSubmission(ingress, entrant))
   const { bucket } = admission
+  ingress.emptyBuckets.seen(draft.workspaceId, kind.operation, bucket)
   if ('refusal' in admission) return { outcome: admission.refusal, bucket }
-  return { outcome: await answer(visit, { draft, grounds: grounds! }, admission), bucket }
+  return { draft, grounds: grounds!, admitted: admission }
 }
 
 /** The submission as it will be queued, but for its id and its number, which it gets when it is admitted. */

@@ -13,6 +13,8 @@ export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnTyp
     resolveReferences: notAsked,
     matchesPurge: notAsked,
     awaitSettled: notAsked,
+    bodies: { hold: notAsked, inTurn: notAsked, bytes: notAsked },
+    emptyBuckets: { find: notAsked, seen: notAsked },
     pressure: notAsked,
     limitOf: () => undefined,
     maxBytes: { body: 1, conversation: 1 },

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import process from 'node:process'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
+import { type RawAnswer, RawConnection } from '../support/raw-connection.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { LEAST } from './body-with.ts'
@@ -11,6 +13,7 @@ import { LEAST } from './body-with.ts'
 const TOKENS = 10
 const WINDOW_SECONDS = 60
 const MICROSECONDS_PER_SECOND = 1_000_000
+const ANSWERED_WITHIN_MS = 2_000
 const TOO_LARGE_BYTES = 5 * 1024 * 1024
 const POLICY = `"submit_conversation";q=${TOKENS};w=${WINDOW_SECONDS}`
 
@@ -45,8 +48,13 @@ describe('the limit on conversations', () => {
       .exec()
   }
 
-  const submit = (options: Parameters<Service['post']>[2] = {}): Promise<Answer> =>
-    service.post('/conversations', LEAST['/conversations'](`conversation-${++count}`), options)
+  // Time passes here in Redis alone. A process that knows that the bucket is empty asks Redis all the same when there is a key.
+  const withKey = (): Record<string, string> => ({ 'Idempotency-Key': `key-${++count}` })
+  const submit = ({ headers, ...options }: Parameters<Service['post']>[2] = {}): Promise<Answer> =>
+    service.post('/conversations', LEAST['/conversations'](`conversation-${++count}`), {
+      ...options,
+      headers: { ...withKey(), ...headers },
+    })
 
   /** Ten that pass, in turn through both processes. */
   const spendAll = async (): Promise<Answer[]> => {
@@ -92,9 +100,10 @@ describe('the limit on conversations', () => {
   })
 
   it('is described to whoever may submit, whatever the answer', async () => {
-    const bad = await service.post('/conversations', {})
+    const bad = await service.post('/conversations', {}, { headers: withKey() })
     const notJson = await submit({ headers: { 'Content-Type': 'text/plain' } })
-    const tooLarge = await service.post('/conversations', { id: 'x'.repeat(TOO_LARGE_BYTES) })
+    const huge = { id: 'x'.repeat(TOO_LARGE_BYTES) }
+    const tooLarge = await service.post('/conversations', huge, { headers: withKey() })
     assert.deepEqual([bad, notJson, tooLarge].map(said), [
       [400, POLICY, null],
       [415, POLICY, null],
@@ -161,7 +170,7 @@ describe('the limit on conversations', () => {
   it('is not used up by what is turned away', async () => {
     const bad = { ...LEAST['/conversations']('bad'), createdAt: 'never' }
     for (let sent = 0; sent < 2 * TOKENS; sent++) {
-      assert.equal((await service.post('/conversations', bad)).status, 400)
+      assert.equal((await service.post('/conversations', bad, { headers: withKey() })).status, 400)
       assert.equal((await submit({ token: 'nobody-has-this-token' })).status, 401)
       assert.equal((await submit({ headers: { 'Content-Type': 'text/plain' } })).status, 415)
     }
@@ -174,7 +183,7 @@ describe('the limit on conversations', () => {
 
   it('comes after validation', async () => {
     await spendAll()
-    assert.equal((await service.post('/conversations', {})).status, 400)
+    assert.equal((await service.post('/conversations', {}, { headers: withKey() })).status, 400)
   })
 
   it('is counted for each workspace, whatever token it uses', async () => {
@@ -203,9 +212,50 @@ describe('the limit on conversations', () => {
       const retryAfterMs = assertLimited(await submit()) * 1_000
       const end = performance.now() + retryAfterMs
       await until('Retry-After is over', () => Promise.resolve(performance.now() >= end), 2 * retryAfterMs)
-      assert.equal((await submit()).status, 200)
+      assert.equal((await service.post('/conversations', LEAST['/conversations']('waited'))).status, 200)
     })
   }
+})
+
+describe('a limit that is known to be used up', () => {
+  let service: Service
+  before(async () => {
+    service = await startService({ workers: 0 })
+    for (let sent = 0; sent < TOKENS; sent++) await service.post('/conversations', LEAST['/conversations'](`c${sent}`))
+  })
+  after(() => service.stop())
+
+  const announce = async (bytes: number, more = ''): Promise<RawAnswer> => {
+    const connection = new RawConnection(service.urls[0]!)
+    const head =
+      `POST /api/v1/conversations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.accessToken}\r\n` +
+      `Content-Type: application/json\r\n${more}Content-Length: ${bytes}\r\n\r\n`
+    try {
+      return await connection.send(Buffer.from(head), { hasBody: true, timeoutMs: ANSWERED_WITHIN_MS })
+    } finally {
+      connection.close()
+    }
+  }
+
+  it('is told before a body is read, with all that is told after it', async () => {
+    const answer = await announce(4_000_000)
+    assert.equal(answer.status, 429)
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
+    assert.equal(answer.headers.get('ratelimit-policy'), POLICY)
+    assert.match(answer.headers.get('ratelimit') ?? '', /^"submit_conversation";r=0;t=[1-9]\d?$/)
+  })
+
+  it('is not told before a body is read that may come for the second time', async () => {
+    await assert.rejects(announce(4_000_000, 'Idempotency-Key: first\r\n'), /no answer within/)
+  })
+
+  it('is told of one workspace and one operation', async () => {
+    assert.equal((await service.post('/feedbacks', LEAST['/feedbacks']('x'))).status, 201)
+    await createWorkspace(service.sql, 'another')
+    const token = makeToken()
+    await addToken(service.sql, { token, workspace: 'another', scopes: ['submit'], expiresAt: null })
+    assert.equal((await service.post('/conversations', LEAST['/conversations']('x'), { token })).status, 200)
+  })
 })
 
 describe('a limit on the other operations', () => {

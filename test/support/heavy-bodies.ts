@@ -46,12 +46,20 @@ const feedback = (more: string): HeavyRequest => ({
   path: '/feedbacks',
   body: `{"description":"Heavy","tags":[],${more}}`,
 })
+/** Names them anew in each, so that nothing is known of one but what is in it. */
+const messages = (count: number, place: number): string =>
+  members(
+    count,
+    (at) =>
+      `{"id":"${place}.${at}","incoming":true,"contactId":"c${at}","createdAt":"${SOMETIME}","content":"${noise(at, MEMBER_CHARACTERS - 80)}"}`,
+  )
 const conversation = (id: string, contacts: string, messages: string): HeavyRequest => ({
   path: '/conversations',
   body: `{"id":"${id}","source":"chat","createdAt":"${SOMETIME}","contacts":[${contacts}],"messages":[${messages}]}`,
 })
 
 const FILLING_CHARACTERS = Math.floor((MAX_BODY_BYTES - SPARE_BYTES) / MEMBERS) - 24
+const MOST_CONVERSATION_MEMBERS = 10_000
 /**
  * A tenth of what a conversation may have: to read one of 10,000 takes an API process, which is one thread, half a second, in which it
  * accepts nobody's submissions. That is no matter of how they are stored.
@@ -128,6 +136,17 @@ export const ATTACKS = {
         (at) =>
           `{"id":"${at}","incoming":true,"contactId":"c${at}","createdAt":"${SOMETIME}","content":"${noise(at, MEMBER_CHARACTERS)}"}`,
       ),
+    ),
+  'conversations of ten thousand messages': (place) =>
+    conversation(`most messages ${place}`, '', messages(MOST_CONVERSATION_MEMBERS, place)),
+  'conversations of ten thousand contacts': (place) =>
+    conversation(
+      `most contacts ${place}`,
+      members(
+        MOST_CONVERSATION_MEMBERS,
+        (at) => `{"id":"c${place}.${at}","properties":{"$email":"c${at}@example.com","k":"${noise(at, MEMBER_CHARACTERS)}"}}`,
+      ),
+      '',
     ),
   'conversations of a thousand contacts': (place) =>
     conversation(

@@ -5,6 +5,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 export type ServiceProcess = {
+  readonly pid: number
   readonly port: number
   /** Everything that it has written to stdout and stderr. */
   readonly output: () => string
@@ -83,7 +84,7 @@ export const startProcess = async (
     process.kill(child.pid!, 'SIGKILL')
     await ended
   }
-  return { port, output: () => output, stop, kill }
+  return { pid: child.pid!, port, output: () => output, stop, kill }
 }
 
 const readyPort = (output: string, event: string): number | undefined => {

@@ -24,6 +24,7 @@ export type RequestOptions = {
 export type Service = {
   readonly urls: readonly string[]
   readonly workerUrls: readonly string[]
+  readonly apiPids: readonly number[]
   readonly accessToken: string
   readonly adminToken: string
   /** Of the workspace that the two tokens belong to. */
@@ -115,6 +116,7 @@ export const startService = async ({
     return {
       urls: urls.slice(0, apis),
       workerUrls: urls.slice(apis),
+      apiPids: processes.slice(0, apis).map(({ pid }) => pid),
       accessToken,
       adminToken,
       workspaceId: workspace!.id,

@@ -3,10 +3,10 @@ import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { readBody, type BodyLimits, type ReadBody } from '../../../api/submit/read-body.ts'
+import { parseBody, type ParsedBody, receiveBody } from '../../../api/submit/read-body.ts'
 import { seeded } from '../../support/property-seed.ts'
 
-const LIMITS: BodyLimits = { maxBytes: 100_000, maxDepth: 64, timeoutMs: 30_000 }
+const LIMITS = { maxBytes: 100_000, maxDepth: 64, timeoutMs: 30_000 }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const GZIP = { ...JSON_TYPE, 'content-encoding': 'gzip' }
 
@@ -44,13 +44,16 @@ const whole = (body: string | Uint8Array, headers: Record<string, string> = JSON
   })
 }
 
-const read = (request: Request, limits: Partial<BodyLimits> = {}): Promise<ReadBody> =>
-  readBody(request, { ...LIMITS, ...limits })
+const read = async (request: Request, limits: Partial<typeof LIMITS> = {}): Promise<ParsedBody> => {
+  const { maxDepth, ...received } = { ...LIMITS, ...limits }
+  const body = await receiveBody(request, received)
+  return body.ok ? parseBody(body.bytes, maxDepth) : body
+}
 
 const never = (): Promise<Uint8Array> => new Promise(() => {})
 
-const reasonOf = (result: ReadBody): string => (result.ok ? 'none' : result.reason)
-const messageOf = (result: ReadBody): string => (!result.ok && result.reason === 'malformed' ? result.message : 'none')
+const reasonOf = (result: ParsedBody): string => (result.ok ? 'none' : result.reason)
+const messageOf = (result: ParsedBody): string => (!result.ok && result.reason === 'malformed' ? result.message : 'none')
 
 describe('the type of a body', () => {
   const taken: (string | undefined)[][] = [

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { roomFor } from '../../worker/room.ts'
+import { type Room, roomFor } from '../../process/room.ts'
 import { seeded } from '../support/property-seed.ts'
 
 const MOST = { submissions: 10, bytes: 1_000 }
 
 /** Works that go on until they are told to end. */
-const worksIn = (inRoom: ReturnType<typeof roomFor>) => {
+const worksIn = (room: Room) => {
   const begun: number[] = []
   return {
     begun,
     enter: (name: number, submissions: number, { bytes = 0, workspaceId = String(name) } = {}) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const ended = inRoom({ workspaceId, submissions, bytes }, () => {
+      const ended = room.enter({ workspaceId, submissions, bytes }, () => {
         begun.push(name)
         return promise
       })
@@ -33,7 +33,7 @@ const worksIn = (inRoom: ReturnType<typeof roomFor>) => {
 
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-describe('room in a worker', () => {
+describe('room in a process', () => {
   it('is for so many submissions and so many bytes', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
     const [six, four] = [enter(1, 6, { bytes: 400 }), enter(2, 4, { bytes: 600 })]
@@ -87,11 +87,23 @@ describe('room in a worker', () => {
     await Promise.all(own.slice(1).map(({ leave }) => leave()))
   })
 
+  it('is not waited for any longer than patience lasts, and then kept for nobody', async () => {
+    const room = roomFor(MOST)
+    const { enter } = worksIn(room)
+    const first = enter(1, 9)
+    const patient = enter(2, 1)
+    assert.equal(await room.enterSoon({ workspaceId: 'c', submissions: 1, bytes: 0 }, async () => 'done', 1), undefined)
+    await first.leave()
+    assert.equal(await room.enterSoon({ workspaceId: 'c', submissions: 1, bytes: 0 }, async () => 'done', 1), 'done')
+    await patient.leave()
+    assert.deepEqual(room.used(), { submissions: 0, bytes: 0 })
+  })
+
   it('is there again after a work that failed', async () => {
-    const inRoom = roomFor(MOST)
-    const { enter } = worksIn(inRoom)
+    const room = roomFor(MOST)
+    const { enter } = worksIn(room)
     await enter(1, 10).fail()
-    assert.equal(await inRoom({ workspaceId: 'a', submissions: 10, bytes: 0 }, async () => 'done'), 'done')
+    assert.equal(await room.enter({ workspaceId: 'a', submissions: 10, bytes: 0 }, async () => 'done'), 'done')
   })
 
   it('is never exceeded but by a load alone, and everybody gets in', async () => {
@@ -105,10 +117,10 @@ describe('room in a worker', () => {
     )
     await fc.assert(
       fc.asyncProperty(loads, fc.scheduler(), async (all, scheduler) => {
-        const inRoom = roomFor(MOST)
+        const room = roomFor(MOST)
         const inside = { loads: 0, submissions: 0, bytes: 0 }
         const ended = all.map(({ workspaceId, submissions, bytes }) =>
-          inRoom({ workspaceId, submissions, bytes }, async () => {
+          room.enter({ workspaceId, submissions, bytes }, async () => {
             inside.loads++
             inside.submissions += submissions
             inside.bytes += bytes

@@ -1,15 +1,23 @@
 type Load = { workspaceId: string; submissions: number; bytes: number }
-type Room = Omit<Load, 'workspaceId'>
+type Used = Omit<Load, 'workspaceId'>
+
+export type Room = {
+  /** Does the work once there is room for it. */
+  enter: <T>(load: Load, work: () => Promise<T>) => Promise<T>
+  /** The same; undefined, and nothing was done, if there was no room within `patienceMs`. */
+  enterSoon: <T>(load: Load, work: () => Promise<T>, patienceMs: number) => Promise<T | undefined>
+  used: () => Readonly<Used>
+}
 
 /**
- * Bounds what a worker has in hand. A load waits until there is room for it, in the order of asking. A workspace has at most as much in hand
+ * Bounds what a process has in hand. A load waits until there is room for it, in the order of asking. A workspace has at most as much in hand
  * as would be left free, so there is always room for another one; what it asks for beyond waits without keeping others out. A load that is
  * larger than that has to wait until the workspace has nothing else in hand, and one that is larger than all the room until nobody has.
  */
-export const roomFor = (most: Room): (<T>(load: Load, work: () => Promise<T>) => Promise<T>) => {
-  const used: Room = { submissions: 0, bytes: 0 }
-  const own = new Map<string, Room>()
-  let waiting: { load: Load; enter: () => void }[] = []
+export const roomFor = (most: Used): Room => {
+  const used: Used = { submissions: 0, bytes: 0 }
+  const own = new Map<string, Used>()
+  let waiting: { load: Load; enter: (isIn: boolean) => void }[] = []
 
   const fits = ({ submissions, bytes }: Load): boolean =>
     used.submissions === 0 || (used.submissions + submissions <= most.submissions && used.bytes + bytes <= most.bytes)
@@ -36,21 +44,42 @@ export const roomFor = (most: Room): (<T>(load: Load, work: () => Promise<T>) =>
       if (isFull || !isFair(one.load)) left.push(one)
       else {
         add(one.load, 1)
-        one.enter()
+        one.enter(true)
       }
     }
     waiting = left
   }
-  return async (load, work) => {
-    await new Promise<void>((resolve) => {
-      waiting.push({ load, enter: resolve })
+  /** False when the patience is over. */
+  const wait = (load: Load, patienceMs: number): Promise<boolean> =>
+    new Promise((resolve) => {
+      const one = { load, enter: resolve }
+      waiting.push(one)
       letIn()
+      if (!waiting.includes(one) || patienceMs === Infinity) return
+      const giveUp = setTimeout(() => {
+        waiting = waiting.filter((other) => other !== one)
+        resolve(false)
+        letIn()
+      }, patienceMs)
+      one.enter = (isIn) => {
+        clearTimeout(giveUp)
+        resolve(isIn)
+      }
     })
+  const within = async <T>(load: Load, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } finally {
       add(load, -1)
       letIn()
     }
+  }
+  return {
+    enter: async (load, work) => {
+      await wait(load, Infinity)
+      return within(load, work)
+    },
+    enterSoon: async (load, work, patienceMs) => ((await wait(load, patienceMs)) ? within(load, work) : undefined),
+    used: () => used,
   }
 }

@@ -1,0 +1,36 @@
+import { roomFor } from '../../process/room.ts'
+
+type Body = { workspaceId: string; bytes: number }
+
+/** Bodies that are being read, parsed, validated and sent to Redis. */
+export type BodiesInHand = {
+  /** Does the work once there is room for the body; undefined, and nothing of it is read, if there was none for a moment. */
+  hold: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
+  /** Does the work with a body that has arrived: with one large body after the other, since this process is one thread. */
+  inTurn: <T>(body: Body, work: () => Promise<T>) => Promise<T>
+  bytes: () => number
+}
+
+const PATIENCE_MS = 2_000
+/** To parse and validate so much takes about a millisecond; 4 MB take a tenth of a second. */
+const LARGE_BYTES = 64 * 1024
+
+/** Whatever is sent by however many, a process has no more bytes of bodies in hand, and no workspace takes all of them (`roomFor`). */
+export const bodiesInHand = (mostBytes: number): BodiesInHand => {
+  const room = roomFor({ submissions: Infinity, bytes: mostBytes })
+  const turns = roomFor({ submissions: 1, bytes: Infinity })
+  return {
+    hold: (body, work) => room.enterSoon({ ...body, submissions: 1 }, work, PATIENCE_MS),
+    inTurn: (body, work) =>
+      body.bytes <= LARGE_BYTES
+        ? work()
+        : turns.enter({ ...body, submissions: 1 }, async () => {
+            await othersWereServed()
+            return work()
+          }),
+    bytes: () => room.used().bytes,
+  }
+}
+
+/** Everything that has arrived meanwhile is begun. */
+const othersWereServed = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
