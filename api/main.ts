@@ -108,6 +108,9 @@ const admit = admissionsIn({
   handOver: handOvers.handOver,
   findStoredKey: storedKeyFinder(sql, LOOK_UP_TIMEOUT_MS),
 })
+const maxBytes = { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES }
+/** Two bodies have to fit, or one that is as large as it may be would wait until nothing else is in hand. */
+const bodies = bodiesInHand(Math.max(config.MAX_BYTES_IN_HAND, 2 * maxBytes.body, 2 * maxBytes.conversation))
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
 // A cluster emits this when another node may have taken a slot over.
@@ -133,11 +136,11 @@ const app = createApp({
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
     awaitSettled: settledAwaiter(settledInTime, Date.now, stopping.signal),
-    bodies: bodiesInHand(config.MAX_BYTES_IN_HAND),
+    bodies,
     emptyBuckets: emptyBuckets(() => performance.now()),
     pressure: pressure.current,
     limitOf,
-    maxBytes: { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES },
+    maxBytes,
     hashKey,
     onFault,
     count: metrics.count,

@@ -15,35 +15,17 @@ export type Room = {
  * larger than that has to wait until the workspace has nothing else in hand, and one that is larger than all the room until nobody has.
  */
 export const roomFor = (most: Used): Room => {
-  const used: Used = { submissions: 0, bytes: 0 }
-  const own = new Map<string, Used>()
+  const inside = useOf(most)
   let waiting: { load: Load; enter: (isIn: boolean) => void }[] = []
 
-  const fits = ({ submissions, bytes }: Load): boolean =>
-    used.submissions === 0 || (used.submissions + submissions <= most.submissions && used.bytes + bytes <= most.bytes)
-  const isFair = ({ workspaceId, submissions, bytes }: Load): boolean => {
-    const has = own.get(workspaceId)
-    if (has === undefined) return true
-    const left = { submissions: most.submissions - used.submissions, bytes: most.bytes - used.bytes }
-    return has.submissions + 2 * submissions <= left.submissions && has.bytes + 2 * bytes <= left.bytes
-  }
-  const add = ({ workspaceId, submissions, bytes }: Load, sign: 1 | -1): void => {
-    const has = own.get(workspaceId) ?? { submissions: 0, bytes: 0 }
-    own.set(workspaceId, has)
-    for (const sum of [used, has]) {
-      sum.submissions += sign * submissions
-      sum.bytes += sign * bytes
-    }
-    if (has.submissions === 0) own.delete(workspaceId)
-  }
   const letIn = (): void => {
     const left: typeof waiting = []
     let isFull = false
     for (const one of waiting) {
-      isFull ||= !fits(one.load)
-      if (isFull || !isFair(one.load)) left.push(one)
+      isFull ||= !inside.fits(one.load)
+      if (isFull || !inside.isFair(one.load)) left.push(one)
       else {
-        add(one.load, 1)
+        inside.add(one.load, 1)
         one.enter(true)
       }
     }
@@ -55,7 +37,7 @@ export const roomFor = (most: Used): Room => {
       const one = { load, enter: resolve }
       waiting.push(one)
       letIn()
-      if (!waiting.includes(one) || patienceMs === Infinity) return
+      if (patienceMs === Infinity || !waiting.includes(one)) return
       const giveUp = setTimeout(() => {
         waiting = waiting.filter((other) => other !== one)
         resolve(false)
@@ -70,7 +52,7 @@ export const roomFor = (most: Used): Room => {
     try {
       return await work()
     } finally {
-      add(load, -1)
+      inside.add(load, -1)
       letIn()
     }
   }
@@ -80,6 +62,33 @@ export const roomFor = (most: Used): Room => {
       return within(load, work)
     },
     enterSoon: async (load, work, patienceMs) => ((await wait(load, patienceMs)) ? within(load, work) : undefined),
-    used: () => used,
+    used: () => inside.used,
+  }
+}
+
+/** What is in a room, in all and of each workspace. */
+const useOf = (most: Used) => {
+  const used: Used = { submissions: 0, bytes: 0 }
+  const own = new Map<string, Used>()
+  return {
+    used,
+    fits: ({ submissions, bytes }: Load): boolean =>
+      used.submissions === 0 ||
+      (used.submissions + submissions <= most.submissions && used.bytes + bytes <= most.bytes),
+    isFair: ({ workspaceId, submissions, bytes }: Load): boolean => {
+      const has = own.get(workspaceId)
+      if (has === undefined) return true
+      const left = { submissions: most.submissions - used.submissions, bytes: most.bytes - used.bytes }
+      return has.submissions + 2 * submissions <= left.submissions && has.bytes + 2 * bytes <= left.bytes
+    },
+    add: ({ workspaceId, submissions, bytes }: Load, sign: 1 | -1): void => {
+      const has = own.get(workspaceId) ?? { submissions: 0, bytes: 0 }
+      own.set(workspaceId, has)
+      for (const sum of [used, has]) {
+        sum.submissions += sign * submissions
+        sum.bytes += sign * bytes
+      }
+      if (has.submissions === 0) own.delete(workspaceId)
+    },
   }
 }

@@ -50,8 +50,9 @@ const DENO: Runtime = {
   ],
 }
 
-/** These start processes or a browser that the runtime of the tests does not matter to. */
-const BUN_ALONE = /^test\/(?:faults|cluster|browser)\/|\/newcomer\.test/
+/** These start processes or a browser that the runtime of the tests does not matter to, but for `ON_EACH`. */
+const BY_THEMSELVES = /^test\/(?:faults|cluster|browser)\/|\/newcomer\.test/
+const ON_EACH = /\/large-bodies\.test/
 /** As many as there are cores where the suite has to stay within its time. */
 const RUNS_AT_ONCE = 2
 const stopAsked = new AbortController()
@@ -101,14 +102,15 @@ const environment = async (directory: string, servers: AsyncDisposableStack): Pr
   }
 }
 
-/** What Bun alone runs goes file by file: these are the long ones, and whoever is free takes the next. */
+/** The long ones go file by file, and whoever is free takes the next. */
 const runsOf = (files: readonly string[], directory: string): Run[] => {
-  const both = files.filter((file) => !BUN_ALONE.test(file))
-  const alone = files.filter((file) => BUN_ALONE.test(file))
+  const both = files.filter((file) => !BY_THEMSELVES.test(file))
+  const alone = files.filter((file) => BY_THEMSELVES.test(file))
   return [
     { runtime: BUN, files: both },
     { runtime: DENO, files: both },
     ...alone.map((file) => ({ runtime: BUN, files: [file] })),
+    ...alone.filter((file) => ON_EACH.test(file)).map((file) => ({ runtime: DENO, files: [file] })),
   ]
     .filter((run) => run.files.length > 0)
     .map((run, index) => ({ ...run, reportFile: join(directory, `${index}.xml`) }))

@@ -54,10 +54,14 @@ export const parseBody = (bytes: Uint8Array, maxDepth: number): ParsedBody => {
 }
 
 /** The most bytes that a body can come to, of which no more than `maxBytes` are taken in. */
-export const mostBytesOf = ({ headers }: Request, maxBytes: number): number => {
+export const mostBytesOf = ({ headers }: Request, maxBytes: number): number =>
+  Math.min(knownBytesOf(headers) ?? maxBytes, maxBytes)
+
+/** How many bytes a body has, where its head says so: a length says nothing when the body comes in chunks. */
+const knownBytesOf = (headers: Headers): number | undefined => {
   const length = headers.get('content-length')
   const isKnown = length !== null && !headers.has('transfer-encoding') && readEncoding(headers) === 'identity'
-  return isKnown ? Math.min(Number(length), maxBytes) : maxBytes
+  return isKnown ? Number(length) : undefined
 }
 
 const NOT_JSON_TYPE: RefusedBody = { ok: false, reason: 'not-json-type' }
@@ -87,21 +91,21 @@ const keepsUtf8 = (parameter: string): boolean => {
 }
 
 const receive = async (request: Request, encoding: Encoding, limits: BodyLimits): Promise<ReceivedBody> => {
-  const mostBytes = limits.maxBytes + (encoding === 'gzip' ? GZIP_OVERHEAD_BYTES : 0)
-  const length = request.headers.get('content-length')
-  const announcedBytes = length === null ? undefined : Number(length)
-  if (announcedBytes !== undefined && announcedBytes > mostBytes) return TOO_LARGE
+  const { maxBytes, timeoutMs } = limits
+  const mostBytes = maxBytes + (encoding === 'gzip' ? GZIP_OVERHEAD_BYTES : 0)
+  if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return TOO_LARGE
 
-  // A length says nothing when the body comes in chunks. `request.body` makes a stream of it, which takes about 3 µs.
-  const isSmall = announcedBytes !== undefined && announcedBytes <= TAKEN_AT_ONCE_BYTES
-  const atOnce = isSmall && encoding === 'identity' && !request.headers.has('transfer-encoding')
-  if (atOnce) return within(limits.timeoutMs, takeAtOnce(request, limits.maxBytes))
+  const knownBytes = knownBytesOf(request.headers)
+  // `request.body` makes a stream of it, which takes about 3 µs.
+  const atOnce = knownBytes !== undefined && knownBytes <= TAKEN_AT_ONCE_BYTES
+  if (atOnce) return within(timeoutMs, takeAtOnce(request, maxBytes))
   if (request.body === null) return { ok: true, bytes: new Uint8Array() }
 
   const reader = request.body.getReader()
+  const store = createByteStore(maxBytes, knownBytes)
   const received = await within(
-    limits.timeoutMs,
-    (encoding === 'gzip' ? inflate : takeInPieces)(reader, limits.maxBytes),
+    timeoutMs,
+    encoding === 'gzip' ? inflate(reader, store, maxBytes) : takeInPieces(reader, store),
   )
   // The cancel also ends a read that is still waiting. On a body that failed it rejects, but that failure is in `received` already.
   if (!received.ok) reader.cancel().catch(() => {})
@@ -131,8 +135,7 @@ const takeAtOnce = async (request: Request, maxBytes: number): Promise<ReceivedB
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 
-const takeInPieces = async (reader: Reader, maxBytes: number): Promise<ReceivedBody> => {
-  const store = createByteStore(maxBytes)
+const takeInPieces = async (reader: Reader, store: ByteStore): Promise<ReceivedBody> => {
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return { ok: true, bytes: store.bytes() }
@@ -144,8 +147,7 @@ const takeInPieces = async (reader: Reader, maxBytes: number): Promise<ReceivedB
  * node:zlib hands out 16 KiB at a time, while Deno's DecompressionStream inflates a whole piece before anyone can count: 1 MB
  * became 1 GiB of memory. Concatenated gzip members are one body (RFC 1952); anything else behind them is an error.
  */
-const inflate = async (reader: Reader, maxBytes: number): Promise<ReceivedBody> => {
-  const store = createByteStore(maxBytes)
+const inflate = async (reader: Reader, store: ByteStore, maxBytes: number): Promise<ReceivedBody> => {
   const gunzip = createGunzip()
   const inflated = new Promise<ReceivedBody>((resolve) => {
     gunzip.on('data', (piece: Uint8Array) => {
@@ -181,7 +183,7 @@ type ByteStore = {
 }
 
 /** One growing buffer: a body can come in pieces of one byte, and a list of such pieces takes a hundred times its size. */
-const createByteStore = (maxBytes: number): ByteStore => {
+const createByteStore = (maxBytes: number, knownBytes: number | undefined): ByteStore => {
   let buffer: Uint8Array = new Uint8Array()
   let size = 0
   return {
@@ -192,7 +194,9 @@ const createByteStore = (maxBytes: number): ByteStore => {
         // Most bodies are one piece, which needs no copy.
         buffer = piece
       } else {
-        if (newSize > buffer.byteLength) buffer = grow(buffer, Math.min(maxBytes, Math.max(newSize, 2 * size)))
+        if (newSize > buffer.byteLength) {
+          buffer = grow(buffer, Math.min(maxBytes, Math.max(newSize, knownBytes ?? 2 * size)))
+        }
         buffer.set(piece, size)
       }
       size = newSize

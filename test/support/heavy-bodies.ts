@@ -47,7 +47,7 @@ const feedback = (more: string): HeavyRequest => ({
   body: `{"description":"Heavy","tags":[],${more}}`,
 })
 /** Names them anew in each, so that nothing is known of one but what is in it. */
-const messages = (count: number, place: number): string =>
+const newMessages = (count: number, place: number): string =>
   members(
     count,
     (at) =>
@@ -138,13 +138,14 @@ export const ATTACKS = {
       ),
     ),
   'conversations of ten thousand messages': (place) =>
-    conversation(`most messages ${place}`, '', messages(MOST_CONVERSATION_MEMBERS, place)),
+    conversation(`most messages ${place}`, '', newMessages(MOST_CONVERSATION_MEMBERS, place)),
   'conversations of ten thousand contacts': (place) =>
     conversation(
       `most contacts ${place}`,
       members(
         MOST_CONVERSATION_MEMBERS,
-        (at) => `{"id":"c${place}.${at}","properties":{"$email":"c${at}@example.com","k":"${noise(at, MEMBER_CHARACTERS)}"}}`,
+        (at) =>
+          `{"id":"c${place}.${at}","properties":{"$email":"c${at}@example.com","k":"${noise(at, MEMBER_CHARACTERS)}"}}`,
       ),
       '',
     ),

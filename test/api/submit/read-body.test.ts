@@ -53,7 +53,8 @@ const read = async (request: Request, limits: Partial<typeof LIMITS> = {}): Prom
 const never = (): Promise<Uint8Array> => new Promise(() => {})
 
 const reasonOf = (result: ParsedBody): string => (result.ok ? 'none' : result.reason)
-const messageOf = (result: ParsedBody): string => (!result.ok && result.reason === 'malformed' ? result.message : 'none')
+const messageOf = (result: ParsedBody): string =>
+  !result.ok && result.reason === 'malformed' ? result.message : 'none'
 
 describe('the type of a body', () => {
   const taken: (string | undefined)[][] = [
