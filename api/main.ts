@@ -73,7 +73,6 @@ const listWorkspaces = knownWorkspaces(sql, TOKEN_TIMEOUT_MS)
 const stores = { sql, redis, prefix: config.REDIS_PREFIX, listWorkspaces }
 const readCondition = conditionOf({ ...stores, queues: Object.values(queues) })
 const loopDelay = watchLoopDelay()
-const metrics = createMetrics(readCondition, loopDelay)
 
 const limitOf = (operation: Operation): RateLimit | undefined => {
   const tokens = operation === 'submit_conversation' ? config.CONVERSATIONS_PER_MINUTE : config.SUBMISSIONS_PER_MINUTE
@@ -111,6 +110,7 @@ const admit = admissionsIn({
 const maxBytes = { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES }
 /** Two bodies have to fit, or one that is as large as it may be would wait until nothing else is in hand. */
 const bodies = bodiesInHand(Math.max(config.MAX_BYTES_IN_HAND, 2 * maxBytes.body, 2 * maxBytes.conversation))
+const metrics = createMetrics(readCondition, { loopDelay, bodies: bodies.figures })
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)
 // A cluster emits this when another node may have taken a slot over.

@@ -15,10 +15,12 @@ export type Refusal =
   | { refused: 'idempotency-key-of-other-body' }
   | { refused: 'not-found' }
   | { refused: 'wrong-method'; allow: string }
-  | {
-      refused: 'unavailable'
-      why: 'redis' | 'redis-memory' | 'backlog' | 'workspace-backlog' | 'bodies-in-hand' | 'postgres' | 'stores'
-    }
+  | Unavailable
+
+export type Unavailable = {
+  refused: 'unavailable'
+  why: 'redis' | 'redis-memory' | 'backlog' | 'workspace-backlog' | 'bodies-in-hand' | 'postgres' | 'stores'
+}
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
 
@@ -69,7 +71,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
   }
 }
 
-const UNAVAILABLE: Readonly<Record<Extract<Refusal, { refused: 'unavailable' }>['why'], string>> = {
+const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue cannot be reached. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',

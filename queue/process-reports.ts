@@ -16,6 +16,7 @@ export const STORAGE_BOUNDS_SECONDS = [
 export const LATELY_SECONDS = 120
 
 const count = v.pipe(v.number(), v.minValue(0))
+const NO_BODIES = { bytes: 0, mostBytes: 0, refused: 0 }
 const processReport = v.object({
   /** New at each start of a process, since its counts begin at 0 again. */
   id: v.string(),
@@ -32,6 +33,11 @@ const processReport = v.object({
     total: 0,
     byWorkspace: {},
   }),
+  /**
+   * Bytes of bodies that an API process has in hand and may have, and how many submissions it refused since there were too many. The version
+   * before has none.
+   */
+  bodies: v.optional(v.object({ bytes: count, mostBytes: count, refused: count }), NO_BODIES),
   loopDelaySeconds: count,
   postgresSeconds: v.nullable(count),
 })
@@ -126,6 +132,7 @@ const NOTHING = {
   tagged: 0,
   stored: [],
   lanes: { total: 0, byWorkspace: {} },
+  bodies: NO_BODIES,
   loopDelaySeconds: 0,
   postgresSeconds: null,
 }

@@ -116,6 +116,7 @@ const TURNED_AWAY = {
       'queue nearly full': unavailable('redis-memory'),
       'too much waiting': unavailable('backlog'),
       'too much of this workspace waiting': unavailable('workspace-backlog'),
+      'too many bytes in hand': unavailable('bodies-in-hand'),
       'database away': unavailable('postgres'),
     },
     also: ['RateLimit-Policy', 'RateLimit'],

@@ -6,6 +6,7 @@ import type { ProcessFigures } from '../../queue/process-reports.ts'
 import type { WorkspaceLoad } from '../../queue/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/queue-depths.ts'
 import { type Condition, loadsIn, type ReadCondition } from './condition.ts'
+import type { BodyFigures } from '../submit/bodies-in-hand.ts'
 import type { Ingress } from '../submit/ingress.ts'
 
 export type Metrics = {
@@ -17,14 +18,22 @@ export type Metrics = {
 }
 
 /** Counts what this process accepts and refuses, and tells that, its own state and the condition of the installation. */
-export const createMetrics = (readCondition: ReadCondition, loopDelay: LoopDelayWatch): Metrics => {
+export const createMetrics = (
+  readCondition: ReadCondition,
+  own: { loopDelay: LoopDelayWatch; bodies: () => BodyFigures },
+): Metrics => {
   const submissions = createCounter(
     'feedback_insights_submissions_total',
     'Submissions by operation and result: accepted, or why refused.',
   )
+  const unavailable = createCounter(
+    'feedback_insights_unavailable_total',
+    'Submissions that were refused with 503, by reason.',
+  )
   let accepted = 0
   return {
-    count: ({ operation, result }) => {
+    count: ({ operation, result, why }) => {
+      if (why !== undefined) unavailable.add({ reason: why })
       if (result === 'accepted') accepted++
       submissions.add({ operation, result })
     },
@@ -32,14 +41,17 @@ export const createMetrics = (readCondition: ReadCondition, loopDelay: LoopDelay
       const condition = await readCondition()
       return metricText([
         submissions.read(),
+        unavailable.read(),
         ...metricsOf(condition, loadsIn(condition) ?? []),
-        loopDelayMetric(loopDelay.current()),
+        ...bodyMetrics(own.bodies()),
+        loopDelayMetric(own.loopDelay.current()),
       ])
     },
     figures: (postgresSeconds) => ({
       accepted,
       refused: submissions.total() - accepted,
-      loopDelaySeconds: loopDelay.current().p99,
+      bodies: own.bodies(),
+      loopDelaySeconds: own.loopDelay.current().p99,
       postgresSeconds: postgresSeconds ?? null,
     }),
   }
@@ -71,6 +83,11 @@ const metricsOf = (
   gaugeOf('feedback_insights_purges_under_way', 'Purges whose records are being removed.', purges?.underWay),
   gaugeOf('feedback_insights_fences', 'Identity keys that purges have ended.', purges?.fences),
   answerTimeMetric(postgresSeconds),
+]
+
+const bodyMetrics = ({ bytes, mostBytes }: BodyFigures): Metric[] => [
+  gaugeOf('feedback_insights_bytes_in_hand', 'Bytes of bodies that this process reads, parses and validates.', bytes),
+  gaugeOf('feedback_insights_bytes_in_hand_max', 'Bytes of bodies that it may have in hand.', mostBytes),
 ]
 
 const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed'] as const

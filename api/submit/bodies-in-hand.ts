@@ -1,4 +1,7 @@
+import type { ProcessReport } from '../../queue/process-reports.ts'
 import { roomFor } from '../../process/room.ts'
+
+export type BodyFigures = ProcessReport['bodies']
 
 type Body = { workspaceId: string; bytes: number }
 
@@ -8,7 +11,7 @@ export type BodiesInHand = {
   hold: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /** Does the work with a body that has arrived: with one large body after the other, since this process is one thread. */
   inTurn: <T>(body: Body, work: () => Promise<T>) => Promise<T>
-  bytes: () => number
+  figures: () => BodyFigures
 }
 
 const PATIENCE_MS = 2_000
@@ -19,8 +22,13 @@ const LARGE_BYTES = 64 * 1024
 export const bodiesInHand = (mostBytes: number): BodiesInHand => {
   const room = roomFor({ submissions: Infinity, bytes: mostBytes })
   const turns = roomFor({ submissions: 1, bytes: Infinity })
+  let refused = 0
   return {
-    hold: (body, work) => room.enterSoon({ ...body, submissions: 1 }, work, PATIENCE_MS),
+    hold: async (body, work) => {
+      const done = await room.enterSoon({ ...body, submissions: 1 }, work, PATIENCE_MS)
+      if (done === undefined) refused++
+      return done
+    },
     inTurn: (body, work) =>
       body.bytes <= LARGE_BYTES
         ? work()
@@ -28,7 +36,7 @@ export const bodiesInHand = (mostBytes: number): BodiesInHand => {
             await othersWereServed()
             return work()
           }),
-    bytes: () => room.used().bytes,
+    figures: () => ({ bytes: room.used().bytes, mostBytes, refused }),
   }
 }
 

@@ -9,7 +9,7 @@ import type { AwaitSettled } from './await-settled.ts'
 import type { OnFault } from '../fault-ids.ts'
 import type { Pressure } from './pressure.ts'
 import type { MatchesPurge } from '../purge-matcher.ts'
-import type { Refusal } from '../refusal.ts'
+import type { Refusal, Unavailable } from '../refusal.ts'
 
 /** What taking in a submission needs. Everything that has a clock, a store or randomness is handed in. */
 export type Ingress = {
@@ -25,5 +25,6 @@ export type Ingress = {
   maxBytes: { body: number; conversation: number }
   hashKey: HashKey
   onFault: OnFault
-  count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused'] }) => void
+  /** `why`: the reason of a 503. */
+  count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused']; why?: Unavailable['why'] }) => void
 }

@@ -18,7 +18,11 @@ export const submit = async (ingress: Ingress, kind: AnySubmissionKind, incoming
   const { outcome, bucket } = isRefusal(caller)
     ? { outcome: caller }
     : await outcomeFor({ ingress, kind, incoming, caller })
-  ingress.count({ operation, result: isRefusal(outcome) ? outcome.refused : 'accepted' })
+  ingress.count({
+    operation,
+    result: isRefusal(outcome) ? outcome.refused : 'accepted',
+    ...(isRefusal(outcome) && 'why' in outcome && { why: outcome.why }),
+  })
   incoming.span?.set(outcomeAttributes(operation, outcome))
   const response = isRefusal(outcome) ? refusalResponse(outcome) : outcome
   const limit = ingress.limitOf(operation)

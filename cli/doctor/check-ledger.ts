@@ -13,15 +13,24 @@ const MS_PER_SECOND = 1_000
 /** Submissions wait longer only when more than a burst came in. */
 const SLOW_SECONDS = 60
 const STUCK_SECONDS = 600
+const NEARLY_ALL_IN_HAND = 0.8
 
-/** How many submissions are accepted and not settled, for how long, whether one workspace crowds others, and whether any are missing. */
+/**
+ * How many submissions are accepted and not settled, for how long, whether one workspace crowds others or large bodies do, and whether any
+ * are missing.
+ */
 export const checkLedger = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Finding[]> => {
   const workspaces = (await listWorkspaces(sql)).filter(({ isBeingDeleted }) => !isBeingDeleted)
   const ids = workspaces.map(({ id }) => id)
   const books = await readBookTotals(redis, prefix, ids)
   const ledgers = ledgersOf(books, await readSettledTotals(sql))
   const processes = await processReportsIn(redis, prefix).read()
-  return [judgeWaiting(ledgers), ...judgeCrowding({ workspaces, ledgers, processes }), ...judgeMissing(ledgers)]
+  return [
+    judgeWaiting(ledgers),
+    ...judgeCrowding({ workspaces, ledgers, processes }),
+    ...judgeBodies(processes),
+    ...judgeMissing(ledgers),
+  ]
 }
 
 const judgeWaiting = (ledgers: readonly Ledger[]): Finding => {
@@ -47,6 +56,15 @@ const judgeCrowding = ({ workspaces, ledgers, processes }: Seen): Finding[] => {
   const itself = `${waiting} submissions, the oldest for ${Math.round(oldestSeconds)} s, and ${Math.round(100 * laneShare)} % of the lanes`
   const text = `The workspace ${name} (${id}) ${takesMostOf(by)}: ${itself}. Others wait for up to ${Math.round(othersSeconds)} s.`
   return [warning(text, AGAINST_CROWDING)]
+}
+
+const judgeBodies = (processes: readonly ProcessReport[]): Finding[] => {
+  const full = processes.filter(({ bodies: { bytes, mostBytes } }) => bytes > NEARLY_ALL_IN_HAND * mostBytes)
+  if (full.length === 0) return []
+  const text = `${full.length} API processes have nearly as many bytes of bodies in hand as they may; beyond that they refuse with 503.`
+  return [
+    warning(text, 'Look who sends many large bodies at once. Start more API processes, or raise MAX_BYTES_IN_HAND.'),
+  ]
 }
 
 const judgeMissing = (ledgers: readonly Ledger[]): Finding[] => {

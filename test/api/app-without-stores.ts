@@ -13,7 +13,7 @@ export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnTyp
     resolveReferences: notAsked,
     matchesPurge: notAsked,
     awaitSettled: notAsked,
-    bodies: { hold: notAsked, inTurn: notAsked, bytes: notAsked },
+    bodies: { hold: notAsked, inTurn: notAsked, figures: notAsked },
     emptyBuckets: { find: notAsked, seen: notAsked },
     pressure: notAsked,
     limitOf: () => undefined,

@@ -103,7 +103,7 @@ describe('the overview in Chromium', () => {
           () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
           DRAWN_WITHIN_MS,
         )
-        assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 12)
+        assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
         assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
         assert.deepEqual(await workspacesShown(page), [], 'nobody takes anything')
         await fits(page)

@@ -110,6 +110,12 @@ describe('metrics', () => {
     }
   })
 
+  it('bodies: how many bytes are in hand, and may be', async () => {
+    const text = await ofApi()
+    assert.equal(valueOf(text, 'feedback_insights_bytes_in_hand'), 0)
+    assert.equal(valueOf(text, 'feedback_insights_bytes_in_hand_max'), 64 * 1024 * 1024)
+  })
+
   it('event loop: how late timers ran, in the API and in a worker', async () => {
     for (const scrape of [ofApi, ofWorker]) {
       const median = 'feedback_insights_event_loop_delay_seconds{quantile="0.5"}'

@@ -15,6 +15,7 @@ const REPORT = {
   tagged: 2,
   stored: [3],
   lanes: { total: 2, byWorkspace: { w: 1 } },
+  bodies: { bytes: 1, mostBytes: 2, refused: 3 },
   loopDelaySeconds: 0.1,
   postgresSeconds: null,
 } as const

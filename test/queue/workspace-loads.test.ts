@@ -13,6 +13,7 @@ const worker = (lanes: ProcessReport['lanes']): ProcessReport => ({
   tagged: 0,
   stored: [],
   lanes,
+  bodies: { bytes: 0, mostBytes: 0, refused: 0 },
   loopDelaySeconds: 0,
   postgresSeconds: null,
 })

@@ -64,6 +64,15 @@ const processes = (points: readonly Point[], pressure: Judged['pressure']): Find
     },
   ),
   ...when(
+    points.slice(-POINTS_TO_LAST).some(({ refusedForBytesPerSecond }) => above(refusedForBytesPerSecond, 0)),
+    {
+      level: 'attention',
+      what: 'Submissions are refused with 503: an API process has too many bytes of bodies in hand.',
+      remedy:
+        'Look who sends many large bodies at once. Start more API processes, or raise MAX_BYTES_IN_HAND if they have the memory.',
+    },
+  ),
+  ...when(
     lasts(points, POINTS_TO_LAST, ({ postgresSeconds }) => above(postgresSeconds, SLOW_ANSWER_SECONDS)),
     {
       level: 'attention',

@@ -37,6 +37,7 @@ const CURVES = [
   { title: 'Ledger difference', unit: amount, series: { difference: 'difference' } },
   { title: 'Memory of Redis', unit: bytes, series: { used: 'redisUsedBytes', 'at most': 'redisMaxBytes' } },
   { title: 'Postgres: wait and answer', unit: duration, series: { slowest: 'postgresSeconds' } },
+  { title: 'Bodies in hand of an API', unit: bytes, series: { most: 'bytesInHand' } },
   { title: 'Event-loop delay', unit: duration, series: { 'slowest process': 'loopDelaySeconds' } },
   { title: 'Purges under way', unit: amount, series: { purges: 'purgesUnderWay' } },
 ]

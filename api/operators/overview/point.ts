@@ -30,6 +30,10 @@ export type Point = {
   difference: number | null
   redisUsedBytes: number | null
   redisMaxBytes: number | null
+  /** Of the API process that has most. */
+  bytesInHand: number | null
+  /** Submissions that were refused since an API process had too many bytes of bodies in hand. */
+  refusedForBytesPerSecond: number | null
   /** The figure of the slowest process. */
   postgresSeconds: number | null
   /** The figure of the slowest process. */
@@ -60,6 +64,7 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     difference: ledgers ? furthest(ledgers.map(({ difference }) => difference)) : null,
     redisUsedBytes: redis?.usedBytes ?? null,
     redisMaxBytes: redis?.maxBytes ?? null,
+    bytesInHand: highest((processes ?? []).map(({ bodies }) => bodies.bytes)),
     postgresSeconds: highest([postgresSeconds, ...(processes ?? []).map((process) => process.postgresSeconds)]),
     loopDelaySeconds: highest((processes ?? []).map(({ loopDelaySeconds }) => loopDelaySeconds)),
     purgesUnderWay: purges?.underWay ?? null,
@@ -79,6 +84,7 @@ type Rates = Pick<
   Point,
   | 'acceptedPerSecond'
   | 'refusedPerSecond'
+  | 'refusedForBytesPerSecond'
   | 'storedPerSecond'
   | 'taggedPerSecond'
   | 'failedPerSecond'
@@ -97,6 +103,7 @@ const rates = (now: Condition, before: Condition | undefined): Rates => {
   return {
     acceptedPerSecond: grown(({ accepted }) => accepted) / seconds,
     refusedPerSecond: grown(({ refused }) => refused) / seconds,
+    refusedForBytesPerSecond: grown(({ bodies }) => bodies.refused) / seconds,
     storedPerSecond: sum / seconds,
     taggedPerSecond: grown(({ tagged }) => tagged) / seconds,
     failedPerSecond: grown(({ failed }) => failed) / seconds,
@@ -117,6 +124,7 @@ const countedBefore = (
 const UNKNOWN: Rates = {
   acceptedPerSecond: null,
   refusedPerSecond: null,
+  refusedForBytesPerSecond: null,
   storedPerSecond: null,
   taggedPerSecond: null,
   failedPerSecond: null,

@@ -47,7 +47,10 @@ describe('the condition', () => {
     })()
   const rendered = (condition: Condition): Promise<string> => {
     const loopDelay = { current: () => ({ median: 0, p99: 0, max: 0 }), stop: () => {} }
-    return createMetrics(async () => condition, loopDelay).render()
+    return createMetrics(async () => condition, {
+      loopDelay,
+      bodies: () => ({ bytes: 0, mostBytes: 0, refused: 0 }),
+    }).render()
   }
 
   it('has what Redis says while Postgres is away, and the metrics say so', async () => {

@@ -13,6 +13,7 @@ const report = (own: Partial<ProcessReport>): ProcessReport => ({
   tagged: 0,
   stored: [],
   lanes: { total: 0, byWorkspace: {} },
+  bodies: { bytes: 0, mostBytes: 0, refused: 0 },
   loopDelaySeconds: 0,
   postgresSeconds: null,
   ...own,
@@ -27,7 +28,14 @@ describe('a point', () => {
       report({ id: 'old', tagged: 5, stored: [0, 4] }),
     ])
     const now = at(10, [
-      report({ id: 'api', kind: 'api', accepted: 40, refused: 3, loopDelaySeconds: 0.2 }),
+      report({
+        id: 'api',
+        kind: 'api',
+        accepted: 40,
+        refused: 3,
+        bodies: { bytes: 7, mostBytes: 9, refused: 5 },
+        loopDelaySeconds: 0.2,
+      }),
       report({ id: 'old', tagged: 15, stored: [10, 4], failed: 1, postgresSeconds: 0.5 }),
       report({ id: 'new', tagged: 10, stored: [9, 1], postgresSeconds: 0.1 }),
     ])
