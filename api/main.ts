@@ -43,7 +43,7 @@ import { createOverview } from './operators/overview/overview.ts'
 import { watchPressure } from './submit/pressure.ts'
 import { knownWorkspaces } from './known-workspaces.ts'
 import { requestIdOf } from './request-id.ts'
-import { serve } from './serve.ts'
+import { isWhole, serve } from './serve.ts'
 
 // A request may wait for its token and then for a look-up; it is answered within 3 s also when Redis or Postgres hangs.
 const TOKEN_TIMEOUT_MS = 750
@@ -127,6 +127,7 @@ const settledInTime: FindSettled = (submissions) => withinTime(findSettled(sql, 
 const app = createApp({
   ingress: {
     authenticate,
+    isWhole,
     admit: async (request) => {
       const floorOf = await floor.of(request.workspaceId)
       const admission = await admit({ ...request, floor: floorOf, mostBytes: pressure.bytesLeft() })

@@ -11,6 +11,8 @@ const HEAD_SECONDS = 10
 /** Bounds the rest of a request. The body (`readBody`) and an answer that waits (`Prefer: wait`) have bounds of their own, below this. */
 const REQUEST_SECONDS = 70
 
+const globals = globalThis as { Bun?: BunGlobal; Deno?: DenoGlobal }
+
 type BunServer = {
   port: number
   stop(closeActive?: boolean): Promise<void>
@@ -42,7 +44,6 @@ type DenoGlobal = {
  * @throws when the address is taken. Bun would share the port without `reusePort: false`.
  */
 export const serve = ({ port, hostname, fetch }: { port: number; hostname: string; fetch: Handler }): Listening => {
-  const globals = globalThis as { Bun?: BunGlobal; Deno?: DenoGlobal }
   const failed = () => Response.json({ error: 'Something went wrong on our side.' }, { status: 500 })
   if (globals.Bun) {
     const server = globals.Bun.serve({
@@ -65,4 +66,17 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
     return { port: server.addr.port, stop: () => server.shutdown() }
   }
   throw new Error(`This runs on Bun and Deno, not on ${process.title}.`)
+}
+
+/**
+ * Whether a request whose body has arrived may be admitted. Bun hands a body over before it looks at what follows: at a trailer,
+ * or at anything in the same packet behind the body, it answers 400 by itself or closes, and nobody can be told of an acceptance.
+ * By the next turn of the event loop it has read all of that packet and aborted the request. What follows in a later packet, while
+ * the request is being admitted, comes too late for this. Deno reads trailers and lets the next request wait; its signal must not
+ * be touched, since it aborts on success as well.
+ */
+export const isWhole = async (request: Request): Promise<boolean> => {
+  if (!globals.Bun) return true
+  await new Promise((resolve) => setImmediate(resolve))
+  return !request.signal.aborted
 }

@@ -14,6 +14,8 @@ import type { Refusal, Unavailable } from '../refusal.ts'
 /** What taking in a submission needs. Everything that has a clock, a store or randomness is handed in. */
 export type Ingress = {
   authenticate: Authenticate
+  /** Asked when the body has arrived: whether the runtime still lets the request be answered. */
+  isWhole: (request: Request) => Promise<boolean>
   admit: Admit
   resolveReferences: ResolveReferences
   matchesPurge: MatchesPurge

@@ -84,11 +84,18 @@ const decideOn = async (visit: Visit, bytes: Uint8Array, maxBytes: number): Prom
   const former = kind.check && (await formerAdmission(ingress, entrant))
   const refusal = former ? undefined : await kind.check?.(ingress, draft, request)
   if (refusal) return { outcome: refusal }
+  if (!(await ingress.isWhole(request))) return { outcome: BROKEN_OFF }
   const admission = former ?? (await admitSubmission(ingress, entrant))
   const { bucket } = admission
   ingress.emptyBuckets.seen(draft.workspaceId, kind.operation, bucket)
   if ('refusal' in admission) return { outcome: admission.refusal, bucket }
   return { draft, grounds: grounds!, admitted: admission }
+}
+
+/** Nobody gets this answer: the runtime has given its own, or none. */
+const BROKEN_OFF: Refusal = {
+  refused: 'invalid',
+  problems: [{ message: 'Nothing may follow the body', path: '' }],
 }
 
 /** The submission as it will be queued, but for its id and its number, which it gets when it is admitted. */

@@ -9,6 +9,7 @@ export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnTyp
   const authenticate = async () => ({ refused: 'unauthenticated' }) as const
   const ingress: AppDependencies['ingress'] = {
     authenticate,
+    isWhole: notAsked,
     admit: notAsked,
     resolveReferences: notAsked,
     matchesPurge: notAsked,
