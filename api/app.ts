@@ -20,7 +20,7 @@ import { createFeedback, type Feedback } from './operations/feedbacks.ts'
 import type { AnySubmissionKind } from './operations/submission-kind.ts'
 import { operatorOnly } from './operators/operator-only.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
-import { refusalResponse, unforeseenResponse } from './refusal.ts'
+import { type Refusal, refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
@@ -37,6 +37,8 @@ const DOCS_PATH = '/docs'
 export type AppDependencies = {
   ingress: Ingress
   receipts: ReceiptSources
+  /** Whether the runtime reads the trailer fields of a body in chunks. */
+  readsTrailers: boolean
   /** Whether Redis and Postgres answer and the process takes requests. */
   isReady: () => Promise<boolean>
   board: Handler
@@ -60,7 +62,7 @@ const SECURITY_HEADERS = {
 
 /** The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's id. */
 export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
-  const { tracing, corsOrigins, log } = dependencies
+  const { tracing, corsOrigins, log, readsTrailers } = dependencies
   const routes = createRoutes(dependencies)
   refuseOtherMethods(routes)
   const open = forOrigins({ origins: corsOrigins, basePath: BASE_PATH }, (request) => routes.handle(request))
@@ -69,7 +71,9 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
     handle: async (request) => {
       let response: Response
       try {
-        response = hasHost(request) ? await answer(request) : refusalResponse(NO_HOST)
+        // Without a wait before it, so that it is sent before the runtime comes to the trailer.
+        const refused = refusedHead(request, readsTrailers)
+        response = refused ? refusalResponse(refused) : await answer(request)
       } catch (error) {
         log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
         response = unforeseenResponse(requestIdOf(request))
@@ -81,6 +85,16 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
       return response
     },
   }
+}
+
+const refusedHead = (request: Request, readsTrailers: boolean): Refusal | undefined => {
+  if (!hasHost(request)) return NO_HOST
+  return !readsTrailers && request.headers.has('trailer') ? NO_TRAILER : undefined
+}
+
+const NO_TRAILER: Refusal = {
+  refused: 'invalid',
+  problems: [{ message: 'A body with trailer fields cannot be read here; send it without', path: 'Trailer' }],
 }
 
 /** The routes with the types of what they take and answer, for Eden, Elysia's client. */

@@ -43,7 +43,7 @@ import { createOverview } from './operators/overview/overview.ts'
 import { watchPressure } from './submit/pressure.ts'
 import { knownWorkspaces } from './known-workspaces.ts'
 import { requestIdOf } from './request-id.ts'
-import { isWhole, serve } from './serve.ts'
+import { isWhole, READS_TRAILERS, serve } from './serve.ts'
 
 // A request may wait for its token and then for a look-up; it is answered within 3 s also when Redis or Postgres hangs.
 const TOKEN_TIMEOUT_MS = 750
@@ -152,6 +152,7 @@ const app = createApp({
     queued: (workspaceId, id) => findQueuedReceipt({ redis, prefix: config.REDIS_PREFIX, queues }, { workspaceId, id }),
     onFault,
   },
+  readsTrailers: READS_TRAILERS,
   isReady: async () => {
     if (stopping.signal.aborted) return false
     try {

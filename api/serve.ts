@@ -80,3 +80,6 @@ export const isWhole = async (request: Request): Promise<boolean> => {
   await new Promise((resolve) => setImmediate(resolve))
   return !request.signal.aborted
 }
+
+/** What this runtime cannot read, of what a head announces: at a trailer field Bun answers 400 by itself, without a word why. */
+export const READS_TRAILERS = !globals.Bun

@@ -26,6 +26,7 @@ export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnTyp
   return createApp({
     ingress,
     receipts: { authenticate, settled: notAsked, queued: notAsked, onFault: notAsked },
+    readsTrailers: true,
     isReady: async () => true,
     board: notAsked,
     overview: notAsked,

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { readLedgers } from '../support/ledgers.ts'
+import { type Ending, exchange, type Piece, type Seen } from '../support/raw-exchange.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const RUNTIME = process.versions['deno'] === undefined ? 'bun' : 'deno'
+const WITHIN_MS = 20_000
+
+/**
+ * What a client gets: the statuses in their order, `bare` behind those that the runtime gives by itself, without JSON and
+ * request id, and `closed` if the server closes. A 201 is stored, and nothing else is.
+ */
+type Expected = { readonly bun: string; readonly deno: string }
+type Case = { readonly send: readonly Piece[]; readonly ending?: Ending }
+
+const both = (said: string): Expected => ({ bun: said, deno: said })
+const BROKEN = both('400 bare, closed')
+
+/** Lets a packet go by itself: nothing tells a client that one has been read. */
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
+const ANSWERED: Piece = { answers: 1 }
+
+describe('HTTP that is broken, rare or cut off', () => {
+  let service: Service
+  before(async () => {
+    service = await startService({ workers: 0 })
+  })
+  after(() => service.stop())
+
+  const POST = 'POST /api/v1/feedbacks HTTP/1.1'
+  const BODY = JSON.stringify({ description: 'Sent as bytes' })
+  const LENGTH = `Content-Length: ${BODY.length}`
+  const CHUNKED = 'Transfer-Encoding: chunked'
+  const HEXADECIMAL = BODY.length.toString(16)
+  const CHUNK = `${HEXADECIMAL}\r\n${BODY}\r\n`
+  const LAST = '0\r\n\r\n'
+  const TRAILER = '0\r\nX-Sum: 1\r\n\r\n'
+  const GARBAGE = 'garbage\r\n\r\n'
+
+  const head = (line: string, ...headers: readonly string[]): string => {
+    const usual = [`Authorization: Bearer ${service.accessToken}`, 'Content-Type: application/json']
+    return [line, 'Host: x', ...usual, ...headers, '', ''].join('\r\n')
+  }
+  const post = (...headers: readonly string[]): string => head(POST, ...headers)
+  const whole = (...headers: readonly string[]): string => post(...headers, LENGTH) + BODY
+  const inChunks = (...headers: readonly string[]): string => post(CHUNKED, ...headers) + CHUNK
+  const accepted = async (): Promise<number> => {
+    const ledgers = await readLedgers(service.sql, service.redis, service.redisPrefix)
+    return ledgers.reduce((total, ledger) => total + ledger.accepted, 0)
+  }
+
+  const sees = async ({ send, ending }: Case, expected: string): Promise<void> => {
+    const before = await accepted()
+    const isEnough = (seen: Seen): boolean => said(seen) === expected
+    const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
+    assert.equal(said(seen), expected)
+    // What comes behind it is answered behind it.
+    await service.post('/feedbacks', BODY)
+    const answered = seen.answers.filter(({ status }) => status === 201).length
+    assert.equal((await accepted()) - before - 1, answered, 'nothing is stored but what is answered so')
+  }
+  const table = (
+    cases: Readonly<Record<string, readonly [Expected, () => string | readonly Piece[], Ending?]>>,
+  ): void => {
+    for (const [what, [expected, send, ending]] of Object.entries(cases)) {
+      it(`${what}: ${expected[RUNTIME]}`, () => {
+        const sent = send()
+        return sees({ send: typeof sent === 'string' ? [sent] : sent, ...(ending && { ending }) }, expected[RUNTIME])
+      })
+    }
+  }
+
+  describe('behind a body', () => {
+    const BUN_BREAKS_OFF = { bun: '400 bare, closed', deno: '201' }
+    const garbage = { bun: '400 bare, closed', deno: '201, 400 bare, closed' }
+    const TEN = Array.from({ length: 10 }, () => '201').join(', ')
+    table({
+      nothing: [both('201'), () => whole()],
+      'nothing, and it came in chunks': [both('201'), () => inChunks() + LAST],
+      'a trailer field': [BUN_BREAKS_OFF, () => inChunks() + TRAILER],
+      'a trailer field in a packet of its own': [BUN_BREAKS_OFF, () => [inChunks(), pause, TRAILER]],
+      'a trailer field once it is answered': [
+        { bun: '201, 400 bare, closed', deno: '201' },
+        () => [`${inChunks()}0\r\n`, ...(RUNTIME === 'bun' ? [ANSWERED] : [pause]), 'X-Sum: 1\r\n\r\n'],
+      ],
+      'a trailer field that was announced': [
+        { bun: '400, 400 bare, closed', deno: '201' },
+        () => inChunks('Trailer: X-Sum') + TRAILER,
+      ],
+      'a trailer field that was announced, packet by packet': [
+        { bun: '400, 400 bare, closed', deno: '201' },
+        () => [post(CHUNKED, 'Trailer: X-Sum'), pause, `${CHUNK}0\r\n`, pause, 'X-Sum: 1\r\n\r\n'],
+      ],
+      'garbage, and it came in chunks': [garbage, () => inChunks() + LAST + GARBAGE],
+      garbage: [garbage, () => whole() + GARBAGE],
+      'garbage once it is answered': [both('201, 400 bare, closed'), () => [whole(), ANSWERED, GARBAGE]],
+      'another request': [{ bun: 'closed', deno: '201, 201' }, () => whole() + whole()],
+      'nine other requests': [{ bun: 'closed', deno: TEN }, () => Array.from({ length: 10 }, () => whole()).join('')],
+      'nine other requests in chunks': [
+        { bun: 'closed', deno: TEN },
+        () => Array.from({ length: 10 }, () => inChunks() + LAST).join(''),
+      ],
+      'half of another request': [{ bun: '201', deno: '201' }, () => whole() + POST],
+      'another request once it is answered': [both('201, 201'), () => [whole(), ANSWERED, whole()]],
+    })
+  })
+
+  describe('a method', () => {
+    const other = (said: string): Expected => ({ bun: 'closed', deno: said })
+    table({
+      'FOO with a body': [other('405'), () => whole().replace('POST', 'FOO')],
+      'post in lower case': [other('405'), () => whole().replace('POST', 'post')],
+      'get in lower case': [other('405'), () => head('get /api/v1/feedbacks HTTP/1.1')],
+      'get in lower case, where GET is right': [other('405'), () => head('get /healthz HTTP/1.1')],
+      'FOO where there is nothing': [other('404'), () => head('FOO /nothing HTTP/1.1')],
+      'FOO for the board': [other('401'), () => head('FOO /admin/queues HTTP/1.1')],
+      'TRACE, which both know': [both('405'), () => head('TRACE /api/v1/feedbacks HTTP/1.1')],
+      'CONNECT, which both know': [both('404'), () => head('CONNECT x:1 HTTP/1.1')],
+      'OPTIONS for all': [{ bun: '400 bare, closed', deno: '404' }, () => head('OPTIONS * HTTP/1.1')],
+    })
+
+    it('that is wrong is answered with those that are right, where the runtime knows it', async () => {
+      const methods = RUNTIME === 'bun' ? ['TRACE', 'QUERY'] : ['FOO', 'get', 'post', 'QUERY']
+      for (const [method, path, allow] of methods.flatMap((one) => [
+        [one, '/api/v1/feedbacks', 'POST'],
+        [one, '/healthz', 'GET'],
+      ])) {
+        const seen = await exchange(service.urls[0]!, {
+          pieces: [head(`${method} ${path} HTTP/1.1`)],
+          isEnough: ({ answers }) => answers.length > 0,
+          withinMs: WITHIN_MS,
+        })
+        assert.equal(said(seen), '405')
+        assert.match(seen.answers[0]!.head, new RegExp(`^allow: ${allow}\r?$`, 'im'))
+      }
+    })
+  })
+
+  describe('a client that goes', () => {
+    const half = { bun: 'closed', deno: '400, closed' }
+    const gone = both('closed')
+    table({
+      'says that no more comes, within a body': [half, () => whole().slice(0, -3), 'half-close'],
+      'says so within a chunk': [half, () => inChunks().slice(0, -8), 'half-close'],
+      'says so between chunks': [half, () => inChunks(), 'half-close'],
+      'says so before the end of the last chunk': [half, () => [inChunks(), pause, '0'], 'half-close'],
+      'says so within a head': [gone, () => post().slice(0, -10), 'half-close'],
+      'resets within a body': [gone, () => [whole().slice(0, -3), pause], 'reset'],
+      'resets within a chunk': [gone, () => [inChunks().slice(0, -8), pause], 'reset'],
+      'resets between chunks': [gone, () => [inChunks(), pause], 'reset'],
+    })
+  })
+
+  describe('a head', () => {
+    const tooLarge = { bun: '431 bare, closed', deno: '400 bare, closed' }
+    const version = { bun: '505 bare, closed', deno: '400 bare, closed' }
+    const badChunk = { bun: '400 bare, closed', deno: 'closed' }
+    const denoTakesIt = { bun: '400 bare, closed', deno: '201' }
+    table({
+      'with a line that is no header': [BROKEN, () => whole('No header')],
+      'with a space before a colon': [BROKEN, () => whole('X : a')],
+      'with a folded header': [BROKEN, () => whole('X: a\r\n b')],
+      'with a NUL in a header': [BROKEN, () => whole('X: a\0b')],
+      'with two lengths': [BROKEN, () => whole('Content-Length: 5')],
+      'with one length twice': [both('201'), () => whole(LENGTH)],
+      'with a length and chunks': [BROKEN, () => inChunks(LENGTH) + LAST],
+      'with a negative length': [BROKEN, () => post('Content-Length: -1') + BODY],
+      'with a length with a sign': [BROKEN, () => post(`Content-Length: +${BODY.length}`) + BODY],
+      'with a list of lengths': [BROKEN, () => post(`${LENGTH}, ${BODY.length}`) + BODY],
+      'with a length beyond all': [BROKEN, () => post('Content-Length: 99999999999999999999') + BODY],
+      'with a length beyond our bound': [both('413'), () => post('Content-Length: 99999999')],
+      'without a length': [both('400'), () => post()],
+      'with chunks twice': [BROKEN, () => post(CHUNKED, CHUNKED) + CHUNK + LAST],
+      'with an unknown transfer coding': [BROKEN, () => post('Transfer-Encoding: x') + CHUNK + LAST],
+      'with a transfer coding before chunks': [
+        denoTakesIt,
+        () => post('Transfer-Encoding: gzip, chunked') + CHUNK + LAST,
+      ],
+      'with a size of a chunk that is none': [badChunk, () => `${post(CHUNKED)}zz\r\n${BODY}\r\n${LAST}`],
+      'with a chunk longer than its size': [badChunk, () => `${post(CHUNKED)}3\r\n${BODY}\r\n${LAST}`],
+      'with a chunk beyond all': [badChunk, () => `${post(CHUNKED)}fffffffffffffffff\r\n${BODY}`],
+      'with a second chunk that is none': [badChunk, () => `${inChunks()}zz\r\n`],
+      'with an extension of a chunk': [both('201'), () => `${post(CHUNKED)}${HEXADECIMAL};a=b\r\n${BODY}\r\n${LAST}`],
+      'of HTTP/2.0': [version, () => whole().replace('HTTP/1.1', 'HTTP/2.0')],
+      'of HTTP/1.0': [both('201, closed'), () => whole().replace('HTTP/1.1', 'HTTP/1.0')],
+      'of HTTP/0.9': [version, () => 'GET /healthz\r\n\r\n'],
+      'with a space in the target': [version, () => whole().replace('/feedbacks', '/feed backs')],
+      'with lines that end in LF alone': [{ bun: '505 bare, closed', deno: '201' }, () => whole().replaceAll('\r', '')],
+      'of 20 KB': [{ bun: '431 bare, closed', deno: '201' }, () => whole(`X-Long: ${'x'.repeat(20_000)}`)],
+      'of 150 headers': [
+        { bun: '201', deno: '400 bare, closed' },
+        () => whole(...Array.from({ length: 150 }, (_, at) => `X-${at}: 1`)),
+      ],
+      'of 300 headers': [tooLarge, () => whole(...Array.from({ length: 300 }, (_, at) => `X-${at}: 1`))],
+      'without Host': [denoTakesIt, () => whole().replace('Host: x\r\n', '')],
+      'with Host twice': [{ bun: '400', deno: '400 bare, closed' }, () => whole('Host: y')],
+      'behind empty lines': [denoTakesIt, () => `\r\n\r\n${whole()}`],
+      'that wants to upgrade': [
+        { bun: '201', deno: '400 bare, closed' },
+        () => whole('Connection: Upgrade', 'Upgrade: h2c'),
+      ],
+      'of TLS': [BROKEN, () => '\u0016\u0003\u0001\u0002\0\u0001\0\u0001\u00fc\u0003\u0003'],
+    })
+  })
+
+  // The exception that docs/integrate.md names: nobody can take back what is accepted.
+  it('that follows in a later packet, once a submission is accepted and before it is answered', async () => {
+    const before = await accepted()
+    const isAccepted = (): Promise<unknown> =>
+      until('it is accepted', async () => (await accepted()) > before, WITHIN_MS)
+    const seen = await exchange(service.urls[0]!, {
+      pieces: [whole('Prefer: wait=1'), isAccepted, GARBAGE],
+      isEnough: ({ isClosed }) => isClosed,
+      withinMs: WITHIN_MS,
+    })
+    assert.equal(said(seen), RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
+    assert.equal(await accepted(), before + 1)
+  })
+
+  describe('an expectation', () => {
+    table({
+      'to continue, and the body later': [both('201'), () => [post('Expect: 100-continue', LENGTH), pause, BODY]],
+      'to continue, and the body at once': [both('201'), () => whole('Expect: 100-continue')],
+      'that nobody knows is not heeded': [both('201'), () => whole('Expect: x')],
+    })
+  })
+})
+
+const said = ({ answers, rest, isClosed }: Seen): string =>
+  [
+    ...answers.map(({ status, isOurs }) => (isOurs ? String(status) : `${status} bare`)),
+    ...(rest === '' ? [] : ['rest']),
+    ...(isClosed ? ['closed'] : []),
+  ].join(', ')

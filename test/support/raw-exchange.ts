@@ -1,0 +1,94 @@
+import { Buffer } from 'node:buffer'
+import { connect } from 'node:net'
+
+/** Bytes in latin1; or a wait, until so many answers have come or for something else. */
+export type Piece = string | { readonly answers: number } | (() => Promise<unknown>)
+
+/** How the client ends the connection once all is sent: it says that no more comes, or it is gone. */
+export type Ending = 'half-close' | 'reset'
+
+export type Seen = {
+  readonly answers: readonly SeenAnswer[]
+  /** What came and is no whole answer. */
+  readonly rest: string
+  /** Whether the server closed. */
+  readonly isClosed: boolean
+}
+export type SeenAnswer = {
+  readonly status: number
+  /** Whether it has our form, and not one of the runtime. */
+  readonly isOurs: boolean
+  readonly head: string
+  readonly body: string
+}
+
+export type Exchange = {
+  readonly pieces: readonly Piece[]
+  readonly ending?: Ending | undefined
+  /** Asked whenever something came, and when the server closes. */
+  readonly isEnough: (seen: Seen) => boolean
+  readonly withinMs: number
+}
+
+/** Sends bytes over a connection of its own, whatever is answered meanwhile, and returns what came until it was enough. */
+export const exchange = async (url: string, { pieces, ending, isEnough, withinMs }: Exchange): Promise<Seen> => {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.setNoDelay(true)
+  let received = ''
+  let isOver = false
+  let wake = (): void => {}
+  const over = (): void => {
+    isOver = true
+    wake()
+  }
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text
+    wake()
+  })
+  socket.on('error', over).on('end', over).on('close', over)
+  const seen = (): Seen => ({ ...answersIn(received), isClosed: isOver })
+  let isLate = false
+  const late = setTimeout(() => {
+    isLate = true
+    wake()
+  }, withinMs)
+  const when = async (condition: () => boolean): Promise<void> => {
+    while (!isOver && !isLate && !condition()) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  for (const piece of pieces) {
+    if (isOver) break
+    if (typeof piece === 'string') socket.write(piece, 'latin1')
+    else if (typeof piece === 'function') await piece()
+    else await when(() => seen().answers.length >= piece.answers)
+  }
+  if (ending === 'half-close') socket.end()
+  if (ending === 'reset') socket.resetAndDestroy()
+  await when(() => isEnough(seen()))
+  clearTimeout(late)
+  socket.destroy()
+  return seen()
+}
+
+const HEAD_END = '\r\n\r\n'
+
+/** Final answers one behind the other. All of ours have a length; what has none is without a body. */
+const answersIn = (received: string): Pick<Seen, 'answers' | 'rest'> => {
+  const answers: SeenAnswer[] = []
+  let rest = received
+  for (;;) {
+    const end = rest.indexOf(HEAD_END)
+    const status = Number(/^HTTP\/1\.[01] (\d{3}) /.exec(rest)?.[1])
+    if (end < 0 || Number.isNaN(status)) return { answers, rest }
+    const head = rest.slice(0, end)
+    const from = end + HEAD_END.length
+    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
+    if (rest.length < from + length) return { answers, rest }
+    const body = Buffer.from(rest.slice(from, from + length), 'latin1').toString()
+    if (status >= 200) answers.push({ status, isOurs: isOurs(head), head, body })
+    rest = rest.slice(from + length)
+  }
+}
+
+const isOurs = (head: string): boolean =>
+  /^x-request-id: /im.test(head) && /^content-type: application\/json/im.test(head)
