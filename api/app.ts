@@ -7,6 +7,7 @@ import type { Log } from '../process/log.ts'
 import type { purgeRequest } from '../contract/purge-request.ts'
 import type { Receipt } from '../contract/receipt.ts'
 import type { Tracing } from '../process/tracing.ts'
+import { bearerToken } from './authenticate.ts'
 import { forOrigins } from './cors.ts'
 import type { OnFault } from './fault-ids.ts'
 import type { Incoming } from './incoming.ts'
@@ -172,10 +173,10 @@ const emptyApp = (log: Log) =>
       log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
       return unforeseenResponse(requestIdOf(request))
     })
-    // The scheme is case-insensitive (RFC 9110), the plugin is not.
+    // The plugin takes whatever stands behind the first seven characters for a token, and the scheme in one spelling only.
     .derive({ as: 'global' }, ({ headers }) => {
-      const given = headers['authorization']
-      if (given) headers['authorization'] = given.replace(/^bearer +/i, 'Bearer ')
+      const token = bearerToken(headers['authorization'] ?? '')
+      headers['authorization'] = token && `Bearer ${token}`
     })
     .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
 

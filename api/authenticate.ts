@@ -63,6 +63,13 @@ export const authenticator = (
 const holderOrRefusal = (holder: TokenHolder | undefined, now: number): TokenHolder | Refusal =>
   holder && (holder.expiresAt === null || holder.expiresAt.getTime() > now) ? holder : { refused: 'unauthenticated' }
 
+/**
+ * The token of a header `Authorization: Bearer TOKEN`, or undefined if anything is wrong with it. RFC 6750 has fewer characters in a
+ * token, but one that the environment gives may have any that is visible; a second header `Authorization` brings a space.
+ */
+export const bearerToken = (authorization: string): string | undefined =>
+  /^bearer +([\x21-\x7e]+)[ \t]*$/i.exec(authorization)?.[1]
+
 /** Who asks for something in a workspace. */
 export type Caller = { workspaceId: string }
 

@@ -1,4 +1,4 @@
-import type { Authenticate } from '../authenticate.ts'
+import { type Authenticate, bearerToken } from '../authenticate.ts'
 import { isRefusal, refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
@@ -18,10 +18,11 @@ export const operatorOnly = async (authenticate: Authenticate, request: Request,
   return page(request)
 }
 
-const tokenOf = (authorization: string): string | undefined => {
-  const [, scheme, credentials] = /^(bearer|basic) +(\S+)$/i.exec(authorization) ?? []
-  if (scheme === undefined || credentials === undefined) return undefined
-  if (scheme.toLowerCase() === 'bearer') return credentials
-  const decoded = Buffer.from(credentials, 'base64').toString()
+const tokenOf = (authorization: string): string | undefined =>
+  bearerToken(authorization) ?? basicPassword(authorization)
+
+const basicPassword = (authorization: string): string | undefined => {
+  const [, credentials] = /^basic +(\S+)$/i.exec(authorization) ?? []
+  const decoded = Buffer.from(credentials ?? '', 'base64').toString()
   return decoded.includes(':') ? decoded.slice(decoded.indexOf(':') + 1) : undefined
 }

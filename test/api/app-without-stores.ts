@@ -1,12 +1,15 @@
 import { type AppDependencies, createApp } from '../../api/app.ts'
+import type { Authenticate } from '../../api/authenticate.ts'
 
 const notAsked = (): never => {
   throw new Error('Nothing here may ask a store')
 }
 
-/** The service with nothing behind it: whoever comes has no valid token, and no store is asked. */
-export const appWithoutStores = (corsOrigins: readonly string[] = []): ReturnType<typeof createApp> => {
-  const authenticate = async () => ({ refused: 'unauthenticated' }) as const
+/** The service with nothing behind it: whoever comes has no valid token, unless `authenticate` says so, and no store is asked. */
+export const appWithoutStores = (
+  corsOrigins: readonly string[] = [],
+  authenticate: Authenticate = async () => ({ refused: 'unauthenticated' }),
+): ReturnType<typeof createApp> => {
   const ingress: AppDependencies['ingress'] = {
     authenticate,
     isWhole: notAsked,

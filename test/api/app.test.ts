@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import { appWithoutStores } from './app-without-stores.ts'
 
@@ -20,5 +21,88 @@ describe('the routes', () => {
       assert.equal(response.status, 400, host)
       assert.deepEqual((await response.json()).error[0].path, 'Host')
     }
+  })
+})
+
+describe('a bearer token', () => {
+  const TOKEN = 'fbi_0aZ-._~+/=='
+  const PATHS = ['/api/v1/submissions/x', '/metrics']
+
+  /** The token that the service finds in a request with these headers `Authorization`. */
+  const found = async (path: string, authorizations: readonly string[]): Promise<string | undefined> => {
+    const tokens: (string | undefined)[] = []
+    const app = appWithoutStores([], async (token) => {
+      tokens.push(token)
+      return { refused: 'unauthenticated' }
+    })
+    const headers = new Headers(authorizations.map((authorization) => ['Authorization', authorization]))
+    const response = await app.handle(new Request(`http://x${path}`, { headers }))
+    assert.equal(response.status, 401)
+    assert.match(response.headers.get('WWW-Authenticate') ?? '', path.startsWith('/metrics') ? /^Basic / : /^Bearer$/)
+    assert.equal(tokens.length, 1)
+    return tokens[0]
+  }
+
+  for (const path of PATHS) {
+    for (const given of ['Bearer T', 'bearer T', 'BEARER T', 'bEaReR    T', 'Bearer T  ', ' Bearer T\t']) {
+      it(`is found by ${path} in ${JSON.stringify(given)}`, async () => {
+        assert.equal(await found(path, [given.replace('T', TOKEN)]), TOKEN)
+      })
+    }
+
+    const none = [
+      'BearerXT',
+      'BearerT',
+      'Bearer	T',
+      'Bearer 	T',
+      'Bearer:T',
+      'Bearer=T',
+      'Bearer,T',
+      'Bearer/T',
+      'Bearer\xA0T',
+      'Bearer',
+      'Bearer ',
+      'Bearer T T',
+      'Bearer T	T',
+      'Bearer T, Bearer T',
+      'Bearer T ,',
+      'Bearer realm="x", T',
+      'T',
+      'Token T',
+      'Digest T',
+      'xBearer T',
+      'Bearers T',
+      'Basic T',
+      'Bearer Bearer T',
+      'Bearer Té',
+      '',
+    ]
+    for (const given of none) {
+      it(`is not found by ${path} in ${JSON.stringify(given)}`, async () => {
+        assert.equal(await found(path, [given.replaceAll('T', TOKEN)]), undefined)
+      })
+    }
+
+    // What the environment gives as a token may have any of these characters.
+    for (const whole of ['T,', ',T', '"T"', "'T", 'token=T', '!#$%&()*:;<>?@[]^{|}']) {
+      it(`is all that ${path} finds behind the spaces in ${JSON.stringify(`Bearer ${whole}`)}`, async () => {
+        const token = whole.replace('T', TOKEN)
+        assert.equal(await found(path, [`Bearer ${token}`]), token)
+      })
+    }
+
+    it(`is not found by ${path} in two headers`, async () => {
+      assert.equal(await found(path, [`Bearer ${TOKEN}`, `Bearer ${TOKEN}`]), undefined)
+    })
+
+    it(`is not found by ${path} in the address`, async () => {
+      assert.equal(await found(`${path}?access_token=${TOKEN}&bearer=${TOKEN}`, []), undefined)
+    })
+  }
+
+  it('is the password of Basic authentication for operators alone', async () => {
+    const basic = `Basic ${Buffer.from(`anybody:${TOKEN}`).toString('base64')}`
+    assert.equal(await found('/metrics', [basic]), TOKEN)
+    assert.equal(await found('/api/v1/submissions/x', [basic]), undefined)
   })
 })
