@@ -7,10 +7,22 @@ import type { Refusal } from '../refusal.ts'
 const MAX_WAIT_SECONDS = 30
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-/** The seconds in `Prefer: wait=N`, at most 30; undefined without this preference. Other preferences are ignored. */
+/** The members of a list of RFC 9110. It takes whatever is sent, so it never tries anything twice. */
+const LIST_MEMBERS = /(?:"(?:[^"\\]+|\\.?)*"?|[^",]+)+/g
+const IS_WAIT = /^[ \t]*wait[ \t]*(?:[=;]|$)/i
+const SECONDS = /^[^=;]*=[ \t]*("?)(\d+)\1[ \t]*(?:;|$)/
+
+/**
+ * The seconds in `Prefer: wait=N` (RFC 7240), at most 30; undefined without this preference. Of several the first counts. Other
+ * preferences are ignored.
+ */
 export const waitSeconds = (headers: Headers): number | undefined => {
-  const [, seconds] = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i.exec(headers.get('prefer') ?? '') ?? []
-  return seconds === undefined ? undefined : Math.min(Number(seconds), MAX_WAIT_SECONDS)
+  const wait = headers
+    .get('prefer')
+    ?.match(LIST_MEMBERS)
+    ?.find((preference) => IS_WAIT.test(preference))
+  const digits = SECONDS.exec(wait ?? '')?.[2]
+  return digits === undefined ? undefined : Math.min(Number(digits), MAX_WAIT_SECONDS)
 }
 
 /** The hashes of the caller's idempotency key and body; undefined without the header. */

@@ -76,7 +76,7 @@ describe('a bearer token', () => {
       'Bearer Bearer T',
       'Bearer Té',
       '',
-    ]
+    ].flat()
     for (const given of none) {
       it(`is not found by ${path} in ${JSON.stringify(given)}`, async () => {
         assert.equal(await found(path, [given.replaceAll('T', TOKEN)]), undefined)

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { waitSeconds } from '../../../api/submit/preferences.ts'
+
+const waited = (...preferences: string[]): number | undefined =>
+  waitSeconds(new Headers(preferences.map((preference) => ['Prefer', preference])))
+
+describe('Prefer: wait', () => {
+  const seconds: Record<string, number> = {
+    'wait=0': 0,
+    'wait=7': 7,
+    'wait=30': 30,
+    'wait=31': 30,
+    'wait=99999999999': 30,
+    [`wait=${'9'.repeat(5_000)}`]: 30,
+    'wait=00000000000007': 7,
+    'WAIT \t=\t 7': 7,
+    'wait="7"': 7,
+    'wait=7;': 7,
+    'wait=7 ; waited; by="a, b;c"': 7,
+    'respond-async, wait=7': 7,
+    ',, ,wait=7,,': 7,
+    'handling=lenient;wait=1,wait=7': 7,
+    'x="wait=1, \\", wait=2", wait=7': 7,
+    'x="y;z" ; wait=1,wait=7': 7,
+    'wait=7, wait=8': 7,
+    'wait=7, wait=x': 7,
+    'return=minimal,\twait=7,return=representation': 7,
+  }
+  for (const [preference, expected] of Object.entries(seconds)) {
+    it(`is ${expected} in ${preference.slice(0, 60)}`, () => assert.equal(waited(preference), expected))
+  }
+
+  const none = [
+    ['', 'wait', 'wait=', 'wait=""', 'wait=x', 'wait=-1', 'wait=+1', 'wait=1.5', 'wait=1e1', 'wait=7s', 'wait=0x7'],
+    ['wait=7 8', 'wait 7', 'wait==7', 'waits=7', 'await=7', 'x wait=7', 'wait="7', "wait='7'", 'wait=x, wait=7'],
+    ['wait, wait=7', 'x="wait=7"', 'x="a, wait=7', 'x=y; wait=7', 'x="a\\", wait=7, "'],
+  ].flat()
+  for (const preference of none) {
+    it(`is not in ${JSON.stringify(preference)}`, () => assert.equal(waited(preference), undefined))
+  }
+
+  it('is that of the first header which has it', () => {
+    assert.equal(waited('respond-async', 'wait=7', 'wait=8'), 7)
+  })
+
+  it('is missing without a header', () => assert.equal(waited(), undefined))
+
+  for (const part of ['"', '\\"', ' ', '\t', ',', ';', 'wait', 'wait=', 'wait="', 'a="\\', ' "\\",']) {
+    it(`is looked for in linear time: ${JSON.stringify(part)}`, () => {
+      const started = performance.now()
+      waited(`wait${part.repeat(1_000_000 / part.length)}x`)
+      // Some milliseconds; quadratic time would be many minutes.
+      assert.ok(performance.now() - started < 5_000)
+    })
+  }
+})
