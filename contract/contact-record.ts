@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { dateTime, flag, identifier, number, object, openObject, shortText, text } from './fields.ts'
+import { dateTime, flag, identifier, object, openNumber, openObject, shortText, text } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { MAX_METADATA_MEMBER_BYTES } from './limits.ts'
 
@@ -18,7 +18,7 @@ export const accountRecord = object(
         $domain: shortText,
         $createdAt: v.nullish(dateTime),
         $updatedAt: v.nullish(dateTime),
-        $contractValue: v.nullish(number),
+        $contractValue: v.nullish(openNumber),
       }),
     ),
   },
@@ -37,7 +37,7 @@ export const contactRecord = object(
         $name: v.nullish(text),
         $createdAt: v.nullish(dateTime),
         $updatedAt: v.nullish(dateTime),
-        $contractValue: v.nullish(number),
+        $contractValue: v.nullish(openNumber),
       }),
     ),
     account: v.nullish(accountRecord),

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { isDateTime } from './date-time.ts'
-import { excesses, type FreeMember } from './free-members.ts'
+import { excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
 import type { JsonObject } from './json.ts'
 import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
 
@@ -10,7 +10,9 @@ import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
  */
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
-export const number = v.pipe(v.number('a number'), v.finite('a finite number'))
+/** Within an open object, where all numbers are checked together. */
+export const openNumber = v.number('a number')
+export const number = v.pipe(openNumber, v.finite(KEPT_NUMBER))
 export const dateTime = v.pipe(
   text,
   v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),

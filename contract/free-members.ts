@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
-import { MAX_OBJECT_MEMBERS } from './limits.ts'
+import { MAX_OBJECT_MEMBERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
 import { unflattenIf } from './unflatten.ts'
 
 /** A member of a record whose value is a free object: any members with any names. */
@@ -11,6 +11,9 @@ export type FreeMember = {
   /** The most that one member of the free object may have, where each is kept as metadata by itself: its name and its value. */
   readonly maxMemberBytes?: number
 }
+
+/** What a number must be. One that could not be kept has been made infinite when its text was read. */
+export const KEPT_NUMBER = 'a number that double precision keeps: finite, and unchanged if it is an integer'
 
 /** A place in a record where there is too much. `expected` ends a sentence that begins with the path and "must be". */
 export type Excess = { readonly path: readonly (string | number)[]; readonly expected: string }
@@ -26,7 +29,7 @@ export const excesses = (record: JsonObject, free: readonly FreeMember[]): Exces
     if (Object.keys(given).length > MAX_OBJECT_MEMBERS) return [crowd([name])]
     const stored = unflattenIf(flag !== undefined && record[flag] === true, given)
     const found: Excess[] = []
-    findCrowds(stored, [name], found)
+    findExcesses(stored, [name], found)
     if (maxMemberBytes !== undefined) found.push(...largeMembers(stored, name, maxMemberBytes))
     return found
   })
@@ -36,18 +39,23 @@ const crowd = (path: readonly (string | number)[]): Excess => ({
   expected: `an object of at most ${MAX_OBJECT_MEMBERS.toLocaleString('en')} members`,
 })
 
-/** The objects that have too many members. The function is recursive: the body reader has bounded the depth. */
-const findCrowds = (value: JsonObject | JsonValue[], path: (string | number)[], found: Excess[]): void => {
+/**
+ * The objects that have too many members, and the numbers that are too large; no more of them than are told. The function is
+ * recursive: the body reader has bounded the depth.
+ */
+const findExcesses = (value: JsonObject | JsonValue[], path: (string | number)[], found: Excess[]): void => {
   const isArray = Array.isArray(value)
   const keys = isArray ? undefined : Object.keys(value)
   if (keys !== undefined && keys.length > MAX_OBJECT_MEMBERS) found.push(crowd([...path]))
   const count = keys?.length ?? (value as JsonValue[]).length
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < count && found.length < MAX_REPORTED_PROBLEMS; index++) {
     const key = keys?.[index] ?? index
     const inner = (value as JsonObject)[key] as JsonValue
+    if (typeof inner === 'number' && !Number.isFinite(inner))
+      found.push({ path: [...path, key], expected: KEPT_NUMBER })
     if (typeof inner !== 'object' || inner === null) continue
     path.push(key)
-    findCrowds(inner, path, found)
+    findExcesses(inner, path, found)
     path.pop()
   }
 }

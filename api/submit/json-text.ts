@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../contract/json.ts'
 import { shownPath } from '../../contract/problem.ts'
+import { closingQuote, NUMBER, QUOTE, withoutUnkept } from './unkept-numbers.ts'
 
 export type JsonProblem = {
   /** A sentence that says what was expected and where, and never quotes the text. */
@@ -11,40 +12,27 @@ export type JsonProblem = {
 export type ParsedJson = { readonly ok: true; readonly value: JsonValue } | ({ readonly ok: false } & JsonProblem)
 
 /**
- * Finds every number that might not be kept: 16 digits in a row, an exponent of three digits, or a fraction with an exponent.
- * Fifteen digits always fit. A number within a string matches only after a space, so ids and hashes do not match.
- */
-const DOUBTFUL_NUMBER = /(?:^|[[,: \t\r\n])-?(?:\d{16}|\d+(?:\.\d+[eE]|[eE]\+?\d{3}))/
-
-/**
- * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`, or that has a number which a JavaScript
- * number would change or make infinite. It takes time in proportion to the text's length, whatever the text is.
+ * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`. A number that JavaScript would not keep is
+ * infinite in the value: whoever keeps numbers has to refuse those. It takes time in proportion to the text's length, whatever the
+ * text is.
  *
- * The precise scan, which knows paths, costs several times as much as JSON.parse and runs only where it is needed. The errors
- * are those of the scan, since V8's quote the text and JavaScriptCore's have no position.
+ * The scan, which knows places, costs several times as much as JSON.parse and runs only where something is wrong. The errors are those
+ * of the scan, since V8's quote the text and JavaScriptCore's have no position.
  */
 export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
-  if (isDeeper(text, maxDepth)) return refuse(findProblem(text, maxDepth))
-  let value: JsonValue
+  if (isDeeper(text, maxDepth)) return { ok: false, ...findProblem(text, maxDepth) }
   try {
-    value = JSON.parse(text) as JsonValue
+    const value = JSON.parse(text) as JsonValue
+    const kept = withoutUnkept(text)
+    return { ok: true, value: kept === text ? value : (JSON.parse(kept) as JsonValue) }
   } catch {
-    return refuse(findProblem(text, maxDepth))
+    return { ok: false, ...findProblem(text, maxDepth) }
   }
-  const problem = DOUBTFUL_NUMBER.test(text) ? findProblem(text, maxDepth) : undefined
-  return problem ? refuse(problem) : { ok: true, value }
 }
 
-const refuse = (problem: JsonProblem | undefined): ParsedJson => ({
-  ok: false,
-  ...(problem ?? { message: 'The body must be valid JSON', path: '' }),
-})
-
-const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
 const OPENING_BRACKET = 0x5b
-const BACKSLASH = 0x5c
 const CLOSING_BRACKET = 0x5d
 const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
@@ -67,15 +55,6 @@ const isDeeper = (text: string, maxDepth: number): boolean => {
   return false
 }
 
-const closingQuote = (text: string, opening: number): number => {
-  for (let quote = text.indexOf('"', opening + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let before = quote - 1
-    while (text.charCodeAt(before) === BACKSLASH) before--
-    if ((quote - before) % 2 === 1) return quote
-  }
-  return -1
-}
-
 type Cursor = {
   readonly text: string
   readonly maxDepth: number
@@ -83,19 +62,17 @@ type Cursor = {
   at: number
   /** Indices, and keys as the text has them, with quotes and escapes. */
   readonly path: (string | number)[]
-  /** Set by every problem but a syntax error. */
-  problem: JsonProblem | undefined
+  isTooDeep: boolean
 }
 
 /** The first problem in the order of the text. The scan is recursive, to `maxDepth` levels at most. */
-const findProblem = (text: string, maxDepth: number): JsonProblem | undefined => {
-  const cursor: Cursor = { text, maxDepth, at: 0, path: [], problem: undefined }
+const findProblem = (text: string, maxDepth: number): JsonProblem => {
+  const cursor: Cursor = { text, maxDepth, at: 0, path: [], isTooDeep: false }
   skipSpace(cursor)
-  if (scanValue(cursor)) {
-    skipSpace(cursor)
-    if (cursor.at === text.length) return undefined
-  }
-  return cursor.problem ?? { message: describeSyntaxError(cursor), path: '' }
+  if (scanValue(cursor)) skipSpace(cursor)
+  return cursor.isTooDeep
+    ? { message: `The body must be nested at most ${maxDepth} levels deep`, path: describePath(cursor.path) }
+    : { message: describeSyntaxError(cursor), path: '' }
 }
 
 /** Each scan moves the cursor past its piece of the text and returns true, or leaves it at the error and returns false. */
@@ -108,13 +85,14 @@ const scanValue = (cursor: Cursor): boolean => {
     case QUOTE:
       return scanString(cursor)
     default:
-      return scanNumber(cursor) || (!cursor.problem && scanWord(cursor))
+      return scanNumber(cursor) || scanWord(cursor)
   }
 }
 
 const scanContainer = (cursor: Cursor, closing: number): boolean => {
   const { text, maxDepth, path } = cursor
-  if (path.length >= maxDepth) return refuseAt(cursor, () => `The body must be nested at most ${maxDepth} levels deep`)
+  cursor.isTooDeep = path.length >= maxDepth
+  if (cursor.isTooDeep) return false
   cursor.at++
   skipSpace(cursor)
   if (text.charCodeAt(cursor.at) === closing) {
@@ -147,6 +125,7 @@ const scanKey = (cursor: Cursor): string | undefined => {
   return key
 }
 
+const BACKSLASH = 0x5c
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
 
 const scanString = (cursor: Cursor): boolean => {
@@ -168,53 +147,11 @@ const scanString = (cursor: Cursor): boolean => {
   return false
 }
 
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-
 const scanNumber = (cursor: Cursor): boolean => {
   NUMBER.lastIndex = cursor.at
   if (!NUMBER.test(cursor.text)) return false
-  const literal = cursor.text.slice(cursor.at, NUMBER.lastIndex)
-  const expected = expectedOf(literal)
-  if (expected) return refuseAt(cursor, (subject) => `${subject} must be ${expected}`)
-  cursor.at += literal.length
+  cursor.at = NUMBER.lastIndex
   return true
-}
-
-/** A literal of so many characters is always kept, however many of them are digits. */
-const ALWAYS_KEPT_DIGITS = 15
-
-/** Says what a number that would not be kept should have been; undefined for one that is kept. */
-const expectedOf = (literal: string): string | undefined => {
-  const number = Number(literal)
-  if (!Number.isFinite(number)) return 'a finite number'
-  if (literal.length <= ALWAYS_KEPT_DIGITS) return undefined
-  // A number is kept if JavaScript writes it as it was: 2^60 is a double, but is written as 1152921504606847000.
-  const written = String(number)
-  if (written === literal) return undefined
-  const given = toDecimal(literal)
-  if (given.exponent < 0) return undefined
-  const kept = toDecimal(written)
-  if (given.digits === kept.digits && given.exponent === kept.exponent) return undefined
-  return 'an integer that a double-precision number keeps unchanged'
-}
-
-type Decimal = {
-  /** They have no zeros at either end. */
-  readonly digits: string
-  /** The power of ten by which the digits, read as an integer, are multiplied. Not negative for an integer. */
-  readonly exponent: number
-}
-
-/** A number's absolute value in a form that does not depend on how the number is written. */
-const toDecimal = (literal: string): Decimal => {
-  const [significand = '', exponent = '0'] = literal.toLowerCase().split('e')
-  const [integer = '', fraction = ''] = significand.replace('-', '').split('.')
-  const digits = (integer + fraction).replace(/^0+/, '')
-  // A loop, since /0+$/ takes quadratic time on a long run of zeros that is not at the end.
-  let end = digits.length
-  while (digits[end - 1] === '0') end--
-  if (end === 0) return { digits: '', exponent: 0 }
-  return { digits: digits.slice(0, end), exponent: Number(exponent) - fraction.length + digits.length - end }
 }
 
 const scanWord = (cursor: Cursor): boolean => {
@@ -229,12 +166,6 @@ const skipSpace = (cursor: Cursor): void => {
     const code = cursor.text.charCodeAt(cursor.at)
     if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
   }
-}
-
-const refuseAt = (cursor: Cursor, describe: (subject: string) => string): false => {
-  const path = describePath(cursor.path)
-  cursor.problem = { message: describe(path === '' ? 'The body' : path), path }
-  return false
 }
 
 const describePath = (path: readonly (string | number)[]): string =>

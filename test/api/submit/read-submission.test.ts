@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { identifyAccount } from '../../../api/operations/accounts.ts'
+import { identifyContact, purgeContact } from '../../../api/operations/contacts.ts'
+import { submitConversation } from '../../../api/operations/conversations.ts'
+import { createFeedback } from '../../../api/operations/feedbacks.ts'
+import type { AnySubmissionKind } from '../../../api/operations/submission-kind.ts'
+import { isRefusal } from '../../../api/refusal.ts'
+import { readSubmission } from '../../../api/submit/read-submission.ts'
+import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
+import type { Problem } from '../../../contract/problem.ts'
+import { seeded } from '../../support/property-seed.ts'
+
+const KINDS = { createFeedback, identifyContact, identifyAccount, submitConversation, purgeContact }
+const hashKey = hashKeyFrom('0'.repeat(64))
+
+type Outcome = { body: unknown } | { problems: Problem[] }
+
+const read = async (kind: AnySubmissionKind, text: string): Promise<Outcome> => {
+  const headers = { 'content-type': 'application/json' }
+  const request = new Request('http://x/', { method: 'POST', headers, body: text })
+  const { schema, operation } = kind
+  const outcome = await readSubmission(request, { schema, operation, maxBytes: 5_000_000, hashKey })
+  if (!isRefusal(outcome)) return { body: outcome.body }
+  assert.equal(outcome.refused, 'invalid')
+  return { problems: 'problems' in outcome ? [...outcome.problems] : [] }
+}
+
+const problemsOf = async (kind: AnySubmissionKind, text: string): Promise<Problem[]> => {
+  const outcome = await read(kind, text)
+  return 'problems' in outcome ? outcome.problems : []
+}
+const pathsOf = async (kind: AnySubmissionKind, text: string): Promise<string[]> =>
+  (await problemsOf(kind, text)).map(({ path }) => path)
+
+const UNKEPT = [
+  '9007199254740993',
+  '-12345678901234567890',
+  '1e999',
+  '-1e999',
+  '1.2345678901234567891e19',
+  '9'.repeat(400),
+]
+
+describe('a number that JavaScript does not keep', () => {
+  for (const number of UNKEPT) {
+    it(`is a problem where it would be stored, and only there: ${number.slice(0, 30)}`, async () => {
+      const text = `{"description":"x","ignored":${number},"sourceData":{"a.b":[{"c":${number}}]},"rating":${number},
+        "contact":{"ignored":[${number}],"sourceData":{"d":${number}}},"account":{"name":"a","contractValue":${number}}}`
+      const problems = await problemsOf(createFeedback, text)
+      const expected = 'must be a number that double precision keeps: finite, and unchanged if it is an integer'
+      const paths = ['contact.sourceData.d', 'account.contractValue', 'rating', 'sourceData.a.b.0.c']
+      assert.deepEqual(
+        problems,
+        paths.map((path) => ({ message: `${path} ${expected}`, path })),
+      )
+    })
+
+    it(`is ignored with its member: ${number.slice(0, 30)}`, async () => {
+      const texts: [AnySubmissionKind, string, unknown][] = [
+        [identifyContact, '"id":"c","ignored":N,"account":{"id":"a","x":[N]}', { id: 'c', account: { id: 'a' } }],
+        [identifyAccount, '"id":"a","ignored":{"x":N}', { id: 'a' }],
+        [purgeContact, '"id":"c","ignored":{"x":N}', { id: 'c' }],
+      ]
+      for (const [kind, members, body] of texts)
+        assert.deepEqual(await read(kind, `{${members.replaceAll('N', number)}}`), { body })
+    })
+  }
+
+  it('is told with all else that is wrong', async () => {
+    const text = '{"title":1,"rating":1e999,"tags":[2],"sourceData":{"n":9007199254740993}}'
+    assert.deepEqual(await pathsOf(createFeedback, text), ['description', 'title', 'tags.0', 'rating', 'sourceData.n'])
+  })
+
+  it('is told once, also in a member that an open object knows', async () => {
+    const text = '{"id":"c","properties":{"$contractValue":1e999,"other":1e999}}'
+    assert.deepEqual(await pathsOf(identifyContact, text), ['properties.$contractValue', 'properties.other'])
+  })
+
+  it('is told as it will be called, where its key cannot be stored', async () => {
+    const text = '{"id":"c","properties":{"a\\u0000":1e999,"a\\ud800":9007199254740993,"a\ufffd":1}}'
+    const replaced = ['properties.a\u{FFFD}\u{FFFD}2', 'properties.a\u{FFFD}\u{FFFD}3']
+    assert.deepEqual(await pathsOf(identifyContact, text), replaced)
+  })
+
+  it('counts if it is the last of its key', async () => {
+    const text = (first: string, last: string) => `{"id":"c","properties":{"a":${first},"\\u0061":${last}}}`
+    assert.deepEqual(await pathsOf(identifyContact, text('9007199254740993', '1')), [])
+    assert.deepEqual(await pathsOf(identifyContact, text('1', '9007199254740993')), ['properties.a'])
+    assert.deepEqual(await pathsOf(identifyContact, '{"properties":{"a":1e999},"id":"c","properties":{"a":1}}'), [])
+  })
+
+  it('is found below any key', async () => {
+    const text = (at: string) => `{"id":"c",${at}}`
+    assert.deepEqual(await pathsOf(identifyContact, text('"properties":{"__proto__":{"x":1e999}}')), [
+      'properties.__proto__.x',
+    ])
+    assert.deepEqual(await pathsOf(identifyContact, text('"properties":{"__proto__":1e999}')), ['properties.__proto__'])
+    assert.deepEqual(await pathsOf(identifyContact, text('"__proto__":{"properties":{"x":1e999}}')), [])
+  })
+})
+
+/** Members of any names, below which numbers stand: `#` stands for one. */
+const anyMembers = (depth: number): fc.Arbitrary<string> => {
+  const key = fc.constantFrom(
+    'a',
+    'b',
+    'a.b',
+    'a.b.c',
+    '$x',
+    '\\u0061',
+    '\\u0000',
+    '\\ud800',
+    '\ufffd',
+    '__proto__',
+    '',
+  )
+  const inner =
+    depth === 0
+      ? []
+      : [anyMembers(depth - 1), fc.array(anyMembers(depth - 1), { maxLength: 3 }).map((all) => `[${all.join()}]`)]
+  const value = fc.oneof(fc.constantFrom('#', '#', '1', 'null', '"# #,"', '[#,#]', '[ #]'), ...inner)
+  return fc
+    .array(fc.tuple(key, value), { maxLength: 4 })
+    .map((members) => `{${members.map(([name, of]) => `"${name}":${of}`).join(' ,')}}`)
+}
+const free = anyMembers(2)
+type Members = Record<string, fc.Arbitrary<string>>
+const object = (required: Members, optional: Members = {}): fc.Arbitrary<string> => {
+  const members = { ...required, ...optional }
+  return fc
+    .tuple(
+      fc.subarray(Object.keys(optional)).map((names) => [...Object.keys(required), ...names]),
+      fc.record(members),
+      fc.constantFrom('', ',"ignored":[#,{"id":#}]', ',"constructor":#,"__proto__":{"rating":#}'),
+    )
+    .map(([names, values, more]) => `{${names.map((name) => `"${name}":${values[name]}`).join()}${more}}`)
+}
+const said = (value: string) => fc.constant(value)
+const flag = fc.constantFrom('true', 'false')
+const account = object({ id: said('"a"') }, { shouldUnflattenProperties: flag })
+const contact = object({ id: said('"c"') }, { account, properties: free, shouldUnflattenProperties: flag })
+const message = object(
+  { id: said('"m"'), incoming: said('true'), content: said('""'), createdAt: said('"2026-01-01T00:00:00Z"') },
+  { properties: free },
+)
+const list = (item: fc.Arbitrary<string>) => fc.array(item, { maxLength: 3 }).map((items) => `[${items.join()}]`)
+const BODIES: Record<keyof typeof KINDS, fc.Arbitrary<string>> = {
+  createFeedback: object(
+    {
+      description: said('"d"'),
+    },
+    {
+      rating: said('#'),
+      sourceData: free,
+      shouldUnflattenSourceData: flag,
+      contact: object({}, { email: said('"e"'), sourceData: free }),
+      account: object({}, { name: said('"n"'), contractValue: said('#'), sourceData: free }),
+    },
+  ),
+  identifyContact: contact,
+  identifyAccount: account,
+  submitConversation: object(
+    {
+      id: said('"c"'),
+      source: said('"s"'),
+      createdAt: said('"2026-01-01T00:00:00Z"'),
+      contacts: list(contact),
+      messages: list(message),
+    },
+    {
+      rating: said('#'),
+      properties: free,
+    },
+  ),
+  purgeContact: object({ id: said('"c"') }, { email: said('"e"') }),
+}
+
+const FIRST_KEPT = 700_001
+
+/** The paths of the numbers from `FIRST_KEPT` on. */
+const numbersIn = (value: unknown, path: readonly string[] = []): string[] => {
+  if (typeof value === 'number' && value >= FIRST_KEPT) return [path.join('.')]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => numbersIn(inner, [...path, key]))
+}
+
+describe('any body', () => {
+  it('has a problem with a number exactly where the number would be stored', async () => {
+    const cases = fc
+      .constantFrom(...(Object.keys(KINDS) as (keyof typeof KINDS)[]))
+      .chain((name) => fc.tuple(fc.constant(name), BODIES[name]))
+    await fc.assert(
+      fc.asyncProperty(cases, fc.constantFrom(...UNKEPT), async ([name, template], unkept) => {
+        const withNumbers = (number: (index: number) => string): string => {
+          let count = 0
+          return template.replaceAll(/(?<![" ])#|(?<=\[ )#/g, () => number(count++))
+        }
+        const kept = await read(
+          KINDS[name],
+          withNumbers((index) => String(FIRST_KEPT + index)),
+        )
+        const changed = await read(
+          KINDS[name],
+          withNumbers(() => unkept),
+        )
+        if ('problems' in kept) {
+          assert.ok('problems' in changed)
+          return
+        }
+        const expected = numbersIn(kept.body)
+        const found = 'problems' in changed ? changed.problems.map(({ path }) => path) : []
+        assert.deepEqual(found.toSorted(), expected.slice(0, 100).toSorted())
+        if (expected.length === 0) assert.deepEqual(changed, kept)
+      }),
+      seeded({ numRuns: 1_000 }),
+    )
+  })
+})
