@@ -150,6 +150,7 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
         asTyped(readReceipt(receipts, incoming({ request, bearer: token, route }), params.id)),
       answerAlone<{ submission: Receipt }>(),
     )
+    .get('/', () => new Response(null, { status: 302, headers: { Location: DOCS_PATH } }))
     .get('/healthz', () => Response.json({ alive: true }))
     .get('/readyz', () => readyAnswer(isReady))
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH))

@@ -19,7 +19,15 @@ export type Refusal =
 
 export type Unavailable = {
   refused: 'unavailable'
-  why: 'redis' | 'redis-memory' | 'backlog' | 'workspace-backlog' | 'bodies-in-hand' | 'postgres' | 'stores'
+  why:
+    | 'redis'
+    | 'redis-refuses'
+    | 'redis-memory'
+    | 'backlog'
+    | 'workspace-backlog'
+    | 'bodies-in-hand'
+    | 'postgres'
+    | 'stores'
 }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
@@ -72,7 +80,9 @@ export const refusalResponse = (refusal: Refusal): Response => {
 }
 
 const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
-  redis: 'The queue cannot be reached. Nothing was confirmed; retry later with the same ids.',
+  redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
+  'redis-refuses':
+    'The queue is there and takes nothing in at the moment. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',
   'workspace-backlog':

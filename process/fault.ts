@@ -44,7 +44,11 @@ const isOf = (error: unknown, classes: readonly string[], codes: readonly string
   return codes.includes(code) || (code.length === SQLSTATE_LENGTH && classes.includes(code.slice(0, 2)))
 }
 
+/** What Redis refuses begins with a word in capitals, which says why. */
+const REFUSED_BY_REDIS = /^[A-Z]+(?= )/
+
 const codeOf = (error: unknown): string | undefined => {
+  if (error instanceof Error && error.name === 'ReplyError') return REFUSED_BY_REDIS.exec(error.message)?.[0]
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : undefined
 }

@@ -57,6 +57,10 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
   return redis
 }
 
+/** Whether Redis refused a command since it has no memory left. */
+export const isFullRedis = (error: unknown): boolean =>
+  isRefusedByRedis(error) && (error as Error).message.startsWith('OOM ')
+
 /** Whether Redis itself answered with an error. */
 export const isRefusedByRedis = (error: unknown): boolean => error instanceof ReplyError
 

@@ -113,6 +113,7 @@ const TURNED_AWAY = {
       '`sourceId`, `id` or `Idempotency-Key` is harmless.',
     examples: {
       'queue away': unavailable('redis'),
+      'queue taking nothing in': unavailable('redis-refuses'),
       'queue nearly full': unavailable('redis-memory'),
       'too much waiting': unavailable('backlog'),
       'too much of this workspace waiting': unavailable('workspace-backlog'),

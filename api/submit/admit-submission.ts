@@ -1,12 +1,13 @@
 import type { Operation, SubmissionJob } from '../../contract/job.ts'
 import type { Admission, Bucket } from '../../queue/admission.ts'
 import type { Idempotency } from '../../contract/idempotency.ts'
+import { isFullRedis, isRefusedByRedis } from '../../queue/connect-redis.ts'
 import { faultIds } from '../fault-ids.ts'
 import type { Ingress } from './ingress.ts'
 import { wholeSeconds } from './limit-headers.ts'
 import type { Admitted, Grounds } from '../operations/submission-kind.ts'
 import { keysToLookUp } from '../reference-resolver.ts'
-import type { Refusal } from '../refusal.ts'
+import type { Refusal, Unavailable } from '../refusal.ts'
 
 /** A valid submission that asks for admission. */
 export type Entrant = {
@@ -59,9 +60,18 @@ const ask = async (
     })
     return judgementOf(ingress, entrant, admission)
   } catch (error) {
+    if (OUR_OWN.some((kind) => error instanceof kind)) throw error
     ingress.onFault('admission_failed', error, faultIds(request, draft))
-    return { refusal: { refused: 'unavailable', why: 'redis' } }
+    return { refusal: { refused: 'unavailable', why: whyUnavailable(error) } }
   }
+}
+
+/** Nothing is full or away when these are thrown. */
+const OUR_OWN = [TypeError, RangeError, ReferenceError]
+
+const whyUnavailable = (error: unknown): Unavailable['why'] => {
+  if (isFullRedis(error)) return 'redis-memory'
+  return isRefusedByRedis(error) ? 'redis-refuses' : 'redis'
 }
 
 const judgementOf = (

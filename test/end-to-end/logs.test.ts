@@ -53,7 +53,10 @@ describe('a line of the log says whom it is about:', () => {
 
   it('a submission that was not admitted', async () => {
     const { ledger } = admissionKeys(service.redisPrefix, service.workspaceId)
-    await assertFound('admission_failed', await withText(ledger, () => post({ 'X-Request-Id': 'mine-1' })))
+    const answer = await withText(ledger, () => post({ 'X-Request-Id': 'mine-1' }))
+    await assertFound('admission_failed', answer)
+    assert.equal((await lineOf('admission_failed'))['fault'], 'ReplyError WRONGTYPE')
+    assert.match(answer.body.error, /^The queue is there and takes nothing in/)
   })
 
   it('a purge whose contact could not be looked up', async () => {

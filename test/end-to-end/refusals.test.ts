@@ -143,8 +143,13 @@ describe('requests that are turned away', () => {
   })
 
   describe('at paths and with methods that do not exist', () => {
+    it('/ leads to the reference, and takes GET alone', async () => {
+      const answer = await service.request('/', undefined, { method: 'GET', token: null })
+      assert.deepEqual([answer.status, answer.headers.get('Location')], [302, '/docs'])
+      assertError(await service.request('/', '{}', { token: null }), 405)
+    })
+
     for (const path of [
-      '/',
       '/nope',
       '/api/v1',
       '/api/v1/nope',
