@@ -50,8 +50,12 @@ const DENO: Runtime = {
   ],
 }
 
-/** These start processes or a browser that the runtime of the tests does not matter to, but for `ON_EACH`. */
-const BY_THEMSELVES = /^test\/(?:faults|cluster|browser)\/|\/newcomer\.test/
+/**
+ * The runtime of these tests does not matter, but for `ON_EACH`: they start processes or a browser, or put SQL through many histories. On Deno
+ * that SQL is asked by all other tests.
+ */
+const BY_THEMSELVES =
+  /^test\/(?:faults|cluster|browser|bench)\/|\/(?:newcomer|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge)\.test/
 const ON_EACH = /\/large-bodies\.test/
 /** As many as there are cores where the suite has to stay within its time. */
 const RUNS_AT_ONCE = 2

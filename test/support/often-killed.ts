@@ -10,7 +10,7 @@ import { until } from './until.ts'
 import { type Crew, startCrew } from './worker-crew.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-export const SUBMISSIONS_AMONG_KILLS = Number(process.env['KILLED_SUBMISSIONS'] ?? (LONG ? 5_000 : 400))
+export const SUBMISSIONS_AMONG_KILLS = Number(process.env['KILLED_SUBMISSIONS'] ?? (LONG ? 5_000 : 250))
 /** A purge waits for all that was accepted before it: with one in fifteen, killed workers get through some ten submissions a second. */
 const HISTORY = { purges: !LONG }
 const WORKERS = 3
