@@ -13,6 +13,8 @@ export type Seen = {
   readonly rest: string
   /** Whether the server closed. */
   readonly isClosed: boolean
+  /** Whether the client had ended the connection before. */
+  readonly hasGoneFirst: boolean
 }
 export type SeenAnswer = {
   readonly status: number
@@ -28,18 +30,23 @@ export type Exchange = {
   /** Asked whenever something came, and when the server closes. */
   readonly isEnough: (seen: Seen) => boolean
   readonly withinMs: number
+  /** If nothing comes for so long after all was sent, the client says that no more comes, and waits for the server to close. */
+  readonly quietMs?: number | undefined
 }
 
 /** Sends bytes over a connection of its own, whatever is answered meanwhile, and returns what came until it was enough. */
-export const exchange = async (url: string, { pieces, ending, isEnough, withinMs }: Exchange): Promise<Seen> => {
+export const exchange = async (
+  url: string,
+  { pieces, ending, isEnough, withinMs, quietMs }: Exchange,
+): Promise<Seen> => {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.setNoDelay(true)
   let received = ''
-  let isOver = false
+  const state = { isClosed: false, isLate: false, hasGoneFirst: false }
   let wake = (): void => {}
   const over = (): void => {
-    isOver = true
+    state.isClosed = true
     wake()
   }
   socket.setEncoding('latin1').on('data', (text: string) => {
@@ -47,25 +54,37 @@ export const exchange = async (url: string, { pieces, ending, isEnough, withinMs
     wake()
   })
   socket.on('error', over).on('end', over).on('close', over)
-  const seen = (): Seen => ({ ...answersIn(received), isClosed: isOver })
-  let isLate = false
+  const seen = (): Seen => ({ ...answersIn(received), isClosed: state.isClosed, hasGoneFirst: state.hasGoneFirst })
   const late = setTimeout(() => {
-    isLate = true
+    state.isLate = true
     wake()
   }, withinMs)
+  const something = (): Promise<void> => new Promise((resolve) => (wake = resolve))
   const when = async (condition: () => boolean): Promise<void> => {
-    while (!isOver && !isLate && !condition()) await new Promise<void>((resolve) => (wake = resolve))
+    while (!state.isClosed && !state.isLate && !condition()) await something()
   }
+  const go = (ends: Ending): void => {
+    state.hasGoneFirst = !state.isClosed
+    if (ends === 'reset') socket.resetAndDestroy()
+    else socket.end()
+  }
+
   for (const piece of pieces) {
-    if (isOver) break
+    if (state.isClosed) break
     if (typeof piece === 'string') socket.write(piece, 'latin1')
     else if (typeof piece === 'function') await piece()
     else await when(() => seen().answers.length >= piece.answers)
   }
-  if (ending === 'half-close') socket.end()
-  if (ending === 'reset') socket.resetAndDestroy()
+  if (ending) go(ending)
+  let knownLength = -1
+  const look = (): void => {
+    if (received.length === knownLength && !state.hasGoneFirst) go('half-close')
+    knownLength = received.length
+  }
+  const quiet = quietMs === undefined ? undefined : setInterval(look, quietMs)
   await when(() => isEnough(seen()))
   clearTimeout(late)
+  clearInterval(quiet)
   socket.destroy()
   return seen()
 }

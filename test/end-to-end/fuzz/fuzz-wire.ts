@@ -1,0 +1,125 @@
+import * as fc from 'fast-check'
+import type { Ending, Piece } from '../../support/raw-exchange.ts'
+import { or } from './fuzz-headers.ts'
+import { inChunks, LAST, type Message, oddities, textOf } from './fuzz-oddities.ts'
+
+/** What is sent over one connection. */
+export type Script = {
+  readonly pieces: readonly Piece[]
+  readonly ending: Ending | undefined
+  /** Of each submission in it, in their order. */
+  readonly sourceIds: readonly string[]
+  /** How many of them come first, are well made and wait each for the answer to the one before. */
+  readonly sound: number
+  /** Those behind which more comes in a later packet. */
+  readonly followed: ReadonlySet<string>
+  /** How many answers are all; undefined where there is something odd. */
+  readonly answers: number | undefined
+}
+
+const MOST_BYTES = 10_000
+const TAIL_BYTES = 12
+
+/** After which byte a packet ends, from the beginning or, near the end, where trailers are, from there; and the pause behind it. */
+const packetEnd = fc.record({
+  at: fc.noBias(fc.nat({ max: MOST_BYTES })),
+  nearEnd: fc.boolean(),
+  pauseMs: fc.constantFrom(0, 0, 0, 1, 2),
+})
+type PacketEnd = { readonly at: number; readonly nearEnd: boolean; readonly pauseMs: number }
+const packetEnds = or(1, fc.constant<PacketEnd[]>([]), fc.array(packetEnd, { minLength: 1, maxLength: 5 }))
+
+export const plans = fc
+  .record({
+    /** Well made, each after the answer to the one before. */
+    sound: fc.array(fc.record({ chunked: fc.boolean(), packets: packetEnds }), { maxLength: 3 }),
+    /** Well made, all at once. */
+    pipelined: or(5, fc.constant(0), fc.integer({ min: 1, max: 10 })),
+    odd: or(1, fc.array(oddities, { minLength: 1, maxLength: 2 }), fc.constant([])),
+    packets: packetEnds,
+    /** How much of what is pipelined and odd is sent before the client goes. */
+    cut: or(
+      5,
+      fc.constant(undefined),
+      fc.record({ end: packetEnd, ending: fc.constantFrom<Ending>('half-close', 'reset') }),
+    ),
+  })
+  .filter(({ sound, pipelined, odd }) => sound.length + pipelined + odd.length > 0)
+export type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never
+
+/** The plan without its functions, to be read. */
+export const planText = ({ odd, ...plan }: Plan): string =>
+  JSON.stringify({ ...plan, odd: odd.map(({ what }) => what) })
+
+/** The bytes of a plan. `nextId` gives an id that none has had. */
+export const scriptOf = (plan: Plan, token: string, nextId: () => string): Script => {
+  const sourceIds: string[] = []
+  const message = (): Message => {
+    const sourceId = nextId()
+    sourceIds.push(sourceId)
+    const body = JSON.stringify({ description: 'Sent as bytes', tags: [], source: 'wire', sourceId })
+    const headers = ['Host: x', `Authorization: Bearer ${token}`, 'Content-Type: application/json']
+    return { line: 'POST /api/v1/feedbacks HTTP/1.1', headers, framing: [`Content-Length: ${body.length}`], body }
+  }
+  const sound = plan.sound.flatMap(({ chunked, packets }, index): Piece[] => {
+    const made = message()
+    const text = textOf(chunked ? inChunks(made, LAST) : made)
+    return [...packetsOf(text, packets).flatMap(asPieces), { answers: index + 1 }]
+  })
+  const texts = [
+    ...Array.from({ length: plan.pipelined }, () => textOf(message())),
+    ...plan.odd.map(({ of }) => of(message())),
+  ]
+  const whole = texts.join('')
+  const packets = packetsOf(plan.cut ? whole.slice(0, placeOf(plan.cut.end, whole)) : whole, plan.packets)
+  return {
+    pieces: [...sound, ...packets.flatMap(asPieces)],
+    ending: plan.cut?.ending,
+    sourceIds,
+    sound: plan.sound.length,
+    followed: followedIn(texts, sourceIds.slice(plan.sound.length), packets),
+    answers: plan.odd.length === 0 && plan.cut === undefined ? sourceIds.length : undefined,
+  }
+}
+
+type Packet = { readonly from: number; readonly text: string; readonly pauseMs: number }
+
+const placeOf = ({ at, nearEnd }: PacketEnd, text: string): number =>
+  nearEnd ? Math.max(0, text.length - (at % TAIL_BYTES)) : at % (text.length + 1)
+
+const packetsOf = (text: string, ends: readonly PacketEnd[]): Packet[] => {
+  const places = [
+    ...ends.map((end) => ({ to: placeOf(end, text), pauseMs: end.pauseMs })),
+    { to: text.length, pauseMs: 0 },
+  ].toSorted((one, other) => one.to - other.to)
+  return places
+    .map(({ to, pauseMs }, index) => {
+      const from = places[index - 1]?.to ?? 0
+      return { from, text: text.slice(from, to), pauseMs }
+    })
+    .filter((packet) => packet.text !== '')
+}
+
+const asPieces = ({ text, pauseMs }: Packet): Piece[] => [
+  text,
+  () => new Promise((resolve) => setTimeout(resolve, pauseMs)),
+]
+
+/** Bun takes a request for whole at its last byte, or behind the size of the last chunk. */
+const followedIn = (
+  texts: readonly string[],
+  sourceIds: readonly string[],
+  packets: readonly Packet[],
+): ReadonlySet<string> => {
+  const followed = new Set<string>()
+  let start = 0
+  for (const [index, sourceId] of sourceIds.entries()) {
+    const text = texts[index]!
+    const bodyEnd = text.indexOf('}', text.indexOf(sourceId)) + 1
+    const lastChunk = /^(?:\r\n)?0\r\n/.exec(text.slice(bodyEnd))?.[0] ?? ''
+    const end = start + bodyEnd + lastChunk.length
+    if (packets.some(({ from }) => from >= end)) followed.add(sourceId)
+    start += text.length
+  }
+  return followed
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { usageOf } from '../../bench/figures/usage.ts'
+import { readLedgers } from '../../support/ledgers.ts'
+import { seeded } from '../../support/property-seed.ts'
+import { exchange, type Seen } from '../../support/raw-exchange.ts'
+import { type Service, startService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
+import { type Plan, plans, planText, type Script, scriptOf } from './fuzz-wire.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 4_000))
+/** After each so many everything is drained and compared with what was answered. */
+const ROUND = 20_000
+const LANES = 32
+const ON_BUN = process.versions['deno'] === undefined
+const ANSWERED_WITHIN_MS = 20_000
+/** A server that waits for more tells nobody. */
+const QUIET_MS = 60
+const DRAINED_WITHIN_MS = 5 * 60_000
+const LARGEST_SEED = 2 ** 30
+const MOST_GROWTH_BYTES = 100_000_000
+const BY_THE_RUNTIME = [400, 413, 431, 505]
+
+type Outcome = { readonly plan: Plan; readonly script: Script; readonly seen: Seen }
+type Count = (what: string) => void
+
+describe('whatever is sent as bytes', () => {
+  let service: Service
+  before(async () => {
+    service = await startService()
+  })
+  after(() => service.stop())
+
+  let sent = 0
+  // Two of them differ in more than one place, so that no slip makes one of another.
+  const nextId = (): string => {
+    sent += 1
+    return `${sent}-${(Math.imul(sent, 0x9e3779b1) >>> 0).toString(16)}`
+  }
+
+  const outcomeOf = async (plan: Plan): Promise<Outcome> => {
+    const script = scriptOf(plan, service.accessToken, nextId)
+    const seen = await exchange(service.urls[0]!, {
+      pieces: script.pieces,
+      ending: script.ending,
+      quietMs: script.answers === undefined ? QUIET_MS : undefined,
+      isEnough: ({ answers }) => answers.length === script.answers,
+      withinMs: ANSWERED_WITHIN_MS,
+    })
+    return { plan, script, seen }
+  }
+
+  const stored = async (): Promise<Set<string>> => {
+    await until(
+      'everything is processed',
+      async () => {
+        const found = await readLedgers(service.sql, service.redis, service.redisPrefix)
+        return found.every(({ queued }) => queued === 0)
+      },
+      DRAINED_WITHIN_MS,
+    )
+    const rows = await service.sql<
+      { source_id: string }[]
+    >`delete from feedback where source = 'wire' returning source_id`
+    return new Set(rows.map(({ source_id }) => source_id))
+  }
+
+  const sendUntil = async (end: number, seed: number): Promise<Outcome[]> => {
+    const outcomes: Outcome[] = []
+    const lanes = Array.from({ length: LANES }, async (_, lane) => {
+      for (const plan of fc.sample(plans, { seed: seed + lane, numRuns: Math.ceil((end - sent) / LANES) })) {
+        if (sent >= end) break
+        outcomes.push(await outcomeOf(plan))
+      }
+    })
+    await Promise.all(lanes)
+    return outcomes
+  }
+
+  it(`${REQUESTS} requests: what is stored is what was answered so`, async () => {
+    const { seed = randomInt(LARGEST_SEED) } = seeded()
+    const startedAt = performance.now()
+    const tally = new Map<string, number>()
+    const count: Count = (what) => void tally.set(what, (tally.get(what) ?? 0) + 1)
+    const memory: number[] = []
+    while (sent < REQUESTS) {
+      const outcomes = await sendUntil(Math.min(sent + ROUND, REQUESTS), seed + sent)
+      await service.submit('/feedbacks', { description: 'The service is alive' })
+      judge(outcomes, await stored(), count)
+      memory.push(usageOf({ api: service.apiPids[0]! }).api.memoryBytes)
+      assert.ok(memory.at(-1)! - memory[0]! < MOST_GROWTH_BYTES, `memory of the API: ${memory.join(', ')}`)
+    }
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+    const megabytes = memory.map((bytes) => Math.round(bytes / 1e6)).join(', ')
+    console.log(`${sent} requests in ${seconds} s, FC_SEED=${seed}, the API had ${megabytes} MB`)
+    console.log(JSON.stringify(Object.fromEntries(tally)))
+  })
+})
+
+/** Fails with the connections over which something else was told than what holds. */
+const judge = (outcomes: readonly Outcome[], stored: ReadonlySet<string>, count: Count): void => {
+  const faults = outcomes.flatMap((outcome) =>
+    [...faultsOfAnswers(outcome, count), ...faultsOfStored(outcome, stored, count)].map(
+      (fault) => `${fault}: ${planText(outcome.plan)} saw ${JSON.stringify(outcome.seen).slice(0, 1_000)}`,
+    ),
+  )
+  assert.deepEqual(faults.slice(0, 10), [], `${faults.length} faults`)
+}
+
+const faultsOfAnswers = ({ script, seen: { answers, isClosed, hasGoneFirst } }: Outcome, count: Count): string[] => {
+  for (const { status, isOurs } of answers) count(`${status}${isOurs ? '' : ' bare'}`)
+  if (answers.length === 0) count('no answer')
+  const isOver = isClosed || answers.length === script.answers
+  return [
+    ...(isOver || hasGoneFirst ? [] : ['neither answered nor closed']),
+    ...answers.flatMap(({ status, isOurs }, index) => {
+      if (isOurs) return status < 500 ? [] : [`answered with ${status}`]
+      if (!BY_THE_RUNTIME.includes(status)) return [`the runtime answered with ${status}`]
+      return index === answers.length - 1 && (isClosed || hasGoneFirst)
+        ? []
+        : ['the runtime answered and did not close']
+    }),
+  ]
+}
+
+const faultsOfStored = ({ script, seen }: Outcome, stored: ReadonlySet<string>, count: Count): string[] => {
+  const { answers, hasGoneFirst } = seen
+  const accepted = answers.flatMap(({ status, body }) =>
+    status === 201 ? [(JSON.parse(body) as { feedback: { sourceId: string } }).feedback.sourceId] : [],
+  )
+  // On Bun what is pipelined breaks off what comes before.
+  const surely = ON_BUN || script.answers === undefined ? script.sound : script.answers
+  const missing = script.sourceIds.slice(0, surely).filter((id) => !accepted.includes(id))
+  const lost = accepted.filter((id) => !stored.has(id) || !script.sourceIds.includes(id))
+  const untold = script.sourceIds.filter((id, index) => {
+    if (!stored.has(id) || accepted.includes(id)) return false
+    const isFollowed = ON_BUN && script.followed.has(id)
+    const isGone = hasGoneFirst && (answers[index]?.status ?? 0) < 400
+    count(`stored without a 201, ${isFollowed ? 'and more came in a later packet' : 'and the client had gone'}`)
+    return !isFollowed && !isGone
+  })
+  return [
+    ...missing.map((id) => `${id} was not answered with 201`),
+    ...lost.map((id) => `${id} was answered with 201 and is not stored`),
+    ...untold.map((id) => `${id} is stored and was not answered with 201`),
+    ...(new Set(accepted).size < accepted.length ? ['one was answered twice'] : []),
+  ]
+}
