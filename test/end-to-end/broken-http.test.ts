@@ -53,14 +53,14 @@ describe('HTTP that is broken, rare or cut off', () => {
   }
 
   const sees = async ({ send, ending }: Case, expected: string): Promise<void> => {
-    const before = await accepted()
+    const acceptedBefore = await accepted()
     const isEnough = (seen: Seen): boolean => said(seen) === expected
     const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
     assert.equal(said(seen), expected)
     // What comes behind it is answered behind it.
     await service.post('/feedbacks', BODY)
     const answered = seen.answers.filter(({ status }) => status === 201).length
-    assert.equal((await accepted()) - before - 1, answered, 'nothing is stored but what is answered so')
+    assert.equal((await accepted()) - acceptedBefore - 1, answered, 'nothing is stored but what is answered so')
   }
   const table = (
     cases: Readonly<Record<string, readonly [Expected, () => string | readonly Piece[], Ending?]>>,
@@ -208,16 +208,16 @@ describe('HTTP that is broken, rare or cut off', () => {
 
   // The exception that docs/integrate.md names: nobody can take back what is accepted.
   it('that follows in a later packet, once a submission is accepted and before it is answered', async () => {
-    const before = await accepted()
+    const acceptedBefore = await accepted()
     const isAccepted = (): Promise<unknown> =>
-      until('it is accepted', async () => (await accepted()) > before, WITHIN_MS)
+      until('it is accepted', async () => (await accepted()) > acceptedBefore, WITHIN_MS)
     const seen = await exchange(service.urls[0]!, {
       pieces: [whole('Prefer: wait=1'), isAccepted, GARBAGE],
       isEnough: ({ isClosed }) => isClosed,
       withinMs: WITHIN_MS,
     })
     assert.equal(said(seen), RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
-    assert.equal(await accepted(), before + 1)
+    assert.equal(await accepted(), acceptedBefore + 1)
   })
 
   describe('an expectation', () => {

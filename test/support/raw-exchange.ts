@@ -13,6 +13,8 @@ export type Seen = {
   readonly rest: string
   /** Whether the server closed. */
   readonly isClosed: boolean
+  /** Whether the connection broke, with which answers that had come may be lost: so TCP ends it if the server closes with bytes unread. */
+  readonly isBroken: boolean
   /** Whether the client had ended the connection before. */
   readonly hasGoneFirst: boolean
 }
@@ -43,7 +45,8 @@ export const exchange = async (
   const socket = connect(Number(port), hostname)
   socket.setNoDelay(true)
   let received = ''
-  const state = { isClosed: false, isLate: false, hasGoneFirst: false }
+  const state = { isClosed: false, isBroken: false, hasGoneFirst: false }
+  let isLate = false
   let wake = (): void => {}
   const over = (): void => {
     state.isClosed = true
@@ -53,15 +56,21 @@ export const exchange = async (
     received += text
     wake()
   })
-  socket.on('error', over).on('end', over).on('close', over)
-  const seen = (): Seen => ({ ...answersIn(received), isClosed: state.isClosed, hasGoneFirst: state.hasGoneFirst })
+  socket
+    .on('end', over)
+    .on('close', over)
+    .on('error', () => {
+      state.isBroken = !state.isClosed
+      over()
+    })
+  const seen = (): Seen => ({ ...answersIn(received), ...state })
   const late = setTimeout(() => {
-    state.isLate = true
+    isLate = true
     wake()
   }, withinMs)
   const something = (): Promise<void> => new Promise((resolve) => (wake = resolve))
   const when = async (condition: () => boolean): Promise<void> => {
-    while (!state.isClosed && !state.isLate && !condition()) await something()
+    while (!state.isClosed && !isLate && !condition()) await something()
   }
   const go = (ends: Ending): void => {
     state.hasGoneFirst = !state.isClosed
