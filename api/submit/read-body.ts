@@ -57,11 +57,15 @@ export const parseBody = (bytes: Uint8Array, maxDepth: number): ParsedBody => {
 export const mostBytesOf = ({ headers }: Request, maxBytes: number): number =>
   Math.min(knownBytesOf(headers) ?? maxBytes, maxBytes)
 
-/** How many bytes a body has, where its head says so: a length says nothing when the body comes in chunks. */
+/**
+ * How many bytes a body has, where its head says so: a length says nothing when the body comes in chunks. A length that comes twice is legal
+ * (RFC 9112), and the runtimes make `5, 5` of it, which is no number.
+ */
 const knownBytesOf = (headers: Headers): number | undefined => {
-  const length = headers.get('content-length')
-  const isKnown = length !== null && !headers.has('transfer-encoding') && readEncoding(headers) === 'identity'
-  return isKnown ? Number(length) : undefined
+  const length = Number(headers.get('content-length') ?? NaN)
+  const isKnown =
+    Number.isSafeInteger(length) && !headers.has('transfer-encoding') && readEncoding(headers) === 'identity'
+  return isKnown ? length : undefined
 }
 
 const NOT_JSON_TYPE: RefusedBody = { ok: false, reason: 'not-json-type' }

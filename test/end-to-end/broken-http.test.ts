@@ -206,6 +206,18 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
+  it('with one length twice takes nothing from others, who come while another body arrives', async () => {
+    await sees({ send: [whole(LENGTH)] }, '201')
+    let status = 0
+    const other = async (): Promise<void> => void ({ status } = await service.post('/feedbacks', BODY))
+    await exchange(service.urls[0]!, {
+      pieces: [post(LENGTH), pause, other, BODY],
+      isEnough: ({ answers }) => answers.length > 0,
+      withinMs: WITHIN_MS,
+    })
+    assert.equal(status, 201)
+  })
+
   // The exception that docs/integrate.md names: nobody can take back what is accepted.
   it('that follows in a later packet, once a submission is accepted and before it is answered', async () => {
     const acceptedBefore = await accepted()
