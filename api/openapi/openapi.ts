@@ -40,7 +40,16 @@ also once it is unflattened; what a contact or account is given there has at mos
 name. Members that are not described here are ignored, except where any key is said to be stored.
 
 **Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each with \`message\` and \`path\`. A path
-that does not exist is answered with 404. Each answer carries \`X-Request-Id\`.
+that does not exist is answered with 404. Each answer of the service carries \`X-Request-Id\`.
+
+**Answers of the runtime.** What the runtime under the service cannot read as HTTP it answers by itself, without JSON and without
+\`X-Request-Id\`, or closes the connection, and nothing of it is accepted. On Bun: 400 for a malformed head, length or chunk, for
+trailer fields that \`Trailer\` does not announce (with it, a 400 that says why) and for anything else behind a body; 413 for an
+extension of a chunk beyond 16 KB; 431 for a head beyond 16 KB or about 200 headers; 505 for a version other than 1.0 and 1.1; a
+closed connection for an unknown method, a second request before the first is answered, and a body that is cut off. On Deno: 400 for a
+malformed head, length or version and for a head beyond 64 KB or 128 headers; a closed connection for a malformed chunk. One exception:
+on Bun, what follows a body in a later packet, when its submission has been accepted and is not yet answered, has the same effect
+although the submission is stored.
 `.trim()
 
 /** The OpenAPI 3.1 document of the interface, whose operations lie below `basePath`. */

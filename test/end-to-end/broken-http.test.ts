@@ -7,7 +7,7 @@ import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const RUNTIME = process.versions['deno'] === undefined ? 'bun' : 'deno'
-const WITHIN_MS = 20_000
+const WITHIN_MS = 40_000
 
 /**
  * What a client gets: the statuses in their order, `bare` behind those that the runtime gives by itself, without JSON and
@@ -108,6 +108,12 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
+  if (process.env['TEST_SIZE'] === 'long') {
+    const trailer = `0\r\nX-Sum: ${'x'.repeat(70_000)}\r\n\r\n`
+    // Deno waits for more of it than it takes.
+    table({ 'a trailer field of 70 KB': [{ bun: '400 bare, closed', deno: '408' }, () => inChunks() + trailer] })
+  }
+
   describe('a method', () => {
     const other = (said: string): Expected => ({ bun: 'closed', deno: said })
     table({
@@ -184,12 +190,18 @@ describe('HTTP that is broken, rare or cut off', () => {
       'with a chunk beyond all': [badChunk, () => `${post(CHUNKED)}fffffffffffffffff\r\n${BODY}`],
       'with a second chunk that is none': [badChunk, () => `${inChunks()}zz\r\n`],
       'with an extension of a chunk': [both('201'), () => `${post(CHUNKED)}${HEXADECIMAL};a=b\r\n${BODY}\r\n${LAST}`],
+      'with an extension of a chunk of 20 KB': [
+        { bun: '413 bare, closed', deno: '400, closed' },
+        () => `${post(CHUNKED)}${HEXADECIMAL};${'x'.repeat(20_000)}\r\n${BODY}\r\n${LAST}`,
+      ],
+      'of HTTP/1.2': [version, () => whole().replace('HTTP/1.1', 'HTTP/1.2')],
       'of HTTP/2.0': [version, () => whole().replace('HTTP/1.1', 'HTTP/2.0')],
       'of HTTP/1.0': [both('201, closed'), () => whole().replace('HTTP/1.1', 'HTTP/1.0')],
       'of HTTP/0.9': [version, () => 'GET /healthz\r\n\r\n'],
       'with a space in the target': [version, () => whole().replace('/feedbacks', '/feed backs')],
       'with lines that end in LF alone': [{ bun: '505 bare, closed', deno: '201' }, () => whole().replaceAll('\r', '')],
       'of 20 KB': [{ bun: '431 bare, closed', deno: '201' }, () => whole(`X-Long: ${'x'.repeat(20_000)}`)],
+      'of 70 KB': [tooLarge, () => whole(`X-Long: ${'x'.repeat(70_000)}`)],
       'of 150 headers': [
         { bun: '201', deno: '400 bare, closed' },
         () => whole(...Array.from({ length: 150 }, (_, at) => `X-${at}: 1`)),
