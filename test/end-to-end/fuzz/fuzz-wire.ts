@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { Ending, Piece } from '../../support/raw-exchange.ts'
 import { or } from './fuzz-headers.ts'
-import { inChunks, LAST, type Message, oddities, textOf } from './fuzz-oddities.ts'
+import { inChunks, LAST, type Message, type Odd, oddities, textOf } from './fuzz-oddities.ts'
 
 /** What is sent over one connection. */
 export type Script = {
@@ -35,7 +35,7 @@ export const plans = fc
     sound: fc.array(fc.record({ chunked: fc.boolean(), packets: packetEnds }), { maxLength: 3 }),
     /** Well made, all at once. */
     pipelined: or(5, fc.constant(0), fc.integer({ min: 1, max: 10 })),
-    odd: or(1, fc.array(oddities, { minLength: 1, maxLength: 2 }), fc.constant([])),
+    odd: or(1, fc.array(oddities, { minLength: 1, maxLength: 2 }), fc.constant<Odd[]>([])),
     packets: packetEnds,
     /** How much of what is pipelined and odd is sent before the client goes. */
     cut: or(
