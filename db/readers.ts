@@ -40,9 +40,12 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
   return password
 }
 
-/** Drops the role and everything that it was granted here. */
+/**
+ * Drops the role and everything that it was granted here. Who made a role may administer it, and is no member of it; only
+ * a member, or a superuser, drops what is granted to it.
+ */
 export const dropReader = async (sql: Sql, name: string): Promise<void> => {
   const [{ statements }] = await sql<[{ statements: string }]>`
-    select format('drop owned by %1$I; drop role %1$I', ${name}::text) as statements`
+    select format('grant %1$I to current_user; drop owned by %1$I; drop role %1$I', ${name}::text) as statements`
   await sql.unsafe(statements)
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../cli/start/embedded/redis-server.ts'
 import { printHelp } from '../process/print-help.ts'
+import { grantForTests } from './support/superuser.ts'
 import { countTests, type TestCounts } from './support/test-counts.ts'
 
 type Runtime = {
@@ -91,8 +92,10 @@ const testFiles = (): string[] => {
 
 /** Ours, not those of the machine: tests want to be alone, and to find the same versions everywhere. */
 const environment = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
-  const postgres = await startPostgres({ dataDir: join(directory, 'postgres'), log: console.log })
+  const dataDir = join(directory, 'postgres')
+  const postgres = await startPostgres({ dataDir, log: console.log })
   servers.defer(postgres.stop)
+  await grantForTests(dataDir, postgres.url)
   const redis = await startRedis({ dataDir: join(directory, 'redis'), log: console.log })
   servers.defer(redis.stop)
   return {

@@ -5,6 +5,7 @@ import process from 'node:process'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { printHelp } from '../../process/print-help.ts'
+import { grantForTests } from '../support/superuser.ts'
 import { readBenchConfig } from './bench-config.ts'
 import { judgeLines } from './figures/lines.ts'
 import { describeLines, describeProcessorTime } from './figures/report.ts'
@@ -45,8 +46,10 @@ const main = async (words: readonly string[]): Promise<number> => {
 const startServers = async (): Promise<Servers> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-bench-'))
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  const postgres = await startPostgres({ dataDir: join(directory, 'postgres'), log: say })
+  const dataDir = join(directory, 'postgres')
+  const postgres = await startPostgres({ dataDir, log: say })
   running.defer(postgres.stop)
+  await grantForTests(dataDir, postgres.url)
   const startOne: Servers['startRedis'] = async (name, maxMemoryBytes) => {
     const server = await startRedis({ dataDir: join(directory, name), maxMemoryBytes, log: say })
     running.defer(server.stop)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -13,6 +13,7 @@ import { connectToAnswer } from '../../queue/connect-redis.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
 import { startProcess } from '../support/service-process.ts'
+import { superuserUrl } from '../support/superuser.ts'
 
 /** Everyone has to come by TLS; that the test itself came without was before. */
 const TLS_ONLY = 'hostssl all all 127.0.0.1/32 scram-sha-256\n'
@@ -39,12 +40,14 @@ describe('Postgres and Redis that are reached by TLS', () => {
   })
   after(() => stopping.disposeAsync())
 
-  /** Only the server's own user may read its key, so that it is the one to write it. */
+  /** Only the server's own user may read its key. */
   const speakTls = async (url: string, options: { certificate: string; key: string; cluster: string }) => {
-    const sql = plain(url)
+    const sql = plain(superuserUrl(join(directory, 'postgres'), url))
     const file = (name: string): string => join(options.cluster, name)
     writeFileSync(file('server.crt'), options.certificate)
     writeFileSync(file('server.key'), options.key, { mode: 0o600 })
+    const { uid, gid } = statSync(options.cluster)
+    chownSync(file('server.key'), uid, gid)
     await sql`alter system set ssl = on`
     writeFileSync(file('pg_hba.conf'), TLS_ONLY)
     await sql`select pg_reload_conf()`

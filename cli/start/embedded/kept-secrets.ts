@@ -14,9 +14,9 @@ export type Tokens = Readonly<Record<(typeof TOKEN_NAMES)[number], string>>
 export const keptHashKey = (dataDir: string): string =>
   keptFile(join(dataDir, 'hash.key'), () => randomBytes(HASH_KEY_BYTES).toString('hex'))
 
-/** The password of a server, made once. */
-export const keptPassword = (dataDir: string): string =>
-  keptFile(join(dataDir, 'password'), () => randomBytes(PASSWORD_BYTES).toString('hex'))
+/** A password of a server, made once. */
+export const keptPassword = (dataDir: string, name = 'password'): string =>
+  keptFile(join(dataDir, name), () => randomBytes(PASSWORD_BYTES).toString('hex'))
 
 /** The first two tokens, made once and kept, so that every start can print them. */
 export const keptTokens = (dataDir: string): Tokens => {

@@ -1,78 +1,92 @@
 import { spawnSync } from 'node:child_process'
-import { chownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, lchownSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { PostgresBinaries } from './postgres-binaries.ts'
+import { copyForAll } from './postgres-copy.ts'
 import { SERVER_ENVIRONMENT } from './server.ts'
 
-/** How to run PostgreSQL programs, which refuse to run as root. */
+/** Who runs PostgreSQL programs, which refuse to run as root. */
 export type PostgresAccount = {
   /** Words to put before the command. */
   readonly prefix: readonly string[]
   /** Options of `spawn`, where no program changes the user. */
   readonly spawnAs?: { readonly uid: number; readonly gid: number }
+  /** User and group id that the files of a cluster must have; absent where they are the starting user's anyway. */
+  readonly owner?: number
+  /** Where a program is to be started, and by which path it finds that cluster then. */
+  readonly place: (cluster: string) => { readonly cwd: string; readonly path: string }
 }
-
-type Candidate = PostgresAccount & { readonly owner: number }
 
 const ROOT = 0
 /** The user `nobody`. initdb looks up its user's name, so an id without a name would not do. */
 const NOBODY = process.platform === 'darwin' ? 4_294_967_294 : 65_534
 
-const ROOT_CANDIDATES: readonly Candidate[] = [
-  // Root under another name: the files stay root's, so this also works below a private home. Containers often forbid it.
-  { prefix: ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`], owner: ROOT },
-  // Another user with root's right to pass private directories. Without the secure bit access(2), with which PostgreSQL looks
-  // for its own files, would ignore that right.
-  {
-    prefix: [
-      'setpriv',
-      '--securebits=+no_setuid_fixup',
-      `--reuid=${NOBODY}`,
-      `--regid=${NOBODY}`,
-      '--clear-groups',
-      '--inh-caps=+dac_override',
-      '--ambient-caps=+dac_override',
-    ],
-    owner: NOBODY,
-  },
-  // Another user without further rights: enough where all directories on the way are open.
-  { prefix: [], spawnAs: { uid: NOBODY, gid: NOBODY }, owner: NOBODY },
-]
+const byItsPath = (cluster: string) => ({ cwd: '/', path: cluster })
 
-/** Makes `dataDir` and finds a user who can run PostgreSQL in it. As root, it gives the files in it to that user. */
-export const postgresAccount = ({ initdb }: PostgresBinaries, dataDir: string): PostgresAccount => {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  if (process.getuid?.() !== ROOT) return { prefix: [] }
-  for (const candidate of ROOT_CANDIDATES) {
-    giveTo(dataDir, candidate.owner)
-    if (canRun(candidate, initdb, dataDir)) return candidate
-  }
+const STARTING_USER: PostgresAccount = { prefix: [], place: byItsPath }
+
+const NOBODY_ON_LINUX: PostgresAccount = {
+  prefix: ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all', '--no-new-privs'],
+  owner: NOBODY,
+  // The way to the cluster may lead through a private home, which nobody else can pass. Root enters the directory before it
+  // becomes another user, and the kernel leads this path to wherever the process stands.
+  place: (cluster) => ({ cwd: cluster, path: '/proc/self/cwd' }),
+}
+
+const NOBODY_ELSEWHERE: PostgresAccount = {
+  prefix: [],
+  spawnAs: { uid: NOBODY, gid: NOBODY },
+  owner: NOBODY,
+  place: byItsPath,
+}
+
+type Choice = { readonly account: PostgresAccount; readonly binaries: PostgresBinaries }
+
+/**
+ * Who is to run PostgreSQL with the data in `dataDir`, and which copy of its programs: the starting user, or nobody instead
+ * of root, since somebody who breaks into the server has what its user has.
+ *
+ * @throws when root cannot have it run by another user
+ */
+export const chooseAccount = (binaries: PostgresBinaries, dataDir: string): Choice => {
+  if (process.getuid?.() !== ROOT) return { account: STARTING_USER, binaries }
+  const account = process.platform === 'linux' ? NOBODY_ON_LINUX : NOBODY_ELSEWHERE
+  // Others may pass through it and not list it.
+  if (account.place === byItsPath) chmodSync(dataDir, 0o711)
+  if (canRun(account, binaries, dataDir)) return { account, binaries }
+  const copy = process.platform === 'linux' ? copyForAll(binaries) : undefined
+  if (copy !== undefined && canRun(account, copy, dataDir)) return { account, binaries: copy }
   throw new Error(
-    `PostgreSQL does not run as root, and no other user can use ${dataDir}: start as an ordinary user, or set DATABASE_URL`,
+    `PostgreSQL does not run as root, and the user nobody cannot run it with ${dataDir}: ` +
+      'start as an ordinary user, or set DATABASE_URL to a server of your own',
   )
 }
 
 /** Asks initdb what it would do: it fails when it does not find everything that it needs. */
-const canRun = ({ prefix, spawnAs }: Candidate, initdb: string, dataDir: string): boolean => {
-  const rehearsal = ['sh', '-c', 'test -w "$1" && "$0" --pgdata="$1" --show', initdb, dataDir]
+const canRun = ({ prefix, spawnAs, place }: PostgresAccount, { initdb }: PostgresBinaries, dataDir: string) => {
+  const { cwd, path } = place(dataDir)
+  const rehearsal = ['sh', '-c', 'test -d "$1" && "$0" --pgdata="$1" --show', initdb, path]
   const [program = '', ...args] = [...prefix, ...rehearsal]
-  const options = { env: SERVER_ENVIRONMENT, stdio: 'ignore', cwd: '/', ...spawnAs } as const
-  return spawnSync(program, args, options).status === 0
+  return spawnSync(program, args, { env: SERVER_ENVIRONMENT, stdio: 'ignore', cwd, ...spawnAs }).status === 0
 }
 
-/** The owner of the directory tells that of its content: the content is given first, the directory last. */
-const giveTo = (dataDir: string, owner: number): void => {
-  if (lstatSync(dataDir).uid === owner) return
-  for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
-    if (entry.isDirectory()) giveTree(join(dataDir, entry.name), owner)
+/**
+ * Gives a cluster of a former start to the account. What lies beside it stays root's or becomes it: passwords, and the id of
+ * the process that root ends. No server may run in it.
+ */
+export const giveCluster = ({ owner }: PostgresAccount, dataDir: string, cluster: string): void => {
+  if (owner === undefined) return
+  if (lstatSync(dataDir).uid !== ROOT) {
+    const others = readdirSync(dataDir).map((name) => join(dataDir, name))
+    for (const path of others) if (path !== cluster) giveTree(path, ROOT)
+    lchownSync(dataDir, ROOT, ROOT)
   }
-  chownSync(dataDir, owner, owner)
+  if (existsSync(cluster) && lstatSync(cluster).uid !== owner) giveTree(cluster, owner)
 }
 
+/** The owner of a directory tells that of its content: the content is given first, the directory last. */
 const giveTree = (path: string, owner: number): void => {
-  const entry = lstatSync(path)
-  if (entry.isSymbolicLink()) return
-  if (entry.isDirectory()) for (const name of readdirSync(path)) giveTree(join(path, name), owner)
-  chownSync(path, owner, owner)
+  if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveTree(join(path, name), owner)
+  lchownSync(path, owner, owner)
 }

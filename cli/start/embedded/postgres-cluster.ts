@@ -1,13 +1,18 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lchownSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keptPassword } from './kept-secrets.ts'
-import type { PostgresAccount } from './postgres-account.ts'
+import { giveCluster, type PostgresAccount } from './postgres-account.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
+import {
+  contentToOwner,
+  POSTGRES_DATABASE,
+  POSTGRES_SUPERUSER,
+  type PostgresPasswords,
+  rolesAndDatabase,
+} from './postgres-roles.ts'
 import { SERVER_ENVIRONMENT } from './server.ts'
 
-export const POSTGRES_USER = 'postgres'
-export const POSTGRES_DATABASE = 'feedback_insights'
 const DATABASE_EXISTS = /database "\w+" already exists/
 
 /** Everyone on this machine needs the password; there is no socket, so no line for `local`. */
@@ -19,27 +24,39 @@ type ClusterOptions = {
   readonly account: PostgresAccount
   readonly log?: ((line: string) => void) | undefined
 }
+type Prepared = { readonly cluster: string; readonly passwords: PostgresPasswords }
 
-/** The database cluster below `dataDir`, which the first call makes, and the password of its superuser. */
-export const ensureCluster = async (options: ClusterOptions): Promise<{ cluster: string; password: string }> => {
-  const { dataDir } = options
+/** The database cluster below `dataDir`, which the first call makes and every call gives to the account, and its passwords. */
+export const ensureCluster = async (options: ClusterOptions): Promise<Prepared> => {
+  const { account, dataDir } = options
   const cluster = join(dataDir, 'cluster')
-  const passwordLost = !existsSync(join(dataDir, 'password'))
-  const password = keptPassword(dataDir)
-  if (!existsSync(cluster)) await createCluster({ ...options, cluster, password })
-  else if (passwordLost) await prepare({ ...options, cluster, password })
-  return { cluster, password }
+  const files = { superuser: 'superuser-password', owner: 'owner-password' }
+  // Of the superuser, when it owned the database as well.
+  const formerPassword = join(dataDir, 'password')
+  const mustPrepare =
+    existsSync(formerPassword) || Object.values(files).some((name) => !existsSync(join(dataDir, name)))
+  const passwords = {
+    superuser: keptPassword(dataDir, files.superuser),
+    owner: keptPassword(dataDir, files.owner),
+  }
+  giveCluster(account, dataDir, cluster)
+  if (!existsSync(cluster)) await createCluster({ ...options, cluster, passwords })
+  else if (mustPrepare) await prepare({ ...options, cluster, passwords })
+  rmSync(formerPassword, { force: true })
+  return { cluster, passwords }
 }
 
 /** Makes the cluster under another name first: a start that is killed half-way leaves nothing that looks finished. */
-const createCluster = async (options: ClusterOptions & { cluster: string; password: string }): Promise<void> => {
+const createCluster = async (options: ClusterOptions & Prepared): Promise<void> => {
   options.log?.('Making the PostgreSQL database …')
   const draft = `${options.cluster}.draft`
   rmSync(draft, { recursive: true, force: true })
-  await run(options, [
+  mkdirSync(draft, { mode: 0o700 })
+  giveTo(options.account, draft)
+  await run({ ...options, cluster: draft }, (path) => [
     options.binaries.initdb,
-    `--pgdata=${draft}`,
-    `--username=${POSTGRES_USER}`,
+    `--pgdata=${path}`,
+    `--username=${POSTGRES_SUPERUSER}`,
     // The access file below replaces this. initdb would take a password from a file, which it may not be able to read.
     '--auth=trust',
     '--encoding=UTF8',
@@ -52,23 +69,52 @@ const createCluster = async (options: ClusterOptions & { cluster: string; passwo
   renameSync(draft, options.cluster)
 }
 
-const prepare = async (options: ClusterOptions & { cluster: string; password: string }): Promise<void> => {
-  writeFileSync(join(options.cluster, 'pg_hba.conf'), HOST_BASED_ACCESS)
-  const single = [options.binaries.postgres, '--single', '-D', options.cluster, '-c', 'log_min_messages=fatal']
-  const statements = `alter role ${POSTGRES_USER} password '${options.password}'\ncreate database ${POSTGRES_DATABASE}\n`
-  const output = await run(options, [...single, 'postgres'], statements)
+const prepare = async (options: ClusterOptions & Prepared): Promise<void> => {
+  replaceFile(options.account, join(options.cluster, 'pg_hba.conf'), HOST_BASED_ACCESS)
+  await runStatements(options, 'postgres', rolesAndDatabase(options.passwords))
+  await runStatements(options, POSTGRES_DATABASE, contentToOwner)
+}
+
+/** As the superuser, while no server runs. @throws with the errors of the statements, which are not quoted */
+const runStatements = async (
+  options: ClusterOptions & Prepared,
+  database: string,
+  statements: readonly string[],
+): Promise<void> => {
+  const output = await run(
+    options,
+    (path) => [
+      options.binaries.postgres,
+      '--single',
+      '-j',
+      '-D',
+      path,
+      '-c',
+      'log_min_messages=error',
+      '-c',
+      'log_min_error_statement=panic',
+      database,
+    ],
+    statements.map((statement) => `${statement};\n\n`).join(''),
+  )
   const failures = output
     .split('\n')
     .filter((line) => /\b(ERROR|FATAL|PANIC):/.test(line) && !DATABASE_EXISTS.test(line))
   if (failures.length > 0) throw new Error(`cannot prepare ${options.cluster}: ${failures.join(' ')}`)
 }
 
-const run = ({ account }: ClusterOptions, command: readonly string[], input = ''): Promise<string> => {
+const run = (
+  { account, cluster }: Pick<ClusterOptions, 'account'> & Pick<Prepared, 'cluster'>,
+  commandFor: (path: string) => readonly string[],
+  input = '',
+): Promise<string> => {
+  const { cwd, path } = account.place(cluster)
+  const command = commandFor(path)
   const [program = '', ...args] = [...account.prefix, ...command]
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       env: SERVER_ENVIRONMENT,
-      cwd: '/',
+      cwd,
       stdio: ['pipe', 'pipe', 'pipe'],
       ...account.spawnAs,
     })
@@ -90,12 +136,25 @@ const run = ({ account }: ClusterOptions, command: readonly string[], input = ''
  * program for the server. Only the id is replaced, by one that no process has: the file also names the old server's shared
  * memory, which tells PostgreSQL whether an orphan of that server is still writing.
  */
-export const forgetDeadPostmaster = (cluster: string): void => {
+export const forgetDeadPostmaster = (account: PostgresAccount, cluster: string): void => {
   const noProcess = 2_147_483_646
   const file = join(cluster, 'postmaster.pid')
   if (!existsSync(file)) return
   const [, ...rest] = readFileSync(file, 'utf8').split('\n')
-  writeFileSync(file, [noProcess, ...rest].join('\n'))
+  replaceFile(account, file, [noProcess, ...rest].join('\n'))
+}
+
+/** Writes into no file that is there: root would write wherever a link of another account's leads. */
+const replaceFile = (account: PostgresAccount, file: string, content: string): void => {
+  const draft = `${file}.draft`
+  rmSync(draft, { force: true })
+  writeFileSync(draft, content, { mode: 0o600, flag: 'wx' })
+  giveTo(account, draft)
+  renameSync(draft, file)
+}
+
+const giveTo = ({ owner }: PostgresAccount, path: string): void => {
+  if (owner !== undefined) lchownSync(path, owner, owner)
 }
 
 /** The eighth line of its lock file tells the state of PostgreSQL. */

@@ -1,14 +1,10 @@
+import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { signalOnParentDeath } from './end-process.ts'
-import { postgresAccount } from './postgres-account.ts'
+import { chooseAccount } from './postgres-account.ts'
 import { postgresBinaries } from './postgres-binaries.ts'
-import {
-  ensureCluster,
-  forgetDeadPostmaster,
-  isPostmasterReady,
-  POSTGRES_DATABASE,
-  POSTGRES_USER,
-} from './postgres-cluster.ts'
+import { ensureCluster, forgetDeadPostmaster, isPostmasterReady } from './postgres-cluster.ts'
+import { POSTGRES_DATABASE, POSTGRES_OWNER } from './postgres-roles.ts'
 import { type EmbeddedServer, startServer } from './server.ts'
 
 export type PostgresOptions = {
@@ -51,12 +47,15 @@ const SETTINGS: readonly string[] = [
   'log_parameter_max_length_on_error=0',
 ]
 
-/** Starts PostgreSQL on 127.0.0.1, durable, with the data that `dataDir` has. */
+/**
+ * Starts PostgreSQL on 127.0.0.1, durable, with the data that `dataDir` has. Its connection string is that of the owner of the
+ * database, who is no superuser; the superuser's password is beside the data.
+ */
 export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedServer> => {
   // The server and the programs that prepare it run in another directory.
   const dataDir = resolve(options.dataDir)
-  const binaries = postgresBinaries()
-  const account = postgresAccount(binaries, dataDir)
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const { account, binaries } = chooseAccount(postgresBinaries(), dataDir)
   return startServer({
     name: 'PostgreSQL',
     logName: 'postgres.log',
@@ -65,15 +64,17 @@ export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedS
     stopSteps: STOP_STEPS,
     passingTrouble: PASSING_TROUBLE,
     prepare: async () => {
-      const { cluster, password } = await ensureCluster({ dataDir, binaries, account, log: options.log })
+      const { cluster, passwords } = await ensureCluster({ dataDir, binaries, account, log: options.log })
+      const { cwd, path } = account.place(cluster)
       return {
-        urlAt: (port) => `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${POSTGRES_DATABASE}`,
+        urlAt: (port) => `postgres://${POSTGRES_OWNER}:${passwords.owner}@127.0.0.1:${port}/${POSTGRES_DATABASE}`,
         commandAt: (port) => {
-          forgetDeadPostmaster(cluster)
+          forgetDeadPostmaster(account, cluster)
           const settings = [`port=${port}`, ...SETTINGS].flatMap((setting) => ['-c', setting])
-          return [...account.prefix, ...signalOnParentDeath('SIGINT'), binaries.postgres, '-D', cluster, ...settings]
+          return [...account.prefix, ...signalOnParentDeath('SIGINT'), binaries.postgres, '-D', path, ...settings]
         },
         spawnAs: account.spawnAs,
+        cwd,
         isReady: ({ pid }) => isPostmasterReady(cluster, pid),
       }
     },

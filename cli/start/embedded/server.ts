@@ -39,6 +39,8 @@ export type PreparedServer = {
   /** What the server sees beside SERVER_ENVIRONMENT. */
   readonly env?: Readonly<Record<string, string>>
   readonly spawnAs?: { readonly uid: number; readonly gid: number } | undefined
+  /** The directory that it is started in; `/` when left out. */
+  readonly cwd?: string
   readonly isReady: (running: { readonly pid: number; readonly port: number }) => boolean | Promise<boolean>
 }
 
@@ -98,9 +100,10 @@ const run = async (
   {
     env,
     spawnAs,
+    cwd = '/',
     files,
     stopSteps,
-  }: Pick<PreparedServer, 'env' | 'spawnAs'> & {
+  }: Pick<PreparedServer, 'env' | 'spawnAs' | 'cwd'> & {
     readonly files: { readonly log: string; readonly pid: string }
     readonly stopSteps: readonly StopStep[]
   },
@@ -108,7 +111,7 @@ const run = async (
   const log = openSync(files.log, 'a', 0o600)
   const child = spawn(program, args, {
     env: { ...SERVER_ENVIRONMENT, ...env },
-    cwd: '/',
+    cwd,
     detached: true,
     stdio: ['ignore', log, log],
     ...spawnAs,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -10,6 +10,7 @@ import postgres from 'postgres'
 import { processIdentity } from '../../../../cli/start/embedded/pid-file.ts'
 import { startPostgres } from '../../../../cli/start/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../../../cli/start/embedded/server.ts'
+import { superuserUrl } from '../../../support/superuser.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const ask = async <T extends object>(server: { url: string }, statement: string): Promise<T[]> => {
@@ -36,7 +37,7 @@ describe('the embedded PostgreSQL', () => {
   it('serves a durable UTF-8 database on this machine only', async () => {
     const server = await start()
     const [found] = await ask(
-      server,
+      { url: superuserUrl(dataDir, server.url) },
       `select current_setting('server_encoding') as encoding, lower('ÄÖ') as lower, current_setting('fsync') as fsync,
         current_setting('synchronous_commit') as commits, current_setting('listen_addresses') as addresses,
         current_setting('unix_socket_directories') as sockets, current_database() as database`,
@@ -52,13 +53,27 @@ describe('the embedded PostgreSQL', () => {
     })
   })
 
-  it('asks for the password, which only its owner can read', async () => {
+  it('asks everybody for a password, which only its owner can read', async () => {
     const { url, port } = await start()
-    await assert.rejects(ask({ url: `postgres://postgres:guess@127.0.0.1:${port}/feedback_insights` }, 'select 1'), {
-      code: '28P01',
-    })
-    assert.ok(url.includes(readFileSync(join(dataDir, 'password'), 'utf8').trim()))
-    assert.equal(statSync(join(dataDir, 'password')).mode & 0o777, 0o600)
+    for (const user of ['postgres', 'feedback_insights']) {
+      const guess = `postgres://${user}:guess@127.0.0.1:${port}/feedback_insights`
+      await assert.rejects(ask({ url: guess }, 'select 1'), { code: '28P01' })
+    }
+    assert.ok(url.includes(readFileSync(join(dataDir, 'owner-password'), 'utf8').trim()))
+    for (const name of ['owner-password', 'superuser-password']) {
+      assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600)
+    }
+  })
+
+  it('has the passwords of lost files made anew', async () => {
+    const first = await start()
+    await ask(first, 'create table stayed (id int)')
+    await first.stop()
+    for (const name of ['owner-password', 'superuser-password']) rmSync(join(dataDir, name))
+    const second = await start()
+    assert.notEqual(second.url, first.url)
+    assert.deepEqual(await ask(second, 'select * from stayed'), [])
+    assert.deepEqual(await ask({ url: superuserUrl(dataDir, second.url) }, 'select 1 as one'), [{ one: 1 }])
   })
 
   it('has its data, port and password again after a stop', async () => {

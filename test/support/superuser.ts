@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connectPostgres } from '../../db/postgres.ts'
+
+/** The connection string of the superuser of an embedded PostgreSQL, whose own one is that of an owner. */
+export const superuserUrl = (dataDir: string, ownerUrl: string): string => {
+  const url = new URL(ownerUrl)
+  url.username = 'postgres'
+  url.password = readFileSync(join(dataDir, 'superuser-password'), 'utf8').trim()
+  return url.href
+}
+
+/** What tests and benchmarks do as the service, and the service does not: count calls, restore as pg_restore does, checkpoint. */
+const GRANTS = [
+  'set on parameter track_functions',
+  'set on parameter session_replication_role',
+  'pg_checkpoint',
+] as const
+
+/** Lets the owner of the database do that. */
+export const grantForTests = async (dataDir: string, ownerUrl: string): Promise<void> => {
+  const options = { connections: 1, statementTimeoutMs: 10_000, applicationName: 'test' }
+  const sql = connectPostgres(superuserUrl(dataDir, ownerUrl), options)
+  try {
+    for (const grant of GRANTS) await sql.unsafe(`grant ${grant} to ${new URL(ownerUrl).username}`)
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
+}
