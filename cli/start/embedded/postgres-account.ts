@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, lchownSync, lstatSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { PostgresBinaries } from './postgres-binaries.ts'
@@ -34,6 +34,13 @@ const NOBODY_ON_LINUX: PostgresAccount = {
   place: (cluster) => ({ cwd: cluster, path: '/proc/self/cwd' }),
 }
 
+/** The only user of a user namespace under another name. */
+const ONLY_USER: PostgresAccount = {
+  prefix: ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`],
+  owner: ROOT,
+  place: byItsPath,
+}
+
 const NOBODY_ELSEWHERE: PostgresAccount = {
   prefix: [],
   spawnAs: { uid: NOBODY, gid: NOBODY },
@@ -51,16 +58,30 @@ type Choice = { readonly account: PostgresAccount; readonly binaries: PostgresBi
  */
 export const chooseAccount = (binaries: PostgresBinaries, dataDir: string): Choice => {
   if (process.getuid?.() !== ROOT) return { account: STARTING_USER, binaries }
-  const account = process.platform === 'linux' ? NOBODY_ON_LINUX : NOBODY_ELSEWHERE
+  const account = accountForRoot()
   // Others may pass through it and not list it.
-  if (account.place === byItsPath) chmodSync(dataDir, 0o711)
+  if (account === NOBODY_ELSEWHERE) chmodSync(dataDir, 0o711)
   if (canRun(account, binaries, dataDir)) return { account, binaries }
-  const copy = process.platform === 'linux' ? copyForAll(binaries) : undefined
+  const copy = account === NOBODY_ON_LINUX ? copyForAll(binaries) : undefined
   if (copy !== undefined && canRun(account, copy, dataDir)) return { account, binaries: copy }
   throw new Error(
     `PostgreSQL does not run as root, and the user nobody cannot run it with ${dataDir}: ` +
       'start as an ordinary user, or set DATABASE_URL to a server of your own',
   )
+}
+
+const accountForRoot = (): PostgresAccount => {
+  if (process.platform !== 'linux') return NOBODY_ELSEWHERE
+  return isOrdinaryOutside(readFileSync('/proc/self/uid_map', 'utf8')) ? ONLY_USER : NOBODY_ON_LINUX
+}
+
+/**
+ * Whether root is the only user of its namespace and an ordinary one outside, as `unshare --map-root-user` makes it: then
+ * there is no other user to become, and root's rights are the ordinary user's. Takes the text of `uid_map`.
+ */
+export const isOrdinaryOutside = (uidMap: string): boolean => {
+  const [inside, outside, count, ...others] = uidMap.trim().split(/\s+/).map(Number)
+  return inside === ROOT && outside !== ROOT && count === 1 && others.length === 0
 }
 
 /** Asks initdb what it would do: it fails when it does not find everything that it needs. */

@@ -70,6 +70,7 @@ const createCluster = async (options: ClusterOptions & Prepared): Promise<void> 
 }
 
 const prepare = async (options: ClusterOptions & Prepared): Promise<void> => {
+  forgetDeadPostmaster(options.account, options.cluster)
   replaceFile(options.account, join(options.cluster, 'pg_hba.conf'), HOST_BASED_ACCESS)
   await runStatements(options, 'postgres', rolesAndDatabase(options.passwords))
   await runStatements(options, POSTGRES_DATABASE, contentToOwner)

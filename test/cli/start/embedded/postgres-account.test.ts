@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { after, describe, it } from 'node:test'
 import postgres from 'postgres'
+import { isOrdinaryOutside } from '../../../../cli/start/embedded/postgres-account.ts'
 import { binariesIn, postgresBinaries } from '../../../../cli/start/embedded/postgres-binaries.ts'
 import { copyForAll } from '../../../../cli/start/embedded/postgres-copy.ts'
 import { startPostgres } from '../../../../cli/start/embedded/postgres-server.ts'
@@ -88,6 +89,13 @@ describe('who runs the embedded PostgreSQL, and whose the printed connection str
     assert.equal(spawnSync(copy.initdb, ['--version']).status, 0)
     assert.deepEqual(readdirSync(cache), [`postgresql-${own.version}`])
     assert.deepEqual(copyForAll(binariesIn(root, own.version), cache), copy)
+  })
+
+  it('tells root that is an ordinary user outside from root that is root', () => {
+    assert.equal(isOrdinaryOutside('         0       1000          1\n'), true)
+    assert.equal(isOrdinaryOutside('         0          0          1\n'), false)
+    assert.equal(isOrdinaryOutside('         0          0 4294967295\n'), false)
+    assert.equal(isOrdinaryOutside('         0       1000          1\n         1     100000      65536\n'), false)
   })
 
   it('makes no copy where it cannot write', { skip: !isRoot }, () => {
