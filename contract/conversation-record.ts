@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type ContactRecord, contactRecord } from './contact-record.ts'
-import { dateTime, flag, freeObject, identifier, number, object, shortText, text } from './fields.ts'
+import { dateTime, flag, freeObject, identifier, list, number, object, shortText, text } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.ts'
 
@@ -29,14 +29,8 @@ export const conversationRecord = object(
     source: shortText,
     createdAt: dateTime,
     updatedAt: v.nullish(dateTime),
-    contacts: v.pipe(
-      v.array(contactRecord, 'an array'),
-      v.maxLength(MAX_CONVERSATION_CONTACTS, `an array of at most ${MAX_CONVERSATION_CONTACTS} contacts`),
-    ),
-    messages: v.pipe(
-      v.array(messageRecord, 'an array'),
-      v.maxLength(MAX_CONVERSATION_MESSAGES, `an array of at most ${MAX_CONVERSATION_MESSAGES} messages`),
-    ),
+    contacts: list(contactRecord, MAX_CONVERSATION_CONTACTS, 'contacts'),
+    messages: list(messageRecord, MAX_CONVERSATION_MESSAGES, 'messages'),
     rating: v.nullish(number),
     shouldUnflattenProperties: v.nullish(flag),
     propagatePropertiesToMessages: v.nullish(flag),

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { flag, freeObject, identifier, number, object, shortText, text, textOfAtMost } from './fields.ts'
+import { flag, freeObject, identifier, list, number, object, shortText, text, textOfAtMost } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { MAX_METADATA_MEMBER_BYTES, MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
 
@@ -40,12 +40,7 @@ export const feedbackRecord = object(
     description: text,
     title: v.nullish(text),
     isTranscript: v.nullish(flag),
-    tags: v.nullish(
-      v.pipe(
-        v.array(textOfAtMost(MAX_TAG_CHARACTERS), 'an array'),
-        v.maxLength(MAX_TAGS, `an array of at most ${MAX_TAGS} tags`),
-      ),
-    ),
+    tags: v.nullish(list(textOfAtMost(MAX_TAG_CHARACTERS), MAX_TAGS, 'tags')),
     isExternalContactId: v.optional(flag, false),
     contact: v.nullish(contactReference),
     contactId: v.nullish(identifier),

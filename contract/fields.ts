@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { isDateTime } from './date-time.ts'
 import { excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
 import type { JsonObject } from './json.ts'
-import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
+import { MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
 
 /**
  * The kinds of field that the interface knows. Every message says what was expected: it ends a sentence that begins with the
@@ -33,6 +33,34 @@ export const textOfAtMost = (characters: number) =>
 /** A name, an email, a domain or a source. It may be empty. */
 export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
+
+/**
+ * An array of at most `most` items; `items` says what they are. One that has more is not looked into, and looking ends where more is
+ * wrong than is told: what valibot notes about one item takes hundreds of bytes, and the item can be two.
+ */
+export const list = <const Item extends v.GenericSchema>(item: Item, most: number, items: string) => {
+  const schema = v.array(item, 'an array')
+  const run: (typeof schema)['~run'] = (dataset, config) => {
+    const given = dataset.value
+    if (!Array.isArray(given)) return schema['~run'](dataset, config)
+    const value: unknown[] = []
+    const issues: v.BaseIssue<unknown>[] = []
+    for (let key = 0; key < given.length && issues.length < MAX_REPORTED_PROBLEMS; key++) {
+      const place = { type: 'array', origin: 'value', input: given, key, value: given[key] as unknown } as const
+      const checked = item['~run']({ value: place.value }, config)
+      for (const issue of checked.issues ?? []) issues.push({ ...issue, path: [place, ...(issue.path ?? [])] })
+      value.push(checked.value)
+    }
+    const result = issues.length === 0 ? { typed: true, value } : { typed: false, value, issues }
+    return result as ReturnType<typeof run>
+  }
+  return v.pipe(
+    anyOf<v.InferInput<typeof schema>>(),
+    v.check((value) => !Array.isArray(value) || value.length <= most, `an array of at most ${most} ${items}`),
+    { ...schema, '~run': run },
+    v.metadata({ maxItems: most }),
+  )
+}
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 

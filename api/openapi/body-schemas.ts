@@ -22,7 +22,7 @@ export const BODIES = {
   AccountRecord: accountRecord,
   PurgeRequest: purgeRequest,
   Conversation: conversationRecord,
-  Message: conversation.messages.pipe[0].item,
+  Message: conversation.messages.pipe[2].item,
 } as const
 export type BodyName = keyof typeof BODIES
 

@@ -216,3 +216,39 @@ describe('any body', () => {
     )
   })
 })
+
+describe('a body in which more is wrong than is told', () => {
+  const conversation = (messages: string) =>
+    `{"id":"c","source":"s","createdAt":"2026-01-01T00:00:00Z","contacts":[],"messages":[${messages}]}`
+
+  it('has 100 problems, the first that there are', () => {
+    const paths = pathsOf(submitConversation, conversation(Array(10_000).fill('{}').join()))
+    assert.equal(paths.length, 100)
+    assert.deepEqual([paths[0], paths[99]], ['messages.0.id', 'messages.24.createdAt'])
+  })
+
+  it('is not looked into where it is too long', () => {
+    assert.deepEqual(problemsOf(submitConversation, conversation(Array(1_000_000).fill('{}').join())), [
+      { message: 'messages must be an array of at most 10000 messages', path: 'messages' },
+    ])
+    assert.deepEqual(problemsOf(createFeedback, `{"description":"x","tags":[${Array(101).fill('1').join()}]}`), [
+      { message: 'tags must be an array of at most 100 tags', path: 'tags' },
+    ])
+  })
+
+  it('is told what a list must be, and where in it something is wrong', () => {
+    const text = '{"id":"c","source":"s","createdAt":"x","contacts":{"length":1},"messages":[{"id":"m"},[],{"id":1}]}'
+    assert.deepEqual(pathsOf(submitConversation, text), [
+      'createdAt',
+      'contacts',
+      'messages.0.incoming',
+      'messages.0.content',
+      'messages.0.createdAt',
+      'messages.1',
+      'messages.2.id',
+      'messages.2.incoming',
+      'messages.2.content',
+      'messages.2.createdAt',
+    ])
+  })
+})

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import process from 'node:process'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import * as fc from 'fast-check'
+import { DEAR_INTAKES, type DearIntake } from '../support/dear-intakes.ts'
+import { mostBytesOf, takeIn } from '../support/intake.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+/** Families that the search tries. */
+const TRIED = LONG ? 300 : 15
+
+/** Time is measured with at most so many bytes, and with a quarter of them. */
+const LARGE_BYTES = 1024 * 1024
+const TIMES = 4
+/** What costs with the square of its bytes costs four times as much for a byte. */
+const MOST_GROWTH = 3
+/** What any body costs before growth says anything. */
+const FIXED_MS = 10
+const ROUNDS = 3
+/** What disturbs a measurement disturbs it seldom so often. */
+const TRIES = 4
+
+/** So many times what JSON.parse and JSON.stringify of the same bytes cost; four times as much as was measured. */
+const MOST_TIMES_JSON = 12
+/** Naming a contact takes ten bytes, and making its keys 5 µs on Bun and 20 to 40 on Deno. */
+const MOST_TIMES_JSON_WITH_KEYS = 150
+const NAMES_KEYS = /contact|senders/
+
+/** JSON.parse alone takes up to 50 bytes for one, of empty objects. */
+const MOST_MEMORY_PER_BYTE = 100
+/** What the runtimes take before they tidy up. */
+const FIXED_MEMORY_BYTES = 64 * 1024 * 1024
+
+const MICROSECONDS_PER_MS = 1_000
+
+type Cost = { ms: number; jsonMs: number; bytes: number }
+
+/** Processor time, which does not count what else the machine does. */
+const spentMs = async (work: () => unknown): Promise<number> => {
+  const former = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(former)
+  return (user + system) / MICROSECONDS_PER_MS
+}
+
+/** The least of several rounds: whatever disturbs one, only adds to it. */
+const costOf = async ({ operation, text }: DearIntake, most: number): Promise<Cost> => {
+  const given = text(most)
+  const bytes = new TextEncoder().encode(given)
+  const cost: Cost = { ms: Infinity, jsonMs: Infinity, bytes: bytes.byteLength }
+  for (let round = 0; round < ROUNDS; round++) {
+    const copy = bytes.slice()
+    cost.ms = Math.min(cost.ms, await spentMs(() => takeIn(operation, copy)))
+    cost.jsonMs = Math.min(cost.jsonMs, await spentMs(() => parsedAndWritten(given)))
+  }
+  return cost
+}
+
+const parsedAndWritten = (text: string): void => {
+  try {
+    JSON.stringify(JSON.parse(text))
+  } catch {
+    // Some families are no JSON; finding that out is all that it takes.
+  }
+}
+
+type Price = { growth: number; timesJson: number; msPerMb: number }
+
+const priceOf = async (intake: DearIntake): Promise<Price> => {
+  const most = Math.min(LARGE_BYTES, mostBytesOf(intake.operation))
+  const [small, large] = [await costOf(intake, most / TIMES), await costOf(intake, most)]
+  return {
+    growth: large.ms / large.bytes / (Math.max(small.ms, FIXED_MS) / small.bytes),
+    timesJson: large.ms / (large.jsonMs + FIXED_MS),
+    msPerMb: (large.ms / large.bytes) * 1e6,
+  }
+}
+
+const assertCheap = async (intake: DearIntake): Promise<Price> => {
+  const mostTimesJson = NAMES_KEYS.test(intake.title) ? MOST_TIMES_JSON_WITH_KEYS : MOST_TIMES_JSON
+  for (let left = TRIES; ; left--) {
+    const price = await priceOf(intake)
+    if (price.growth < MOST_GROWTH && price.timesJson < mostTimesJson) return price
+    assert.ok(left > 1, `${intake.title}: ${told(price)}`)
+  }
+}
+
+const told = ({ growth, timesJson, msPerMb }: Price): string =>
+  `${msPerMb.toFixed(0)} ms a megabyte, ${timesJson.toFixed(1)} times JSON, ${growth.toFixed(2)} times for a byte in more`
+
+/** The dearest that were found, for their time or their memory. */
+const DEAREST = [
+  'too many messages that are empty',
+  'contacts',
+  'contacts of emails',
+  'contacts that are wrong all through',
+  'messages that are empty',
+  'messages of infinite numbers',
+  'tags that are numbers',
+  'sourceData, small objects',
+  'sourceData to unflatten, dotted keys',
+  'properties of a conversation, deep arrays',
+  'a conversation, keys of U+0000',
+].map((title) => DEAR_INTAKES.find((intake) => intake.title === title)!)
+
+const DEAREST_IN_MEMORY = [
+  'too many messages that are empty',
+  'too many messages that are none',
+  'tags that are numbers',
+  'contacts of emails',
+  'a conversation, empty objects',
+  'a conversation, numbers that are not kept',
+]
+
+describe('what taking in a body costs for a byte', () => {
+  for (const intake of DEAREST) {
+    it(`is little: ${intake.title}`, async () => console.log(told(await assertCheap(intake))))
+  }
+
+  it(`is little in ${TRIED} other families`, async () => {
+    let worst: Price & { title: string } = { growth: 0, timesJson: 0, msPerMb: 0, title: '' }
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...DEAR_INTAKES), async (intake) => {
+        const price = await assertCheap(intake)
+        if (price.timesJson > worst.timesJson) worst = { ...price, title: intake.title }
+      }),
+      seeded({ numRuns: TRIED }),
+    )
+    console.log(`${told(worst)}: ${worst.title}`)
+  })
+})
+
+describe('the memory that taking in a body takes', { skip: !existsSync('/proc/self/status') }, () => {
+  for (const title of LONG ? DEAR_INTAKES.map((intake) => intake.title) : DEAREST_IN_MEMORY) {
+    it(`is in proportion to its bytes: ${title}`, () => {
+      const program = fileURLToPath(new URL('../support/intake-memory-main.ts', import.meta.url))
+      const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
+      const { stdout, stderr } = spawnSync(process.execPath, [...runtime, program, title], { encoding: 'utf8' })
+      const { operation, text } = DEAR_INTAKES.find((intake) => intake.title === title)!
+      const bytes = new TextEncoder().encode(text(mostBytesOf(operation))).byteLength
+      const taken = Number.parseInt(stdout)
+      console.log(`${(taken / bytes).toFixed(0)} bytes for a byte`)
+      assert.ok(taken < FIXED_MEMORY_BYTES + MOST_MEMORY_PER_BYTE * bytes, `${taken} bytes for ${bytes}${stderr}`)
+    })
+  }
+})

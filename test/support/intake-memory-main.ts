@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { DEAR_INTAKES } from './dear-intakes.ts'
+import { mostBytesOf, takeIn } from './intake.ts'
+
+const SMALL_BYTES = 2_000
+const WARM_UPS = 20
+const KIB = 1024
+
+const statusBytes = (name: string): number =>
+  Number(new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))![1]) * KIB
+
+/** Prints how many bytes a process, which has taken in small bodies before, takes more for one of the title at its limit. */
+const intake = DEAR_INTAKES.find(({ title }) => title === process.argv[2])
+assert.ok(intake)
+const bytes = new TextEncoder().encode(intake.text(mostBytesOf(intake.operation)))
+const small = new TextEncoder().encode(intake.text(SMALL_BYTES))
+for (let time = 0; time < WARM_UPS; time++) await takeIn(intake.operation, small.slice())
+const before = statusBytes('VmRSS')
+await takeIn(intake.operation, bytes)
+console.log(statusBytes('VmHWM') - before)
