@@ -21,7 +21,8 @@ const tooLarge = (maxBytes: number): Refusal => ({ refused: 'too-large', maxByte
 /** Statuses, headers and bodies come from `refusalResponse`, which answers real requests too. */
 const TURNED_AWAY = {
   Invalid: {
-    description: 'The body, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is not valid. Every problem is listed.',
+    description:
+      'The body, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is not valid. Every problem is listed.',
     examples: {
       'members that are not valid': {
         refused: 'invalid',

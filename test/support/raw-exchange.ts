@@ -46,7 +46,7 @@ export const exchange = async (
   socket.setNoDelay(true)
   let received = ''
   const state = { isClosed: false, isBroken: false, hasGoneFirst: false }
-  let isLate = false
+  const waiting = { isLate: false }
   let wake = (): void => {}
   const over = (): void => {
     state.isClosed = true
@@ -65,12 +65,12 @@ export const exchange = async (
     })
   const seen = (): Seen => ({ ...answersIn(received), ...state })
   const late = setTimeout(() => {
-    isLate = true
+    waiting.isLate = true
     wake()
   }, withinMs)
   const something = (): Promise<void> => new Promise((resolve) => (wake = resolve))
   const when = async (condition: () => boolean): Promise<void> => {
-    while (!state.isClosed && !isLate && !condition()) await something()
+    while (!state.isClosed && !waiting.isLate && !condition()) await something()
   }
   const go = (ends: Ending): void => {
     state.hasGoneFirst = !state.isClosed

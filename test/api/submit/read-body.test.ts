@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { mostBytesOf, parseBody, type ParsedBody, receiveBody } from '../../../api/submit/read-body.ts'
+import { parseBody, type ParsedBody, receiveBody } from '../../../api/submit/read-body.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 const LIMITS = { maxBytes: 100_000, maxDepth: 64, timeoutMs: 30_000 }
@@ -55,28 +55,6 @@ const never = (): Promise<Uint8Array> => new Promise(() => {})
 const reasonOf = (result: ParsedBody): string => (result.ok ? 'none' : result.reason)
 const messageOf = (result: ParsedBody): string =>
   !result.ok && result.reason === 'malformed' ? result.message : 'none'
-
-describe('the most bytes of a body', () => {
-  const most = (headers: Record<string, string>): number =>
-    mostBytesOf(inParts([], { ...JSON_TYPE, ...headers }), LIMITS.maxBytes)
-
-  it('are its length, where that is known', () => {
-    assert.equal(most({ 'content-length': '5' }), 5)
-    assert.equal(most({ 'content-length': '99999999' }), LIMITS.maxBytes)
-  })
-
-  it('are the limit where it is not: in chunks, in gzip, without a length, and with one that came twice', () => {
-    for (const headers of [
-      { 'content-length': '5', 'transfer-encoding': 'chunked' },
-      { 'content-length': '5', 'content-encoding': 'gzip' },
-      {},
-      { 'content-length': '5, 5' },
-      { 'content-length': '5, 05' },
-    ]) {
-      assert.equal(most(headers as Record<string, string>), LIMITS.maxBytes, JSON.stringify(headers))
-    }
-  })
-})
 
 describe('the type of a body', () => {
   const taken: (string | undefined)[][] = [
