@@ -6,7 +6,7 @@ import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.t
 
 const PROPERTIES: readonly FreeMember[] = [{ name: 'properties', flag: 'shouldUnflattenProperties' }]
 
-const messageRecord = object(
+export const messageRecord = object(
   {
     id: identifier,
     incoming: flag,

@@ -35,32 +35,43 @@ export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
 
 /**
- * An array of at most `most` items; `items` says what they are. One that has more is not looked into, and looking ends where more is
- * wrong than is told: what valibot notes about one item takes hundreds of bytes, and the item can be two.
+ * An array of at most `most` items; `items` says what they are. It is looked into until it is known to have more, or more is wrong than
+ * is told: what valibot notes about one item takes hundreds of bytes, and the item can be two.
  */
 export const list = <const Item extends v.GenericSchema>(item: Item, most: number, items: string) => {
-  const schema = v.array(item, 'an array')
-  const run: (typeof schema)['~run'] = (dataset, config) => {
-    const given = dataset.value
-    if (!Array.isArray(given)) return schema['~run'](dataset, config)
-    const value: unknown[] = []
-    const issues: v.BaseIssue<unknown>[] = []
-    for (let key = 0; key < given.length && issues.length < MAX_REPORTED_PROBLEMS; key++) {
-      const place = { type: 'array', origin: 'value', input: given, key, value: given[key] as unknown } as const
-      const checked = item['~run']({ value: place.value }, config)
-      for (const issue of checked.issues ?? []) issues.push({ ...issue, path: [place, ...(issue.path ?? [])] })
-      value.push(checked.value)
-    }
-    const result = issues.length === 0 ? { typed: true, value } : { typed: false, value, issues }
-    return result as ReturnType<typeof run>
-  }
+  const array = v.array(item, 'an array')
   return v.pipe(
-    anyOf<v.InferInput<typeof schema>>(),
-    v.check((value) => !Array.isArray(value) || value.length <= most, `an array of at most ${most} ${items}`),
-    { ...schema, '~run': run },
-    v.metadata({ maxItems: most }),
+    anyOf<v.InferInput<typeof array>>(),
+    v.check((value) => Array.isArray(value), 'an array'),
+    v.rawTransform(({ dataset, addIssue }) => {
+      const given = dataset.value as unknown[]
+      const checked: v.InferOutput<Item>[] = []
+      let problems = 0
+      for (let key = 0; key < given.length && key <= most && problems < MAX_REPORTED_PROBLEMS; key++) {
+        const place = { type: 'array', origin: 'value', input: given, key, value: given[key] } as const
+        const { output, issues = [] } = v.safeParse(item, place.value)
+        problems += issues.length
+        for (const issue of issues) addIssue(issueAt([place, ...(issue.path ?? [])], issue))
+        checked.push(output)
+      }
+      if (given.length > most) addIssue({ message: `an array of at most ${most} ${items}` })
+      return checked
+    }),
+    v.metadata({ array, maxItems: most }),
   )
 }
+
+/** What was found wrong with a part, as an issue of the whole. */
+const issueAt = (
+  [first, ...others]: readonly v.IssuePathItem[],
+  { message, expected, received, input }: v.BaseIssue<unknown>,
+) => ({
+  message,
+  expected: expected ?? '',
+  received,
+  input,
+  ...(first && { path: [first, ...others] as [v.IssuePathItem, ...v.IssuePathItem[]] }),
+})
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -98,15 +109,7 @@ export const openObject = <const Entries extends v.ObjectEntries>(known: Entries
     freeObject as unknown as v.GenericSchema<JsonObject & v.InferInput<v.ObjectSchema<Entries, undefined>>, JsonObject>,
     v.rawCheck(({ dataset, addIssue }) => {
       if (!dataset.typed) return
-      for (const issue of v.safeParse(schema, dataset.value).issues ?? []) {
-        addIssue({
-          message: issue.message,
-          expected: issue.expected ?? '',
-          received: issue.received,
-          input: issue.input,
-          ...(issue.path && { path: issue.path }),
-        })
-      }
+      for (const issue of v.safeParse(schema, dataset.value).issues ?? []) addIssue(issueAt(issue.path ?? [], issue))
     }),
     v.metadata({ known: schema }),
   )

@@ -1,7 +1,7 @@
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
-import { conversationRecord } from '../../contract/conversation-record.ts'
+import { conversationRecord, messageRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { freeObject } from '../../contract/fields.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
@@ -10,7 +10,6 @@ import { purgeRequest } from '../../contract/purge-request.ts'
 import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
 const feedback = feedbackRecord.pipe[2].entries
-const conversation = conversationRecord.pipe[2].entries
 
 /** The schemas that validate request bodies, and those of their parts that deserve a name of their own. */
 export const BODIES = {
@@ -22,7 +21,7 @@ export const BODIES = {
   AccountRecord: accountRecord,
   PurgeRequest: purgeRequest,
   Conversation: conversationRecord,
-  Message: conversation.messages.pipe[2].item,
+  Message: messageRecord,
 } as const
 export type BodyName = keyof typeof BODIES
 
@@ -38,9 +37,9 @@ const SPANNING: Partial<Record<BodyName, JsonObject>> = {
 
 /** The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, with a description of each member. */
 export const bodySchemas = (): JsonObject => {
-  const converted = toJsonSchemaDefs(BODIES, CONVERSION) as unknown as Record<BodyName, JsonObject>
+  const definitions = toJsonSchemaDefs(BODIES, CONVERSION) as unknown as Record<BodyName, JsonObject>
   return Object.fromEntries(
-    Object.entries(converted).map(([name, schema]) => [
+    Object.entries(definitions).map(([name, schema]) => [
       name,
       { ...described(schema, name), ...SPANNING[name as BodyName] },
     ]),
@@ -56,15 +55,17 @@ const CONVERSION: ConversionConfig = {
   // An object's pipe begins with `unknown` and ends with the object. Nothing is transformed, so the output is the input.
   typeMode: 'output',
   errorMode: 'throw',
-  ignoreActions: ['check', 'raw_check', 'finite'],
+  ignoreActions: ['check', 'raw_check', 'raw_transform', 'finite'],
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
     if (valibotSchema === freeObject) return { type: 'object', ...ANY_MEMBERS }
     return valibotSchema.type === 'nullish' ? nullable(jsonSchema) : undefined
   },
   overrideAction: ({ valibotAction, jsonSchema }) => {
-    const known = valibotAction.type === 'metadata' && 'known' in jsonSchema ? jsonSchema['known'] : undefined
-    return known === undefined ? undefined : openObject(known as v.GenericSchema)
+    if (valibotAction.type !== 'metadata') return undefined
+    const { known, array, ...others } = jsonSchema as Converted & Described
+    if (array !== undefined) return { ...converted(array, ITEMS), ...others }
+    return known === undefined ? undefined : { ...converted(known), ...ANY_MEMBERS }
   },
 }
 
@@ -79,9 +80,19 @@ const nullable = (choice: Converted): Converted | undefined => {
   return { ...inner, type: [inner.type, 'null'] }
 }
 
-const openObject = (known: v.GenericSchema): Converted => {
-  const { $schema: _, ...schema } = toJsonSchema(known, CONVERSION)
-  return { ...schema, ...ANY_MEMBERS }
+/** What lists have by name. */
+const ITEMS = { ContactRecord: contactRecord, Message: messageRecord }
+
+/** What `openObject` and `list` (`fields.ts`) check by themselves. */
+type Described = { known?: v.GenericSchema; array?: v.GenericSchema }
+
+const converted = (schema: v.GenericSchema, definitions?: Record<string, v.GenericSchema>): Converted => {
+  const {
+    $schema: _,
+    $defs: __,
+    ...rest
+  } = toJsonSchema(schema, { ...CONVERSION, ...(definitions && { definitions }) })
+  return rest
 }
 
 const described = (schema: JsonObject, path: string): JsonObject => {
