@@ -227,11 +227,16 @@ describe('a body in which more is wrong than is told', () => {
     assert.deepEqual([paths[0], paths[99]], ['messages.0.id', 'messages.24.createdAt'])
   })
 
-  it('is not looked into where it is too long', () => {
-    assert.deepEqual(problemsOf(submitConversation, conversation(Array(1_000_000).fill('{}').join())), [
+  it('has a list that is too long, and is told with what else is wrong', () => {
+    const messageOf = (id: string) => `{"id":${id},"incoming":true,"content":"","createdAt":"2026-01-01T00:00:00Z"}`
+    const messages = [messageOf('1'), ...Array<string>(20_000).fill(messageOf('"m"'))]
+    assert.deepEqual(problemsOf(submitConversation, conversation(messages.join())), [
+      { message: 'messages.0.id must be a string', path: 'messages.0.id' },
       { message: 'messages must be an array of at most 10000 messages', path: 'messages' },
     ])
-    assert.deepEqual(problemsOf(createFeedback, `{"description":"x","tags":[${Array(101).fill('1').join()}]}`), [
+    const tags = (count: number) => `{"description":"x","tags":[${Array(count).fill('"t"').join()}]}`
+    assert.deepEqual(pathsOf(createFeedback, tags(100)), [])
+    assert.deepEqual(problemsOf(createFeedback, tags(101)), [
       { message: 'tags must be an array of at most 100 tags', path: 'tags' },
     ])
   })
