@@ -4,7 +4,10 @@ type Used = Omit<Load, 'workspaceId'>
 export type Room = {
   /** Does the work once there is room for it. */
   enter: <T>(load: Load, work: () => Promise<T>) => Promise<T>
-  /** The same; undefined, and nothing was done, if there was no room within `patienceMs`. */
+  /**
+   * The same; undefined, and nothing was done, if there was no room within `patienceMs`, or if as much of the workspace is waiting already as
+   * would fill a quarter of the room.
+   */
   enterSoon: <T>(load: Load, work: () => Promise<T>, patienceMs: number) => Promise<T | undefined>
   used: () => Readonly<Used>
 }
@@ -31,6 +34,15 @@ export const roomFor = (most: Used): Room => {
     }
     waiting = left
   }
+  const isCrowded = (workspaceId: string): boolean => {
+    const own = waiting.filter(({ load }) => load.workspaceId === workspaceId)
+    return own.reduce((bytes, { load }) => bytes + load.bytes, 0) > most.bytes / 4
+  }
+  const leave = (one: (typeof waiting)[number]): void => {
+    waiting = waiting.filter((other) => other !== one)
+    one.enter(false)
+    letIn()
+  }
   /** False when the patience is over. */
   const wait = (load: Load, patienceMs: number): Promise<boolean> =>
     new Promise((resolve) => {
@@ -38,11 +50,7 @@ export const roomFor = (most: Used): Room => {
       waiting.push(one)
       letIn()
       if (patienceMs === Infinity || !waiting.includes(one)) return
-      const giveUp = setTimeout(() => {
-        waiting = waiting.filter((other) => other !== one)
-        resolve(false)
-        letIn()
-      }, patienceMs)
+      const giveUp = setTimeout(() => leave(one), isCrowded(load.workspaceId) ? 0 : patienceMs)
       one.enter = (isIn) => {
         clearTimeout(giveUp)
         resolve(isIn)

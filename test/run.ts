@@ -57,6 +57,7 @@ const DENO: Runtime = {
  */
 const BY_THEMSELVES =
   /^test\/(?:faults|cluster|browser|bench)\/|\/(?:newcomer|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge)\.test/
+/** What large bodies cost depends on the runtime; short runs leave it at one of them. */
 const ON_EACH = /\/large-bodies\.test/
 /** As many as there are cores where the suite has to stay within its time. */
 const RUNS_AT_ONCE = 2
@@ -117,7 +118,7 @@ const runsOf = (files: readonly string[], directory: string): Run[] => {
     { runtime: BUN, files: both },
     { runtime: DENO, files: both },
     ...alone.map((file) => ({ runtime: BUN, files: [file] })),
-    ...alone.filter((file) => ON_EACH.test(file)).map((file) => ({ runtime: DENO, files: [file] })),
+    ...alone.filter((file) => LONG && ON_EACH.test(file)).map((file) => ({ runtime: DENO, files: [file] })),
   ]
     .filter((run) => run.files.length > 0)
     .map((run, index) => ({ ...run, reportFile: join(directory, `${index}.xml`) }))

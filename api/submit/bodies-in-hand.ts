@@ -17,6 +17,8 @@ export type BodiesInHand = {
 const PATIENCE_MS = 2_000
 /** To parse and validate so much takes about a millisecond; 4 MB take a tenth of a second. */
 const LARGE_BYTES = 64 * 1024
+const LONG_MS = 20
+const LONGEST_PAUSE_MS = 200
 
 /** Whatever is sent by however many, a process has no more bytes of bodies in hand, and no workspace takes all of them (`roomFor`). */
 export const bodiesInHand = (mostBytes: number): BodiesInHand => {
@@ -32,13 +34,22 @@ export const bodiesInHand = (mostBytes: number): BodiesInHand => {
     inTurn: (body, work) =>
       body.bytes <= LARGE_BYTES
         ? work()
-        : turns.enter({ ...body, submissions: 1 }, async () => {
-            await othersWereServed()
-            return work()
+        : new Promise((resolve, reject) => {
+            void turns.enter({ ...body, submissions: 1 }, async () => {
+              const beganAt = performance.now()
+              const done = work()
+              done.then(resolve, reject)
+              await done.catch(() => {})
+              await othersTurn(performance.now() - beganAt)
+            })
           }),
     figures: () => ({ bytes: room.used().bytes, mostBytes, refused }),
   }
 }
 
-/** Everything that has arrived meanwhile is begun. */
-const othersWereServed = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+/** Others have the process for as long as one large body had it, or at least until what has arrived meanwhile is begun. */
+const othersTurn = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    if (ms < LONG_MS) setImmediate(resolve)
+    else setTimeout(resolve, Math.min(ms, LONGEST_PAUSE_MS))
+  })

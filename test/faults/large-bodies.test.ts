@@ -9,18 +9,19 @@ import { type Service, startService } from '../support/service.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** In all; each of them sends one body after the other. */
-const CONNECTIONS = LONG ? 200 : 30
+const CONNECTIONS = LONG ? 200 : 60
 const SECONDS = LONG ? 30 : 4
 const LOOK_EVERY_MS = 20
 const MOST_MEMORY_BYTES = 600_000_000
-const HEALTH_WITHIN_MS = 1_000
-const ACCEPTED_WITHIN_MS = 2_000
+/** What the service keeps to when it has its two cores for itself; in a short run others are busy there, too. */
+const HEALTH_WITHIN_MS = LONG ? 1_000 : 3_000
+const ACCEPTED_WITHIN_MS = LONG ? 2_000 : 5_000
 const PATIENCE_MS = 60_000
 
 const ATTACKS: readonly (readonly string[])[] = [
   ['conversations of ten thousand messages'],
   ['conversations of ten thousand contacts'],
-  ['contacts as large as a body may be'],
+  ...(LONG ? [['contacts as large as a body may be']] : []),
   [
     'conversations of ten thousand messages',
     'conversations of ten thousand contacts',

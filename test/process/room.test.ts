@@ -99,6 +99,18 @@ describe('room in a process', () => {
     assert.deepEqual(room.used(), { submissions: 0, bytes: 0 })
   })
 
+  it('is waited for by little of one workspace: what comes on top is turned away at once', async () => {
+    const room = roomFor(MOST)
+    const { enter } = worksIn(room)
+    const inside = enter(1, 1, { workspaceId: 'a', bytes: 600 })
+    const patient = [1, 2].map((name) => enter(name, 1, { workspaceId: 'a', bytes: 100 }))
+    const load = { workspaceId: 'a', submissions: 1, bytes: 100 }
+    assert.equal(await room.enterSoon(load, async () => 'done', 3_600_000), undefined)
+    assert.equal(await room.enterSoon({ ...load, workspaceId: 'b' }, async () => 'done', 3_600_000), 'done')
+    await inside.leave()
+    await Promise.all(patient.map(({ leave }) => leave()))
+  })
+
   it('is there again after a work that failed', async () => {
     const room = roomFor(MOST)
     const { enter } = worksIn(room)
