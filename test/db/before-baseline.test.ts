@@ -17,6 +17,10 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { whileStoring } from '../support/while-storing.ts'
 
 const HISTORIES = 5
+/** The version before kept all keys of a contact, and those stay that nobody says anything about afterwards. */
+const ofFewKeys = histories.filter(
+  (history) => history.filter(({ body }) => JSON.stringify(body).includes('"k600":')).length <= 1,
+)
 const CONNECTIONS = 5
 
 const version = findVersionBeforeBaseline()
@@ -48,7 +52,7 @@ describe('a database of before the baseline', () => {
     const fresh = await freshSchema()
     schemas.push(fresh)
     await fc.assert(
-      fc.asyncProperty(histories, async (history) => {
+      fc.asyncProperty(ofFewKeys, async (history) => {
         const { sql } = await formerSchema()
         const noted = await sql`select * from schema_migration order by number`
         const rows = history.map(toRows)

@@ -21,7 +21,6 @@ type Coded = { readonly body: Buffer; readonly encoding?: string }
 
 const METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'QUERY']
 const NOWHERE = [
-  '/',
   '//',
   '/api',
   '/api/v1',
@@ -32,7 +31,8 @@ const NOWHERE = [
   '/__proto__',
   '/api/v1/contacts',
 ]
-const BOARD = [
+const PAGES = [
+  '/',
   '/admin/queues',
   '/admin/queues/api/queues',
   '/admin/queues/api/queues/feedback/x',
@@ -134,16 +134,16 @@ const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Tar
   ).map((target) => ({ target, path: operation.path, also: [] }))
   const near = fc
     .tuple(path, fc.constantFrom('/', '//', '/.', '/..', '%20', ';x', '/x', '.json', '%2f'))
-    .map((parts) => ({ target: parts.join(''), path: undefined, also: ANYWHERE }))
+    .map((parts) => ({ target: parts.join(''), path: undefined, also: [...ANYWHERE, 302, 405] }))
   const nowhere = fc.constantFrom(...NOWHERE).map((target) => ({ target, path: undefined, also: [400, 404] }))
-  const board = fc
-    .constantFrom(...BOARD)
-    .map((target) => ({ target, path: undefined, also: [200, 400, 401, 403, 404, 405, 415] }))
+  const pages = fc
+    .constantFrom(...PAGES)
+    .map((target) => ({ target, path: undefined, also: [200, 302, 400, 401, 403, 404, 405, 415] }))
   return fc.oneof(
     { weight: 60, arbitrary: exact },
     { weight: 2, arbitrary: near },
     { weight: 1, arbitrary: nowhere },
-    { weight: 1, arbitrary: board },
+    { weight: 1, arbitrary: pages },
   )
 }
 
