@@ -38,8 +38,11 @@ type DenoGlobal = {
 }
 
 /**
- * Listens on Bun or on Deno; no other file knows which runtime it is on. `stop` takes no new connections and resolves when the
- * requests in flight are answered.
+ * Listens on Bun or on Deno; no other file knows which runtime it is on. Each by the server of its own: node:http reads trailers, lets the
+ * next request wait and answers a broken head in words of ours on Bun, too, but took 80 µs of processor time for a small request there, and
+ * Bun's server 25 (on Deno 105 and 45).
+ *
+ * `stop` takes no new connections and resolves when the requests in flight are answered.
  *
  * @throws when the address is taken. Bun would share the port without `reusePort: false`.
  */
