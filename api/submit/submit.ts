@@ -35,6 +35,7 @@ type Visit = { ingress: Ingress; kind: AnySubmissionKind; incoming: Incoming; ca
 /** `bucket`: what is left of the limit, where it was looked at. */
 type Outcome = { outcome: Response | Refusal; bucket?: Bucket | undefined }
 
+/** The steps after permission. Until the body is in Redis it counts as in hand; an answer that waits (`Prefer: wait`) does not. */
 const outcomeFor = async (visit: Visit): Promise<Outcome> => {
   const { ingress, kind, incoming, caller } = visit
   const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body

@@ -13,7 +13,8 @@ const MS_PER_SECOND = 1_000
 /** Submissions wait longer only when more than a burst came in. */
 const SLOW_SECONDS = 60
 const STUCK_SECONDS = 600
-const NEARLY_ALL_IN_HAND = 0.8
+/** Of the room for bodies; one workspace alone never has half of it, and is refused there. */
+const MUCH_IN_HAND = 0.4
 
 /**
  * How many submissions are accepted and not settled, for how long, whether one workspace crowds others or large bodies do, and whether any
@@ -59,9 +60,9 @@ const judgeCrowding = ({ workspaces, ledgers, processes }: Seen): Finding[] => {
 }
 
 const judgeBodies = (processes: readonly ProcessReport[]): Finding[] => {
-  const full = processes.filter(({ bodies: { bytes, mostBytes } }) => bytes > NEARLY_ALL_IN_HAND * mostBytes)
+  const full = processes.filter(({ bodies: { bytes, mostBytes } }) => bytes > MUCH_IN_HAND * mostBytes)
   if (full.length === 0) return []
-  const text = `${full.length} API processes have nearly as many bytes of bodies in hand as they may; beyond that they refuse with 503.`
+  const text = `${full.length} API processes have more than ${100 * MUCH_IN_HAND} % of the bytes of bodies in hand that they may; whoever sends so much is refused with 503.`
   return [
     warning(text, 'Look who sends many large bodies at once. Start more API processes, or raise MAX_BYTES_IN_HAND.'),
   ]
