@@ -19,6 +19,9 @@ const PATIENCE_MS = 2_000
 const LARGE_BYTES = 64 * 1024
 const LONG_MS = 20
 const LONGEST_PAUSE_MS = 200
+const LONGEST_TURN_MS = 500
+
+const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Whatever is sent by however many, a process has no more bytes of bodies in hand, and no workspace takes all of them (`roomFor`). */
 export const bodiesInHand = (mostBytes: number): BodiesInHand => {
@@ -39,7 +42,8 @@ export const bodiesInHand = (mostBytes: number): BodiesInHand => {
               const beganAt = performance.now()
               const done = work()
               done.then(resolve, reject)
-              await done.catch(() => {})
+              // A Redis that hangs keeps one body for seconds, and must not keep all behind it.
+              await Promise.race([done.catch(() => {}), after(LONGEST_TURN_MS)])
               await othersTurn(performance.now() - beganAt)
             })
           }),
