@@ -19,9 +19,10 @@ export type Room = {
  */
 export const roomFor = (most: Used): Room => {
   const inside = useOf(most)
-  let waiting: { load: Load; enter: (isIn: boolean) => void }[] = []
+  let waiting: { load: Load; enter: (entered: boolean) => void }[] = []
 
   const letIn = (): void => {
+    if (waiting.length === 0) return
     const left: typeof waiting = []
     let isFull = false
     for (const one of waiting) {
@@ -51,11 +52,17 @@ export const roomFor = (most: Used): Room => {
       letIn()
       if (patienceMs === Infinity || !waiting.includes(one)) return
       const giveUp = setTimeout(() => leave(one), isCrowded(load.workspaceId) ? 0 : patienceMs)
-      one.enter = (isIn) => {
+      one.enter = (entered) => {
         clearTimeout(giveUp)
-        resolve(isIn)
+        resolve(entered)
       }
     })
+  /** Whether nobody waits and there is room. Then the load is in: most are, and need no promise for it. */
+  const entersAtOnce = (load: Load): boolean => {
+    if (waiting.length > 0 || !inside.fits(load) || !inside.isFair(load)) return false
+    inside.add(load, 1)
+    return true
+  }
   const within = async <T>(load: Load, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
@@ -66,10 +73,11 @@ export const roomFor = (most: Used): Room => {
   }
   return {
     enter: async (load, work) => {
-      await wait(load, Infinity)
+      if (!entersAtOnce(load)) await wait(load, Infinity)
       return within(load, work)
     },
-    enterSoon: async (load, work, patienceMs) => ((await wait(load, patienceMs)) ? within(load, work) : undefined),
+    enterSoon: async (load, work, patienceMs) =>
+      entersAtOnce(load) || (await wait(load, patienceMs)) ? within(load, work) : undefined,
     used: () => inside.used,
   }
 }

@@ -1,6 +1,6 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type RedisAccess, readRedisUrl } from '../process/redis-address.ts'
-import { reviveCopies } from './revive-copies.ts'
+import { tendCluster } from './tend-cluster.ts'
 
 /** A connection to one server, to the master that sentinels name, or to all nodes of a cluster. */
 export type RedisClient = Redis | Cluster
@@ -8,6 +8,7 @@ export type RedisClient = Redis | Cluster
 const CONNECT_TIMEOUT_MS = 2_000
 const COMMAND_TIMEOUT_MS = 2_000
 const LONGEST_RECONNECT_DELAY_MS = 2_000
+const SLOTS_REFRESHED_EVERY_MS = 2_000
 /** A worker's command waits for its node of a cluster as long as it takes: for hours, with 100 ms between attempts. */
 const REDIRECTIONS_OF_WORK = 1_000_000
 /** With 100 ms between them, an answer still comes within three seconds. */
@@ -97,11 +98,13 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         ...(retryDelayOnFailover !== undefined && { retryDelayOnFailover }),
         clusterRetryStrategy: retryStrategy,
         slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+        // A node that was away is otherwise not known again before a command fails for want of it, and `serversOf` counts it as away.
+        slotsRefreshInterval: SLOTS_REFRESHED_EVERY_MS,
         // TLS gets the names as they are given, or no certificate would fit.
         dnsLookup: (name, callback) => callback(null, name),
         redisOptions: { ...ofNode, ...loginTo(address.access) },
       })
-      return reviveCopies(cluster)
+      return tendCluster(cluster)
     }
     case undefined:
       throw new Error('REDIS_URL has no form of one.')

@@ -8,30 +8,33 @@ import { admissionsIn } from '../../queue/admit.ts'
 import { BACKLOG_BEYOND, backlogsSince, drainBacklogs, drainFurther, readBacklog } from '../../queue/backlog.ts'
 import { batchIdOf } from '../../queue/batch.ts'
 import { admissionKeys } from '../../queue/keys.ts'
+import { watchHandOvers } from '../../queue/hand-over.ts'
 import { handOverLeft, handOverLost } from '../../queue/outbox.ts'
 import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
-import { until } from '../support/until.ts'
 
 const LARGE = JSON.stringify({ description: 'x'.repeat(BACKLOG_BEYOND.bytes / 2) })
 
 describe('the backlog of a workspace', () => {
   let room: ReturnType<typeof openQueueRoom>
   let admit: Admit
+  let handOvers: ReturnType<typeof watchHandOvers>
   before(() => {
     room = openQueueRoom()
-    const { redis, prefix, handOver } = room
-    admit = admissionsIn({ redis, prefix, handOver, findStoredKey: async () => null })
+    const { redis, prefix } = room
+    handOvers = watchHandOvers(room.handOver)
+    admit = admissionsIn({ redis, prefix, handOver: handOvers.handOver, findStoredKey: async () => null })
   })
   beforeEach(() => Promise.all(Object.values(room.queues).map((queue) => queue.obliterate({ force: true }))))
   after(() => room.close())
 
   const namesOf = (workspaceId: string) => admissionKeys(room.prefix, workspaceId)
-  /** One after the other, each large enough that the second has a backlog. Returns the batches. */
+  /** One after the other, each large enough that the second has a backlog, and handed over. Returns the batches. */
   const accept = async (workspaceId: string, count: number): Promise<string[]> => {
     const batches: string[] = []
     for (let place = 0; place < count; place++) {
       batches.push(batchIdOf(entered(await admit(asked({ workspaceId, bodyText: LARGE }))).submissionId))
     }
+    await handOvers.ended()
     return batches
   }
   const backlogOf = (workspaceId: string): Promise<string[]> =>
@@ -43,14 +46,11 @@ describe('the backlog of a workspace', () => {
     const [heavy, light] = [randomUUID(), randomUUID()]
     const batches = await accept(heavy, 4)
     await accept(light, 1)
-    await until('the job is there', async () => (await drainsOf()).length > 0)
     assert.deepEqual(await drainsOf(), [heavy])
     assert.deepEqual(await backlogOf(heavy), batches.slice(1))
     assert.deepEqual(await backlogOf(light), [])
-    await until('the first of each is handed over', async () => {
-      const jobs = await room.queues.submissions.getJobs(['waiting'])
-      return jobs.flatMap(({ data }) => data.batches as unknown[]).length === 2
-    })
+    const jobs = await room.queues.submissions.getJobs(['waiting'])
+    assert.equal(jobs.flatMap(({ data }) => data.batches as unknown[]).length, 2)
   })
 
   it('begins with many small ones as well', async () => {
@@ -97,7 +97,7 @@ describe('the backlog of a workspace', () => {
     for (const batchId of batches) await room.settle(workspaceId, batchId)
     assert.deepEqual(await backlogOf(workspaceId), [])
     assert.equal(await room.redis.hget(namesOf(workspaceId).ledger, 'bytes'), '0')
-    await until('its job is there', async () => (await drainsOf()).length > 0)
+    assert.deepEqual(await drainsOf(), [workspaceId])
     await room.queues.backlogs.obliterate({ force: true })
     await drainFurther(room, workspaceId)
     assert.deepEqual(await drainsOf(), [])
@@ -106,11 +106,10 @@ describe('the backlog of a workspace', () => {
   it('is drained again when its job ended or was lost, and what was lost is not handed over one by one', async () => {
     const workspaceId = randomUUID()
     const batches = await accept(workspaceId, 3)
-    await until('its job is there', async () => (await drainsOf()).length > 0)
+    assert.deepEqual(await drainsOf(), [workspaceId])
     await room.queues.backlogs.obliterate({ force: true })
     const found = { workspaceIds: [workspaceId, randomUUID()], beforeMs: Date.now() + 1_000 }
     assert.equal(await handOverLeft(room, found), 0)
-    await until('the first is handed over', async () => (await room.queues.submissions.getWaitingCount()) > 0)
     assert.equal(await handOverLost(room, found), 0)
     assert.deepEqual(await backlogOf(workspaceId), batches.slice(1))
     const backlogs = await backlogsSince(room.redis, room.prefix, found)
