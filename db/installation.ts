@@ -1,5 +1,4 @@
-import { createHmac } from 'node:crypto'
-import type { HashKey } from '../contract/identity/own-id.ts'
+import { type HashKey, keyedHash } from '../contract/identity/own-id.ts'
 import type { Sql } from './postgres.ts'
 
 /** True when the database was made with this hash key. The first process that asks binds the database to its key. */
@@ -16,4 +15,4 @@ export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<bool
 export const isMadeWith = async (sql: Sql, hashKey: HashKey): Promise<boolean> =>
   (await sql`select from installation where hash_key_proof = ${proofOf(hashKey)}`).count > 0
 
-const proofOf = (hashKey: HashKey): Buffer => createHmac('sha256', hashKey).update('installation').digest()
+const proofOf = (hashKey: HashKey): Buffer => keyedHash(hashKey, 'installation').digest()

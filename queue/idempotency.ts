@@ -1,5 +1,4 @@
-import { createHmac } from 'node:crypto'
-import type { HashKey } from '../contract/identity/own-id.ts'
+import { type HashKey, keyedHash } from '../contract/identity/own-id.ts'
 import type { Idempotency, IdempotencyRecord } from '../contract/idempotency.ts'
 import { IDEMPOTENCY_SECONDS } from '../contract/limits.ts'
 import type { Operation } from '../contract/job.ts'
@@ -17,7 +16,7 @@ export const idempotencyOf = (
   hashKey: HashKey,
   { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },
 ): Idempotency => {
-  const hash = (text: string): string => createHmac('sha256', hashKey).update(text).digest('base64url')
+  const hash = (text: string): string => keyedHash(hashKey, text).digest('base64url')
   return shortened(operation, { key: hash(key), body: hash(bodyText) })
 }
 

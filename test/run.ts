@@ -59,8 +59,8 @@ const BY_THEMSELVES =
   /^test\/(?:faults|cluster|browser|bench)\/|\/(?:newcomer|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge)\.test/
 /** What large bodies cost depends on the runtime; short runs leave it at one of them. */
 const ON_EACH = /\/large-bodies\.test/
-/** As many as there are cores where the suite has to stay within its time. */
-const RUNS_AT_ONCE = 2
+/** As many as there are cores where the suite has to stay within its time. At full size the bounds are those of a service that has the cores for itself. */
+const RUNS_AT_ONCE = LONG ? 1 : 2
 const stopAsked = new AbortController()
 
 const main = async (patterns: readonly string[]): Promise<number> => {

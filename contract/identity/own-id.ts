@@ -1,9 +1,26 @@
-import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { Buffer } from 'node:buffer'
+import { createHash, type Hash } from 'node:crypto'
 
-/** Secret of the installation under which identity keys are hashed: 64 hexadecimal digits (`HASH_KEY`). */
-export type HashKey = KeyObject
+/** The secret of the installation under which keys are hashed: the two hashes of HMAC (RFC 2104), begun with it. */
+export type HashKey = { inner: Hash; outer: Hash }
 
-export const hashKeyFrom = (hexadecimal: string): HashKey => createSecretKey(hexadecimal, 'hex')
+const BLOCK_BYTES = 64
+const INNER_PAD = 0x36
+const OUTER_PAD = 0x5c
+
+/** From 64 hexadecimal digits (`HASH_KEY`). */
+export const hashKeyFrom = (hexadecimal: string): HashKey => {
+  const key = Buffer.concat([Buffer.from(hexadecimal, 'hex')], BLOCK_BYTES)
+  const begun = (pad: number): Hash => createHash('sha256').update(key.map((byte) => byte ^ pad))
+  return { inner: begun(INNER_PAD), outer: begun(OUTER_PAD) }
+}
+
+/**
+ * HMAC-SHA-256 of a text. A conversation can need 20,000 of them before it is answered: node:crypto's own takes 8 to 10 µs on Deno, and this 4;
+ * on Bun both take 1.5.
+ */
+export const keyedHash = ({ inner, outer }: HashKey, text: string): Hash =>
+  outer.copy().update(inner.copy().update(text).digest())
 
 /** What ids are made with. The workspace is part of it, so two workspaces share no id. */
 export type Realm = { hashKey: HashKey; workspaceId: string }
@@ -27,9 +44,7 @@ export type KeyKind =
  * stored. Without the hash key it tells nothing about the key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: readonly string[]): string => {
-  const hex = createHmac('sha256', hashKey)
-    .update(JSON.stringify([workspaceId, kind, ...parts]))
-    .digest('hex')
+  const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts])).digest('hex')
   return uuidOf(hex, '89ab'[Number.parseInt(hex[16]!, 16) & 3]!)
 }
 

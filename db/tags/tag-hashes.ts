@@ -1,5 +1,5 @@
-import { createCipheriv, createHmac } from 'node:crypto'
-import type { Realm } from '../../contract/identity/own-id.ts'
+import { createCipheriv } from 'node:crypto'
+import { keyedHash, type Realm } from '../../contract/identity/own-id.ts'
 
 const BLOCK_BYTES = 16
 const LOW = 0x1_0000_0000
@@ -11,9 +11,7 @@ const HIGH_BITS = 0x1f_ffff
  * for each term would take as long as tagging.
  */
 export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly number[]): number[] => {
-  const key = createHmac('sha256', hashKey)
-    .update(JSON.stringify([workspaceId, 'tag_term']))
-    .digest()
+  const key = keyedHash(hashKey, JSON.stringify([workspaceId, 'tag_term'])).digest()
   const blocks = Buffer.alloc(hashes.length * BLOCK_BYTES)
   hashes.forEach((hash, at) => {
     blocks.writeUInt32BE(Math.floor(hash / LOW), at * BLOCK_BYTES)

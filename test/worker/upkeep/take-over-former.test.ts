@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Job, Queue, Worker } from 'bullmq'
 import * as v from 'valibot'
+import { keyedHash } from '../../../contract/identity/own-id.ts'
 import { sayingsOf } from '../../../contract/identity/sayings.ts'
 import { JOB_VERSION, type Operation, type SubmissionJob, submissionJob } from '../../../contract/job.ts'
 import { JOB_OPTIONS } from '../../../contract/queues.ts'
@@ -183,7 +184,7 @@ describe('what release 0.2 left in Redis', () => {
 
   it('are idempotency keys: a repeat is answered as the first request was', async () => {
     const { operation, submissionId } = await admitAsFormer('create_feedback', 1_000)
-    const whole = (text: string): string => createHmac('sha256', hashKey).update(text).digest('base64url')
+    const whole = (text: string): string => keyedHash(hashKey, text).digest('base64url')
     const bodyText = JSON.stringify(BODIES.create_feedback)
     const [seconds] = await room.redis.time()
     const number = Number(seconds) * 1_000_000
