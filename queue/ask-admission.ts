@@ -67,6 +67,10 @@ const weightOf = ({ bodyText }: AdmissionRequest): number => WEIGHT_OF_ANY + bod
 const SHARED = { items: 64, weight: { most: 1_000, of: weightOf }, lanes: 2 }
 const TOGETHER = { submissions: SHARED, conversations: SHARED, purges: { ...SHARED, items: 1 } }
 
+const SAYS_MUCH = 1_000
+
+const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
 type Asked = { request: AskedRequest; submissionId: string; said: Said }
 
 /** The order is that of KEYS and ARGV in admit.lua. */
@@ -80,6 +84,8 @@ const admitTogether = async (
     const submissionId = submissionIdIn(batchId, at + 1)
     return { request, submissionId, said: request.saidBy(submissionId) }
   })
+  // What says much takes as long to write as it took to say: others have this process in between.
+  if (asked.some(({ said }) => said.sayings.aboutKeys.length > SAYS_MUCH)) await turnOfTheLoop()
   const floor = requests.reduce((highest, request) => Math.max(highest, request.floor ?? 0), 0)
   const name = admissionKeys(prefix, workspaceId)
   const { number, outstanding, exists, ledger, purges, facts, outbox, idempotency, backlog } = name

@@ -18,8 +18,8 @@ const PATIENCE_MS = 2_000
 /** To parse and validate so much takes about a millisecond; 4 MB take a tenth of a second. */
 const LARGE_BYTES = 64 * 1024
 const LONG_MS = 20
-const LONGEST_PAUSE_MS = 200
-const LONGEST_TURN_MS = 500
+const LONGEST_PAUSE_MS = 500
+const LONGEST_TURN_MS = 1_000
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
