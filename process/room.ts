@@ -27,11 +27,8 @@ export const roomFor = (most: Used): Room => {
     let isFull = false
     for (const one of waiting) {
       isFull ||= !inside.fits(one.load)
-      if (isFull || !inside.isFair(one.load)) left.push(one)
-      else {
-        inside.add(one.load, 1)
-        one.enter(true)
-      }
+      if (!isFull && inside.takes(one.load)) one.enter(true)
+      else left.push(one)
     }
     waiting = left
   }
@@ -57,17 +54,13 @@ export const roomFor = (most: Used): Room => {
         resolve(entered)
       }
     })
-  /** Whether nobody waits and there is room. Then the load is in: most are, and need no promise for it. */
-  const entersAtOnce = (load: Load): boolean => {
-    if (waiting.length > 0 || !inside.fits(load) || !inside.isFair(load)) return false
-    inside.add(load, 1)
-    return true
-  }
+  /** Most loads do, and need no promise for it. */
+  const entersAtOnce = (load: Load): boolean => waiting.length === 0 && inside.takes(load)
   const within = async <T>(load: Load, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } finally {
-      inside.add(load, -1)
+      inside.letGo(load)
       letIn()
     }
   }
@@ -86,25 +79,32 @@ export const roomFor = (most: Used): Room => {
 const useOf = (most: Used) => {
   const used: Used = { submissions: 0, bytes: 0 }
   const own = new Map<string, Used>()
+  const fits = ({ submissions, bytes }: Load): boolean =>
+    used.submissions === 0 || (used.submissions + submissions <= most.submissions && used.bytes + bytes <= most.bytes)
+  const isFair = ({ workspaceId, submissions, bytes }: Load): boolean => {
+    const has = own.get(workspaceId)
+    if (has === undefined) return true
+    const left = { submissions: most.submissions - used.submissions, bytes: most.bytes - used.bytes }
+    return has.submissions + 2 * submissions <= left.submissions && has.bytes + 2 * bytes <= left.bytes
+  }
+  const add = ({ workspaceId, submissions, bytes }: Load, sign: 1 | -1): void => {
+    const has = own.get(workspaceId) ?? { submissions: 0, bytes: 0 }
+    own.set(workspaceId, has)
+    for (const sum of [used, has]) {
+      sum.submissions += sign * submissions
+      sum.bytes += sign * bytes
+    }
+    if (has.submissions === 0) own.delete(workspaceId)
+  }
   return {
     used,
-    fits: ({ submissions, bytes }: Load): boolean =>
-      used.submissions === 0 ||
-      (used.submissions + submissions <= most.submissions && used.bytes + bytes <= most.bytes),
-    isFair: ({ workspaceId, submissions, bytes }: Load): boolean => {
-      const has = own.get(workspaceId)
-      if (has === undefined) return true
-      const left = { submissions: most.submissions - used.submissions, bytes: most.bytes - used.bytes }
-      return has.submissions + 2 * submissions <= left.submissions && has.bytes + 2 * bytes <= left.bytes
+    fits,
+    /** Takes a load in if there is room for it. */
+    takes: (load: Load): boolean => {
+      const isIn = fits(load) && isFair(load)
+      if (isIn) add(load, 1)
+      return isIn
     },
-    add: ({ workspaceId, submissions, bytes }: Load, sign: 1 | -1): void => {
-      const has = own.get(workspaceId) ?? { submissions: 0, bytes: 0 }
-      own.set(workspaceId, has)
-      for (const sum of [used, has]) {
-        sum.submissions += sign * submissions
-        sum.bytes += sign * bytes
-      }
-      if (has.submissions === 0) own.delete(workspaceId)
-    },
+    letGo: (load: Load): void => add(load, -1),
   }
 }
