@@ -34,6 +34,19 @@ export const OVERVIEW_PATH = '/admin'
 export const BOARD_PATH = '/admin/queues'
 const DOCUMENT_PATH = '/openapi.json'
 const DOCS_PATH = '/docs'
+const ADDRESSES = {
+  api: BASE_PATH,
+  reference: DOCS_PATH,
+  openapi: DOCUMENT_PATH,
+  health: '/healthz',
+  readiness: '/readyz',
+}
+
+/** Browsers go to the reference, and others are told where things are. */
+const startAnswer = ({ headers }: Request): Response =>
+  headers.get('accept')?.includes('text/html')
+    ? new Response(null, { status: 302, headers: { Location: DOCS_PATH, Vary: 'Accept' } })
+    : Response.json(ADDRESSES, { headers: { Vary: 'Accept' } })
 
 export type AppDependencies = {
   ingress: Ingress
@@ -150,7 +163,7 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
         asTyped(readReceipt(receipts, incoming({ request, bearer: token, route }), params.id)),
       answerAlone<{ submission: Receipt }>(),
     )
-    .get('/', () => new Response(null, { status: 302, headers: { Location: DOCS_PATH } }))
+    .get('/', ({ request }) => startAnswer(request))
     .get('/healthz', () => Response.json({ alive: true }))
     .get('/readyz', () => readyAnswer(isReady))
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH))

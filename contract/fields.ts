@@ -3,6 +3,7 @@ import { isDateTime } from './date-time.ts'
 import { excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
 import type { JsonObject } from './json.ts'
 import { MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
+import { MISSING } from './problem.ts'
 
 /**
  * The kinds of field that the interface knows. Every message says what was expected: it ends a sentence that begins with the
@@ -75,6 +76,9 @@ const issueAt = (
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Valibot reports a missing member at the place where it should be. */
+const ofObject = ({ path }: v.BaseIssue<unknown>): string => (path === undefined ? 'an object' : MISSING)
+
 /** Free key-value pairs, kept as they are, whatever the keys are called. */
 export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 
@@ -86,7 +90,7 @@ export const object = <const Entries extends v.ObjectEntries>(entries: Entries, 
   v.pipe(
     anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(),
     v.check(isObject, 'an object'),
-    v.object(entries),
+    v.object(entries, ofObject),
     v.rawCheck(({ dataset, addIssue }) => {
       // What else is wrong with the record leaves it to be checked too, so that all problems are told at once.
       const record = dataset.value as JsonObject
@@ -104,7 +108,7 @@ const anyOf = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unkn
 
 /** An object whose known members are checked. All members are kept. */
 export const openObject = <const Entries extends v.ObjectEntries>(known: Entries) => {
-  const schema = v.object(known)
+  const schema = v.object(known, ofObject)
   return v.pipe(
     freeObject as unknown as v.GenericSchema<JsonObject & v.InferInput<v.ObjectSchema<Entries, undefined>>, JsonObject>,
     v.rawCheck(({ dataset, addIssue }) => {

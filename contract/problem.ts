@@ -21,10 +21,11 @@ const MAX_PATH_CHARACTERS = 200
 export const shownPath = (path: string): string =>
   path.length <= MAX_PATH_CHARACTERS ? path : `${path.slice(0, MAX_PATH_CHARACTERS).toWellFormed()}…`
 
+/** The message of an issue where a member is missing; that of every other one ends a sentence that begins with the path and "must be". */
+export const MISSING = 'missing'
+
 const problemOf = (issue: v.BaseIssue<unknown>): Problem => {
   const path = shownPath(v.getDotPath(issue) ?? '')
   const subject = path === '' ? 'The body' : path
-  // Valibot reports a missing member as an issue of the object: it "expected" the name of the member, in quotes.
-  const missing = issue.type === 'object' && issue.received === 'undefined' && issue.expected?.startsWith('"')
-  return { path, message: missing ? `${subject} is required` : `${subject} must be ${issue.message}` }
+  return { path, message: issue.message === MISSING ? `${subject} is required` : `${subject} must be ${issue.message}` }
 }

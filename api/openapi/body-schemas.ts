@@ -10,6 +10,7 @@ import { purgeRequest } from '../../contract/purge-request.ts'
 import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
 const feedback = feedbackRecord.pipe[2].entries
+const contact = contactRecord.pipe[2].entries
 
 /** The schemas that validate request bodies, and those of their parts that deserve a name of their own. */
 export const BODIES = {
@@ -18,32 +19,44 @@ export const BODIES = {
   AccountReference: feedback.account.wrapped,
   ProjectReference: feedback.project.wrapped,
   ContactRecord: contactRecord,
+  ContactProperties: contact.properties.wrapped,
   AccountRecord: accountRecord,
   PurgeRequest: purgeRequest,
   Conversation: conversationRecord,
   Message: messageRecord,
+  FreeObject: freeObject,
 } as const
 export type BodyName = keyof typeof BODIES
-
-/** The only check that spans members, in the words of JSON Schema. */
-const SPANNING: Partial<Record<BodyName, JsonObject>> = {
-  PurgeRequest: {
-    anyOf: [
-      { required: ['id'], properties: { id: { type: 'string' } } },
-      { required: ['email'], properties: { email: { type: 'string', pattern: '\\S' } } },
-    ],
-  },
-}
 
 /** The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, with a description of each member. */
 export const bodySchemas = (): JsonObject => {
   const definitions = toJsonSchemaDefs(BODIES, CONVERSION) as unknown as Record<BodyName, JsonObject>
-  return Object.fromEntries(
-    Object.entries(definitions).map(([name, schema]) => [
-      name,
-      { ...described(schema, name), ...SPANNING[name as BodyName] },
-    ]),
+  const { PurgeRequest, ...schemas } = Object.fromEntries(
+    Object.entries(definitions).map(([name, schema]) => [name, described(schema, name)]),
   )
+  return { ...schemas, ...purgeSchemas(PurgeRequest!) }
+}
+
+/**
+ * The only check that spans members: one of two is needed. Each alternative has all members, since generators of clients make a type of each,
+ * and one that had lost `source` would purge too much.
+ */
+const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
+  const properties = purge['properties'] as Record<string, JsonObject>
+  const needing = (name: string, by: string, more?: JsonObject): JsonObject => ({
+    description: `Whom to delete: by ${by}, or whoever matches the other one, if it is there as well.`,
+    ...purge,
+    required: [name],
+    properties: { ...properties, [name]: { ...properties[name], type: 'string', ...more } },
+  })
+  return {
+    PurgeRequest: {
+      description: description!,
+      anyOf: [{ $ref: '#/components/schemas/PurgeById' }, { $ref: '#/components/schemas/PurgeByEmail' }],
+    },
+    PurgeById: needing('id', 'the id that a source system gave the contact'),
+    PurgeByEmail: needing('email', 'email', { pattern: '\\S' }),
+  }
 }
 
 /**
@@ -59,6 +72,8 @@ const CONVERSION: ConversionConfig = {
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
     if (valibotSchema === freeObject) return { type: 'object', ...ANY_MEMBERS }
+    // Generators of types take a member with a default for one that has to be there.
+    if (valibotSchema.type === 'optional') return withoutDefault(jsonSchema)
     return valibotSchema.type === 'nullish' ? nullable(jsonSchema) : undefined
   },
   overrideAction: ({ valibotAction, jsonSchema }) => {
@@ -79,6 +94,8 @@ const nullable = (choice: Converted): Converted | undefined => {
   if (typeof inner !== 'object' || typeof inner.type !== 'string') return undefined
   return { ...inner, type: [inner.type, 'null'] }
 }
+
+const withoutDefault = ({ default: _, ...others }: Converted): Converted => others
 
 /** What lists have by name. */
 const ITEMS = { ContactRecord: contactRecord, Message: messageRecord }

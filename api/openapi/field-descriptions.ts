@@ -16,15 +16,15 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Tags of your own, kept as written after trimming, doubles left out. An empty array means no tags. ' +
     'Absent or null, tags are made from title and description a little later.',
   'FeedbackSubmission.isExternalContactId':
-    'How `contactId` and `contact.id` are read: true means the id that your system gave the contact, false the id that this ' +
-    'service gave it.',
+    'How `contactId` and `contact.id` are read: true means the id that your system gave the contact, false, as when ' +
+    'it is absent, the id that this service gave it.',
   'FeedbackSubmission.contact': 'Who gave the feedback, described. Used when `contactId` is absent or names nobody.',
   'FeedbackSubmission.contactId':
     'Who gave the feedback, by id. An own id that nobody has is dropped; an unknown external id is remembered, and the ' +
     'feedback is linked once that contact is identified.',
   'FeedbackSubmission.isExternalAccountId':
-    'How `accountId` and `account.id` are read: true means the id that your system gave the account, false the id that this ' +
-    'service gave it.',
+    'How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when ' +
+    'it is absent, the id that this service gave it.',
   'FeedbackSubmission.account': 'The company concerned, described. Used when `accountId` is absent or names none.',
   'FeedbackSubmission.accountId': 'The company concerned, by id. Unknown ids are treated as those of contacts are.',
   'FeedbackSubmission.project':
@@ -62,14 +62,15 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ContactRecord: 'What is known about a person in one source system.',
   'ContactRecord.id': 'The id that the source system gave the contact.',
   'ContactRecord.shouldUnflattenProperties': `${UNFLATTEN} Concerns \`properties\`; keys that begin with \`$\` are left alone.`,
-  'ContactRecord.properties':
-    'Facts about the contact. Keys that are absent keep their value. The `$`-keys below have columns of their own, in which null ' +
-    'clears; every other key is stored as metadata.',
-  'ContactRecord.properties.$email': 'Email address. Contacts with the same one are linked by it, never merged.',
-  'ContactRecord.properties.$name': 'Name to show.',
-  'ContactRecord.properties.$createdAt': `When the contact was created ${SOURCE_TIME}`,
-  'ContactRecord.properties.$updatedAt': `When the contact last changed ${SOURCE_TIME}`,
-  'ContactRecord.properties.$contractValue': 'What the contract with the contact is worth.',
+  'ContactRecord.properties': 'Facts about the contact. Keys that are absent keep their value.',
+
+  ContactProperties:
+    'Facts about a contact. The `$`-keys below have columns of their own, in which null clears; every other key is stored as metadata.',
+  'ContactProperties.$email': 'Email address. Contacts with the same one are linked by it, never merged.',
+  'ContactProperties.$name': 'Name to show.',
+  'ContactProperties.$createdAt': `When the contact was created ${SOURCE_TIME}`,
+  'ContactProperties.$updatedAt': `When the contact last changed ${SOURCE_TIME}`,
+  'ContactProperties.$contractValue': 'What the contract with the contact is worth.',
   'ContactRecord.account':
     'The account that the contact belongs to, identified along with it. Absent or null changes nothing.',
   'ContactRecord.source':
@@ -124,4 +125,6 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'Message.shouldUnflattenProperties': `${UNFLATTEN} Concerns \`properties\`.`,
   'Message.properties': 'Anything else worth keeping about the message.',
   'Message.sourceUrl': 'Address of the original message.',
+
+  FreeObject: 'Free key-value pairs, kept as they are given.',
 }

@@ -52,6 +52,9 @@ on Bun, what follows a body in a later packet, when its submission has been acce
 although the submission is stored.
 `.trim()
 
+const below = (basePath: string, paths: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(paths).map(([path, operations]) => [`${basePath}${path}`, operations]))
+
 /** The OpenAPI 3.1 document of the interface, whose operations lie below `basePath`. */
 export const openApiDocument = async (basePath: string): Promise<JsonObject> => ({
   openapi: '3.1.0',
@@ -60,15 +63,17 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
     version: INTERFACE_VERSION,
     summary: 'Submit customer feedback, conversations, contacts and accounts.',
     description: DESCRIPTION,
-    license: { name: 'MIT' },
+    contact: { name: 'Whoever runs this installation' },
+    license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [{ url: basePath, description: 'The service that this document comes from.' }],
+  servers: [{ url: '/', description: 'The service that this document comes from.' }],
   security: [{ bearer: [] }],
   tags: [
     { name: 'Submissions', description: 'What goes in, and what became of it.' },
     { name: 'Operators', description: 'For whoever runs the service.' },
   ],
-  paths: { ...PATHS_OF_SUBMISSIONS, ...PATHS_OUTSIDE },
+  // In full, since many generators of clients know no other server for some of the paths.
+  paths: { ...below(basePath, PATHS_OF_SUBMISSIONS), ...PATHS_OUTSIDE },
   components: {
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'An access token of a workspace, or one of an operator.' },

@@ -147,16 +147,14 @@ export const PATHS_OF_SUBMISSIONS: JsonObject = {
   },
 }
 
-/** A path outside the base path, which has a server of its own therefore. */
-const outside = (operation: JsonObject): JsonObject => ({
-  servers: [{ url: '/', description: 'Outside the base path.' }],
-  get: { tags: ['Operators'], ...operation },
-})
+const outside = (operation: JsonObject): JsonObject => ({ get: { tags: ['Operators'], ...operation } })
 
+/** Paths outside the base path. */
 export const PATHS_OUTSIDE: JsonObject = {
   '/healthz': outside({
     operationId: 'getHealth',
     summary: 'Whether the process runs',
+    description: 'Asks no store: an API that cannot reach Redis runs all the same.',
     security: [],
     responses: {
       200: succeeded({ of: 'Alive', description: 'It does.' }),
@@ -166,6 +164,7 @@ export const PATHS_OUTSIDE: JsonObject = {
   '/readyz': outside({
     operationId: 'getReadiness',
     summary: 'Whether requests can be served',
+    description: 'Asks Redis and Postgres. A balancer sends requests where the answer is 200.',
     security: [],
     responses: {
       200: succeeded({ of: 'Ready', description: 'They can.' }),

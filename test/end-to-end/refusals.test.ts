@@ -143,9 +143,16 @@ describe('requests that are turned away', () => {
   })
 
   describe('at paths and with methods that do not exist', () => {
-    it('/ leads to the reference, and takes GET alone', async () => {
-      const answer = await service.request('/', undefined, { method: 'GET', token: null })
-      assert.deepEqual([answer.status, answer.headers.get('Location')], [302, '/docs'])
+    it('/ leads a browser to the reference, tells others the addresses, and takes GET alone', async () => {
+      const get = (path: string, headers = {}) =>
+        service.request(path, undefined, { method: 'GET', token: null, headers })
+      const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
+      assert.deepEqual([browser.status, browser.headers.get('Location')], [302, '/docs'])
+      const { status, body } = await get('/')
+      assert.equal(status, 200)
+      const { api, ...pages } = body as Record<string, string>
+      assert.equal(api, '/api/v1')
+      for (const path of Object.values(pages)) assert.equal((await get(path)).status, 200, path)
       assertError(await service.request('/', '{}', { token: null }), 405)
     })
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { BODIES } from '../../../api/openapi/body-schemas.ts'
-import type { JsonObject, JsonValue } from '../../../contract/json.ts'
-import { document, type Example, fits, objectsIn, submissions } from './openapi-document.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
+import { document, type Example, fits, objectsIn, resolved, submissions } from './openapi-document.ts'
 
 describe('the bodies in the OpenAPI document', () => {
   for (const { path, schema, operation } of submissions) {
@@ -101,15 +101,28 @@ describe('the bodies in the OpenAPI document', () => {
     }
   })
 
-  it('have the defaults of validation', () => {
-    const defaults = [...objectsIn(document.components['schemas'] ?? null)]
-      .filter(([, schema]) => 'default' in schema)
-      .map(([path, schema]) => [path.slice('#/'.length).replaceAll('/properties/', '.'), schema['default']])
-    assert.deepEqual(Object.fromEntries(defaults), {
-      'FeedbackSubmission.isExternalContactId': false,
-      'FeedbackSubmission.isExternalAccountId': false,
-      'Conversation.properties': {},
-      'Message.properties': {},
-    })
+  it('have no defaults, since type generators take a member with one for one that has to be there', () => {
+    const withDefault = [...objectsIn(document.components['schemas'] ?? null)].filter(
+      ([, schema]) => 'default' in schema,
+    )
+    assert.deepEqual(withDefault, [])
+  })
+
+  it('lose no member in a generator that makes a type of each alternative', () => {
+    for (const [path, { anyOf, properties, type }] of objectsIn(document.components['schemas'] ?? null)) {
+      if (!Array.isArray(anyOf)) continue
+      assert.deepEqual([properties, type], [undefined, undefined], path)
+      const alternatives = anyOf.map((one) => (isJsonObject(one) ? resolved(one) : {}))
+      const records = alternatives.filter((one) => one['type'] === 'object')
+      const members = records.map((one) => Object.keys(one['properties'] ?? {}).toSorted())
+      assert.equal(new Set(members.map(String)).size, 1, path)
+    }
+  })
+
+  it('have a name for each object that may be null instead', () => {
+    const nameless = [...objectsIn(document.components['schemas'] ?? null)].filter(
+      ([, { type }]) => Array.isArray(type) && type.includes('object'),
+    )
+    assert.deepEqual(nameless, [])
   })
 })

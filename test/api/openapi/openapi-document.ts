@@ -25,7 +25,7 @@ export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PAT
   openapi: string
   info: { version: string }
   servers: { url: string }[]
-  paths: Record<string, { servers?: { url: string }[]; get?: OperationObject; post?: OperationObject }>
+  paths: Record<string, { get?: OperationObject; post?: OperationObject }>
   components: Record<string, JsonObject>
 }
 
@@ -51,9 +51,9 @@ export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[pa
   }
 }
 
-/** Every operation, with the address at which it is asked. */
-export const operations = Object.entries(document.paths).flatMap(([path, { servers, get, post }]) => {
-  const at = `${servers ? '' : BASE_PATH}${path}`
+/** Every operation, with its path below the base path, if it lies there, and the address at which it is asked. */
+export const operations = Object.entries(document.paths).flatMap(([at, { get, post }]) => {
+  const path = at.startsWith(BASE_PATH) ? at.slice(BASE_PATH.length) : at
   return [
     ...(get ? [{ path, at, method: 'GET', operation: get }] : []),
     ...(post ? [{ path, at, method: 'POST', operation: post }] : []),
@@ -74,7 +74,7 @@ const SUBMISSIONS = {
   '/conversations': { kind: submitConversation, status: 200 },
 } as const
 export const submissions = Object.entries(SUBMISSIONS).map(([path, { kind, status }]) => {
-  const operation = document.paths[path]?.post
+  const operation = document.paths[`${BASE_PATH}${path}`]?.post
   assert.ok(operation, path)
   const schema: v.GenericSchema = kind.schema
   const { respond } = kind as { respond: unknown }

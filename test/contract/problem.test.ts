@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { BODIES, type BodyName } from '../../api/openapi/body-schemas.ts'
+import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { checkBody } from '../../contract/problem.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const MESSAGES = {
+  'a member is missing': {
+    schema: accountRecord,
+    body: { id: 'acme', properties: { plan: 'x' } },
+    messages: ['properties.$name is required', 'properties.$domain is required'],
+  },
+  'a member of an element is missing': {
+    schema: BODIES.Conversation,
+    body: { id: 'c', source: 's', createdAt: '2026-01-01T00:00:00Z', messages: [], contacts: [{}] },
+    messages: ['contacts.0.id is required'],
+  },
+  'an object is something else': {
+    schema: contactRecord,
+    body: { id: 'c', account: [] },
+    messages: ['account must be an object'],
+  },
+  'the body is something else': { schema: contactRecord, body: [], messages: ['The body must be an object'] },
+} as const
+
+/** The members that bodies have, wherever they have them. */
+const MEMBERS = [
+  'id',
+  'source',
+  'email',
+  'description',
+  'tags',
+  'rating',
+  'createdAt',
+  'contacts',
+  'messages',
+  'content',
+  'contact',
+  'contactId',
+  'account',
+  'project',
+  'incoming',
+  'properties',
+  'sourceData',
+  '$name',
+  '$domain',
+  '$email',
+  '$createdAt',
+  '$contractValue',
+  'name',
+  'domain',
+  'contractValue',
+  'shouldUnflattenProperties',
+]
+const { body } = fc.letrec<{ body: JsonObject; value: JsonValue }>((tie) => ({
+  body: fc.dictionary(fc.constantFrom(...MEMBERS), tie('value'), { maxKeys: 12 }),
+  value: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.constantFrom<JsonValue>(null, true, '', 'x', 1, 1.5, 'x'.repeat(600), '2026-01-01T00:00:00Z'),
+    fc.array(tie('value'), { maxLength: 3 }),
+    tie('body'),
+  ),
+}))
+
+describe('the problems of a body', () => {
+  for (const [what, { schema, body: given, messages }] of Object.entries(MESSAGES)) {
+    it(`are told in a sentence: ${what}`, () => {
+      const checked = checkBody(schema, given)
+      assert.deepEqual('problems' in checked && checked.problems.map(({ message }) => message), messages)
+    })
+  }
+
+  it('are all told in sentences of ours, which begin with the path', () => {
+    const names = fc.constantFrom(...(Object.keys(BODIES) as BodyName[]))
+    fc.assert(
+      fc.property(names, body, (name, value) => {
+        const checked = checkBody(BODIES[name], value)
+        for (const { message, path } of 'problems' in checked ? checked.problems : []) {
+          const subject = path === '' ? 'The body' : path
+          assert.ok(message.startsWith(`${subject} `), message)
+          assert.match(message.slice(subject.length), /^ (?:is required|must be (?!Invalid)[a-z].*)$/)
+          assert.doesNotMatch(message, /received|undefined|Expected/)
+        }
+      }),
+      seeded({ numRuns: 1_000 }),
+    )
+  })
+})
