@@ -1,6 +1,7 @@
 import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import { closeQueues, countWaiting, openQueues } from '../../queue/job-queues.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
+import { processReportsIn } from '../../queue/process-reports.ts'
 import { serverCondition, unfitness } from '../../queue/redis-condition.ts'
 import { type RedisServer, serversOf } from '../../queue/redis-servers.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
@@ -20,7 +21,7 @@ export const checkRedis = async (redis: RedisClient, prefix: string): Promise<Fi
       ? findings
       : findings.map((finding) => ({ ...finding, text: `${host}:${port}: ${finding.text}` }))
   })
-  return [...named, await checkWork(redis, prefix)]
+  return [...named, ...(await checkWork(redis, prefix))]
 }
 
 const checkServer = async (redis: RedisServer): Promise<Finding[]> => {
@@ -115,21 +116,42 @@ const checkMemory = ({ usedBytes, maxBytes }: { usedBytes: number; maxBytes: num
   return share >= NEARLY_FULL ? warning(text, 'See that workers run and keep up, or raise maxmemory.') : well(text)
 }
 
-const checkWork = async (redis: RedisClient, prefix: string): Promise<Finding> => {
+const checkWork = async (redis: RedisClient, prefix: string): Promise<Finding[]> => {
   const queues = openQueues(redis, prefix, () => {})
   try {
     const waiting = await countWaiting(queues)
     const counts = await Promise.all(Object.values(queues).map((queue) => queue.getWorkersCount())).catch(() => [])
-    const text = `${waiting} jobs wait; ${counts.length > 0 ? Math.max(...counts) : 'an unknown number of'} worker processes take them.`
+    const reports = await processReportsIn(redis, prefix).read()
+    const connected = Math.max(0, ...counts)
+    const silent = connected - reports.filter(({ kind }) => kind === 'worker').length
     const unserved = Object.keys(queues).filter((_, at) => counts[at] === 0)
-    if (unserved.length === 0) return well(text)
-    const isNobodyThere = unserved.length === counts.length
-    const remedy = isNobodyThere
-      ? 'Start one: npm run worker (npm start does)'
-      : 'Start a worker that does, or add them to WORKER_QUEUES of one that runs.'
-    const whole = isNobodyThere ? text : `${text} None of them serves the queues ${unserved.join(', ')}.`
-    return waiting > 0 ? wrong(whole, remedy) : warning(whole, remedy)
+    return [...judgeWork({ waiting, unserved, workers: counts }), ...judgeSilence(connected, silent)]
   } finally {
     await closeQueues(queues)
   }
 }
+
+/** `workers`: how many take jobs of each queue; empty when Redis does not tell. */
+type Work = { waiting: number; unserved: readonly string[]; workers: readonly number[] }
+
+const judgeWork = ({ waiting, unserved, workers }: Work): Finding[] => {
+  const text = `${waiting} jobs wait; ${workers.length > 0 ? Math.max(...workers) : 'an unknown number of'} worker processes take them.`
+  if (unserved.length === 0) return [well(text)]
+  const isNobodyThere = unserved.length === workers.length
+  const remedy = isNobodyThere
+    ? 'Start one: npm run worker (npm start does)'
+    : 'Start a worker that does, or add them to WORKER_QUEUES of one that runs.'
+  const whole = isNobodyThere ? text : `${text} None of them serves the queues ${unserved.join(', ')}.`
+  return [waiting > 0 ? wrong(whole, remedy) : warning(whole, remedy)]
+}
+
+/** A worker that is frozen keeps its connections. */
+const judgeSilence = (connected: number, silent: number): Finding[] =>
+  silent <= 0
+    ? []
+    : [
+        wrong(
+          `${silent} of ${connected} worker processes that are connected have said nothing for ten seconds: they are frozen, or have no processor time.`,
+          'Look at their logs and what they do; end one that does not answer. What it has in hand is delivered again within seconds.',
+        ),
+      ]

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
@@ -188,6 +189,20 @@ describe('the doctor', () => {
         (await readLedgers(service.sql, service.redis, service.redisPrefix)).every(({ queued }) => queued === 0),
       )
     }
+  })
+
+  it('tells a worker that is connected and frozen', async () => {
+    const [pid] = service.workerPids
+    process.kill(pid!, 'SIGSTOP')
+    try {
+      await until('it is missed', async () => {
+        const { wrong } = await run()
+        return wrong.some((line) => /worker processes that are connected have said nothing/.test(line))
+      })
+    } finally {
+      process.kill(pid!, 'SIGCONT')
+    }
+    await until('it is back', async () => (await run()).wrong.length === 0)
   })
 
   it('tells ports that something else has', async () => {

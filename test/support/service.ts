@@ -25,6 +25,7 @@ export type Service = {
   readonly urls: readonly string[]
   readonly workerUrls: readonly string[]
   readonly apiPids: readonly number[]
+  readonly workerPids: readonly number[]
   readonly accessToken: string
   readonly adminToken: string
   /** Of the workspace that the two tokens belong to. */
@@ -117,6 +118,7 @@ export const startService = async ({
       urls: urls.slice(0, apis),
       workerUrls: urls.slice(apis),
       apiPids: processes.slice(0, apis).map(({ pid }) => pid),
+      workerPids: processes.slice(apis).map(({ pid }) => pid),
       accessToken,
       adminToken,
       workspaceId: workspace!.id,
