@@ -21,6 +21,8 @@ const processReport = v.object({
   /** New at each start of a process, since its counts begin at 0 again. */
   id: v.string(),
   kind: v.picklist(['api', 'worker']),
+  /** How long the process has been reporting. The version before does not tell. */
+  upSeconds: v.optional(count, 0),
   accepted: count,
   refused: count,
   /** Attempts at jobs that failed, whether or not another one followed. */
@@ -43,7 +45,7 @@ const processReport = v.object({
 })
 /** What a process of this installation says about itself: counts since its start, and its condition. */
 export type ProcessReport = v.InferOutput<typeof processReport>
-export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind'>>
+export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind' | 'upSeconds'>>
 
 /** A process that has not reported for so long counts as gone. */
 const GONE_AFTER_MS = 10_000
@@ -90,6 +92,7 @@ export const processReportsIn = (redis: RedisClient, prefix: string): ProcessRep
   }
 }
 
+const MS_PER_SECOND = 1_000
 const REPORT_EVERY_MS = 2_000
 const WITHDRAW_WITHIN_MS = 1_000
 
@@ -99,6 +102,7 @@ export const startReporting = (
   { id, kind }: Pick<ProcessReport, 'id' | 'kind'>,
   readFigures: () => Promise<ProcessFigures>,
 ): { stop: () => Promise<void> } => {
+  const beganAt = performance.now()
   let stopped = false
   let busy = false
   const report = async (): Promise<void> => {
@@ -106,7 +110,8 @@ export const startReporting = (
     if (busy) return
     busy = true
     try {
-      const own = { ...NOTHING, ...(await readFigures()), id, kind }
+      const upSeconds = (performance.now() - beganAt) / MS_PER_SECOND
+      const own = { ...NOTHING, ...(await readFigures()), id, kind, upSeconds }
       if (!stopped) await reports.report(own)
     } catch {
       // The next report brings the same counts and more.

@@ -16,6 +16,7 @@ const REPORT = {
   stored: [3],
   lanes: { total: 2, byWorkspace: { w: 1 } },
   bodies: { bytes: 1, mostBytes: 2, refused: 3 },
+  upSeconds: 5,
   loopDelaySeconds: 0.1,
   postgresSeconds: null,
 } as const

@@ -14,6 +14,7 @@ const worker = (lanes: ProcessReport['lanes']): ProcessReport => ({
   stored: [],
   lanes,
   bodies: { bytes: 0, mostBytes: 0, refused: 0 },
+  upSeconds: 0,
   loopDelaySeconds: 0,
   postgresSeconds: null,
 })

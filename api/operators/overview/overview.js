@@ -185,10 +185,17 @@ const curves = CURVES.map(addCurve)
 let points = []
 let everySeconds = 5
 
+const whyNoAnswer = ({ name, message }) => {
+  if (name === 'TimeoutError') return `It took more than ${TIMEOUT_MS / 1_000} s.`
+  return name === 'TypeError' ? 'It could not be reached.' : message
+}
+
 const look = async () => {
   try {
     const since = points.at(-1)?.at ?? 0
-    const response = await fetch(`/admin/overview.json?since=${since}`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    // Not relative to the page: an address may have the token in it, and nothing is fetched from such a one.
+    const address = `${location.origin}/admin/overview.json?since=${since}`
+    const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
     if (!response.ok) throw new Error(`The service answered ${response.status}.`)
     const overview = await response.json()
     everySeconds = overview.everySeconds
@@ -206,7 +213,7 @@ const look = async () => {
     showState('trouble', [
       {
         what: 'This page gets no answer from the API.',
-        remedy: `What it shows is old. Look whether the API process runs, and at its log. ${String(error.message)}`,
+        remedy: `What it shows is old. Look whether the API process runs, and at its log. ${whyNoAnswer(error)}`,
       },
     ])
   } finally {

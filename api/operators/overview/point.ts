@@ -91,13 +91,24 @@ type Rates = Pick<
   | 'storageSeconds'
 >
 
+/** A process counts from its start, and is seen a few seconds later. */
+const START_SECONDS = 5
+
 const rates = (now: Condition, before: Condition | undefined): Rates => {
   const { processes } = now
   const former = before?.processes
   const seconds = (now.at - (before?.at ?? now.at)) / 1_000
   if (!processes || !former || seconds <= 0) return UNKNOWN
+  const countedBefore = (report: ProcessReport): ProcessReport | undefined => {
+    const own = former.find(({ id }) => id === report.id)
+    // One that was not there has begun since then, or was silent, and has counted for hours.
+    return own ?? (report.upSeconds > seconds + START_SECONDS ? report : undefined)
+  }
   const grown = (of: (report: ProcessReport) => number): number =>
-    processes.reduce((sum, report) => sum + of(report) - countedBefore(former, report, of), 0)
+    processes.reduce((sum, report) => {
+      const counted = countedBefore(report)
+      return sum + of(report) - (counted === undefined ? 0 : of(counted))
+    }, 0)
   const stored = [...STORAGE_BOUNDS_SECONDS, Infinity].map((_bound, at) => grown((report) => report.stored[at] ?? 0))
   const sum = stored.reduce((total, count) => total + count, 0)
   return {
@@ -109,16 +120,6 @@ const rates = (now: Condition, before: Condition | undefined): Rates => {
     failedPerSecond: grown(({ failed }) => failed) / seconds,
     storageSeconds: sum === 0 ? null : quantile(stored, 0.95 * sum),
   }
-}
-
-/** The figure of this process in the condition before; 0 if the process was not there. */
-const countedBefore = (
-  former: readonly ProcessReport[],
-  { id }: ProcessReport,
-  of: (report: ProcessReport) => number,
-): number => {
-  const own = former.find((report) => report.id === id)
-  return own === undefined ? 0 : of(own)
 }
 
 const UNKNOWN: Rates = {

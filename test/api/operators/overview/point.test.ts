@@ -14,6 +14,7 @@ const report = (own: Partial<ProcessReport>): ProcessReport => ({
   stored: [],
   lanes: { total: 0, byWorkspace: {} },
   bodies: { bytes: 0, mostBytes: 0, refused: 0 },
+  upSeconds: 0,
   loopDelaySeconds: 0,
   postgresSeconds: null,
   ...own,
@@ -37,11 +38,12 @@ describe('a point', () => {
         loopDelaySeconds: 0.2,
       }),
       report({ id: 'old', tagged: 15, stored: [10, 4], failed: 1, postgresSeconds: 0.5 }),
-      report({ id: 'new', tagged: 10, stored: [9, 1], postgresSeconds: 0.1 }),
+      report({ id: 'new', upSeconds: 9, tagged: 10, stored: [9, 1], postgresSeconds: 0.1 }),
+      report({ id: 'back after silence', upSeconds: 3_600, tagged: 9_999, stored: [9_999] }),
     ])
     const point = pointOf(now, before)
     assert.equal(point.apis, 1)
-    assert.equal(point.workers, 2)
+    assert.equal(point.workers, 3)
     assert.equal(point.acceptedPerSecond, 3)
     assert.equal(point.refusedPerSecond, 0.1)
     assert.equal(point.taggedPerSecond, 2)
