@@ -23,7 +23,7 @@ import { type IdempotencyRow, type Rows, store } from '../../db/store.ts'
 import { readTexts } from '../../db/tags/tagging.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
 import { hashKey, toRows } from '../support/deliveries.ts'
-import { GROWING_TABLES, multiplyRows } from '../support/multiply-rows.ts'
+import { GROWING_TABLES, keepVacuumAway, multiplyRows } from '../support/multiply-rows.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { type Reads, readsOf } from '../support/table-reads.ts'
@@ -52,6 +52,7 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
   let number = 1_000_000
   before(async () => {
     schema = await freshSchema(1)
+    await keepVacuumAway(schema.sql)
     redis = new Redis(testServers().redisUrl)
   })
   after(async () => {
@@ -248,9 +249,8 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
 
   it('reads what it has to, by plans that are made when the tables have been analyzed', async () => {
     await schema.sql.unsafe(`analyze ${GROWING_TABLES.join(', ')}`)
-    const { databaseUrl } = testServers()
     const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: schema.name }
-    const sql = connectPostgres(databaseUrl, options)
+    const sql = connectPostgres(testServers().databaseUrl, options)
     try {
       assertBounded(await readsByWork(sql, 'analyzed'))
     } finally {
