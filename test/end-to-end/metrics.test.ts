@@ -282,4 +282,18 @@ describe('the alert rules', () => {
     assert.ok(rules.length >= 8)
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
   })
+
+  it('name commands that there are', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: object }
+    const named = [...read('api/operators/alert-rules.yaml').matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name!)
+    assert.ok(named.length > 5)
+    assert.deepEqual(
+      named.filter((name) => !Object.hasOwn(scripts, name)),
+      [],
+    )
+  })
+
+  it('tell that nothing is there any more that could say so', () => {
+    assert.match(read('api/operators/alert-rules.yaml'), /expr: absent\(feedback_insights_processes\)/)
+  })
 })
