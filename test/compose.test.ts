@@ -18,6 +18,9 @@ type Service = {
   readonly tmpfs?: readonly string[]
   readonly cap_drop?: readonly string[]
   readonly security_opt?: readonly string[]
+  readonly mem_limit?: string
+  readonly pids_limit?: number
+  readonly logging?: { readonly options: Readonly<Record<string, string>> }
   readonly restart?: string
   readonly stop_grace_period?: string
   readonly command?: readonly string[]
@@ -65,6 +68,12 @@ describe('the Compose file', () => {
       for (const key of ['privileged', 'cap_add', 'network_mode', 'pid', 'devices', 'group_add']) {
         assert.ok(!(key in each), `${name} has ${key}`)
       }
+    })
+
+    it(`bounds what ${name} takes of the machine, and what it logs`, () => {
+      assert.match(each.mem_limit ?? '', /^\$\{[A-Z]+_MEMORY:-\d+[mg]\}$/)
+      assert.ok(each.pids_limit! > 0)
+      assert.deepEqual(Object.keys(each.logging?.options ?? {}).toSorted(), ['max-file', 'max-size'])
     })
 
     it(`lets ${name} end in peace and start again`, () => {
