@@ -116,8 +116,9 @@ const followedIn = (
   for (const [index, sourceId] of sourceIds.entries()) {
     const text = texts[index]!
     const bodyEnd = text.indexOf('}', text.indexOf(sourceId)) + 1
-    const lastChunk = /^(?:\r\n)?0\r\n/.exec(text.slice(bodyEnd))?.[0] ?? ''
-    const end = start + bodyEnd + lastChunk.length
+    const isChunked = /^transfer-encoding:/im.test(text.slice(0, bodyEnd))
+    const lastChunk = isChunked ? /^(?:\r\n)?0\r\n/.exec(text.slice(bodyEnd))?.[0] : undefined
+    const end = start + bodyEnd + (lastChunk?.length ?? 0)
     if (packets.some(({ from }) => from >= end)) followed.add(sourceId)
     start += text.length
   }
