@@ -1,3 +1,4 @@
+import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { v7 as newId } from 'uuid'
 import type { QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
 import type { IdempotencyRecord } from '../contract/idempotency.ts'
@@ -69,8 +70,6 @@ const TOGETHER = { submissions: SHARED, conversations: SHARED, purges: { ...SHAR
 
 const SAYS_MUCH = 1_000
 
-const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 type Asked = { request: AskedRequest; submissionId: string; said: Said }
 
 /** The order is that of KEYS and ARGV in admit.lua. */
@@ -85,7 +84,7 @@ const admitTogether = async (
     return { request, submissionId, said: request.saidBy(submissionId) }
   })
   // What says much takes as long to write as it took to say: others have this process in between.
-  if (asked.some(({ said }) => said.sayings.aboutKeys.length > SAYS_MUCH)) await turnOfTheLoop()
+  if (asked.some(({ said }) => said.sayings.aboutKeys.length > SAYS_MUCH)) await turnOfLoop()
   const floor = requests.reduce((highest, request) => Math.max(highest, request.floor ?? 0), 0)
   const name = admissionKeys(prefix, workspaceId)
   const { number, outstanding, exists, ledger, purges, facts, outbox, idempotency, backlog } = name

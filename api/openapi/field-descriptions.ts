@@ -63,6 +63,11 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'ContactRecord.id': 'The id that the source system gave the contact.',
   'ContactRecord.shouldUnflattenProperties': `${UNFLATTEN} Concerns \`properties\`; keys that begin with \`$\` are left alone.`,
   'ContactRecord.properties': 'Facts about the contact. Keys that are absent keep their value.',
+  'ContactRecord.account':
+    'The account that the contact belongs to, identified along with it. Absent or null changes nothing.',
+  'ContactRecord.source':
+    'Limits search and change to contacts of this source system. Without it all sources are searched, and a contact that has ' +
+    'to be created belongs to `API`, or in a conversation to its source.',
 
   ContactProperties:
     'Facts about a contact. The `$`-keys below have columns of their own, in which null clears; every other key is stored as metadata.',
@@ -71,11 +76,6 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'ContactProperties.$createdAt': `When the contact was created ${SOURCE_TIME}`,
   'ContactProperties.$updatedAt': `When the contact last changed ${SOURCE_TIME}`,
   'ContactProperties.$contractValue': 'What the contract with the contact is worth.',
-  'ContactRecord.account':
-    'The account that the contact belongs to, identified along with it. Absent or null changes nothing.',
-  'ContactRecord.source':
-    'Limits search and change to contacts of this source system. Without it all sources are searched, and a contact that has ' +
-    'to be created belongs to `API`, or in a conversation to its source.',
 
   AccountRecord: 'What is known about a company.',
   'AccountRecord.id': 'The id that your system gave the account.',

@@ -7,7 +7,6 @@ import { makeAttackers } from '../support/attackers.ts'
 import { startBystander } from '../support/bystander.ts'
 import { type Service, startService } from '../support/service.ts'
 
-const RUNTIME = process.versions['deno'] === undefined ? 'bun' : 'deno'
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** In all; each of them sends one body after the other. */
 const CONNECTIONS = LONG ? 200 : 60
@@ -17,11 +16,6 @@ const MOST_MEMORY_BYTES = 600_000_000
 /** What the service keeps to when it has its two cores for itself; in a short run others are busy there, too. */
 const HEALTH_WITHIN_MS = LONG ? 1_000 : 3_000
 const ACCEPTED_WITHIN_MS = LONG ? 2_000 : 5_000
-/** What is asked for one workspace that attacks. Deno hashes 20,000 keys in twice the time, and three workspaces have a body each at once. */
-const boundsFor = (attacks: readonly string[]) => {
-  const times = RUNTIME === 'deno' && attacks.length > 1 ? 2 : 1
-  return { health: times * HEALTH_WITHIN_MS, accepted: times * ACCEPTED_WITHIN_MS }
-}
 const PATIENCE_MS = 60_000
 
 const ATTACKS: readonly (readonly string[])[] = [
@@ -62,7 +56,6 @@ const areHarmless = async (service: Service, attacks: readonly string[]): Promis
   })
   const { slowestMs, mostBytes } = await watch.stop()
   const waits = await bystander.stop()
-  const bounds = boundsFor(attacks)
   const grownBytes = mostBytes - idleBytes
   const refused = reports.map((report) => report.refused)
   console.log(
@@ -72,8 +65,8 @@ const areHarmless = async (service: Service, attacks: readonly string[]): Promis
   assert.deepEqual(
     {
       memory: grownBytes <= MOST_MEMORY_BYTES || grownBytes,
-      health: slowestMs <= bounds.health || slowestMs,
-      others: waits.slowestAccepted <= bounds.accepted || waits.slowestAccepted,
+      health: slowestMs <= HEALTH_WITHIN_MS || slowestMs,
+      others: waits.slowestAccepted <= ACCEPTED_WITHIN_MS || waits.slowestAccepted,
       failed: waits.failed,
       otherAnswers: refused.flatMap((one) => Object.keys(one).filter((status) => status !== '429' && status !== '503')),
     },
