@@ -131,7 +131,7 @@ create or replace function store_links(given new_given[], out changed workspace_
   language plpgsql as $$
 declare
   links new_claim[];
-  parted new_claim[];
+  parted uuid[];
   stored record;
 begin
   changed := '{}';
@@ -141,7 +141,8 @@ begin
     from unnest(given) as g where g.name_key is not null
     window of_name as (partition by g.workspace_id, g.name_key order by g.number)
   )
-  select array_agg(l::new_claim), array_agg(l::new_claim) filter (where held.target_id <> g.weak and g.number < newest_stored(g.workspace_id))
+  select array_agg(l::new_claim),
+    array_agg(g.name_key) filter (where held.target_id <> g.weak and g.number < newest_stored(g.workspace_id))
   into links, parted
   from named as g
   left join lateral (
@@ -161,10 +162,12 @@ begin
   changed := stored.changed;
   appeared := stored.appeared;
   if parted is null then return; end if;
+  -- The references of this batch are not stored yet. All of them count: one that repeated another of the batch may not any more, since
+  -- what is restored comes between.
   perform restore_links(p.workspace_id, p.names, reach(p.workspace_id, p.names), p.fresh)
   from (
-    select l.workspace_id, array_agg(distinct l.key_id) as names, array_agg(l) as fresh
-    from unnest(parted) as l group by l.workspace_id
+    select g.workspace_id, array_agg(distinct g.name_key) as names, array_agg(g) as fresh
+    from unnest(given) as g where g.name_key = any (parted) group by g.workspace_id
   ) as p;
 end $$;
 
@@ -188,7 +191,7 @@ begin
       ) as c
   ));
   if found then
-    perform restore_links(ws, names, reached, '{}');
+    perform restore_links(ws, names, reached, '{}'::new_given[]);
   end if;
   update identity_key as k
   set said_from = kept.said_from, exists_from = least(kept.said_from, kept.claimed_from)
@@ -213,9 +216,9 @@ begin
   return weak_keys || names;
 end $$;
 
--- The links of a name that references in the given reach have made, and those that are as new as their references: the ones that lead
--- elsewhere than the one before.
-create or replace function restore_links(ws uuid, names uuid[], reached uuid[], fresh new_claim[]) returns void
+-- The links of a name that references in the given reach have made, and those of what is given afresh: the ones that lead elsewhere
+-- than the one before.
+create or replace function restore_links(ws uuid, names uuid[], reached uuid[], fresh new_given[]) returns void
   language sql as $$
   insert into identity_claim (workspace_id, key_id, number, target_id, link)
   select ws, name_key, number, weak, true
@@ -226,7 +229,7 @@ create or replace function restore_links(ws uuid, names uuid[], reached uuid[], 
       from references_to(ws, 'account', reached) as r, lateral (select * from given_in(r.account_ref, r.number) offset 0) as g
       where r.account_given and g.name_key = any (names)
       union all
-      select l.key_id, l.number, l.target_id from unnest(fresh) as l
+      select f.name_key, f.number, f.weak from unnest(fresh) as f
     ) as s
   ) as links
   where former is distinct from weak

@@ -25,7 +25,7 @@ begin
     -- store_given takes it that nothing is stored with higher numbers than those of former batches. Here this batch is.
     names := array(select distinct g.name_key from unnest(now_given) as g where g.name_key is not null);
     if cardinality(names) > 0 then
-      perform restore_links(ws, names, reach(ws, names), '{}');
+      perform restore_links(ws, names, reach(ws, names), '{}'::new_given[]);
     end if;
     changed := said.changed || names || withdraw_given(ws, array(select g from unnest(moved) as m, unnest(m.no_longer_given) as g));
     appeared := said.appeared;

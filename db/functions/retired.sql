@@ -17,6 +17,7 @@ drop aggregate if exists all_facts(jsonb);
 drop function if exists concerned_references(uuid, uuid[], uuid[]);
 drop function if exists moved_references(uuid, reference[], uuid[]);
 drop function if exists restore_links(uuid, uuid[], uuid[]);
+drop function if exists restore_links(uuid, uuid[], uuid[], new_claim[]);
 drop function if exists link_anew(uuid, relinked[]);
 drop type if exists relinked;
 drop function if exists remember_unresolved(uuid, uuid, bigint, uuid[]);

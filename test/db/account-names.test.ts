@@ -105,6 +105,19 @@ describe('account names that came with domains', () => {
     )
   })
 
+  it('keep a link that repeated one of its own batch, when a restored one comes between', async () => {
+    await clearTables(schema.sql)
+    const acme = (at: string) => ({ name: 'Acme', domain: at })
+    await store(schema.sql, [
+      toRows(feedback(1, acme('a.example'))),
+      toRows(feedback(3, acme('a.example'))),
+      toRows(feedback(5, { name: 'Acme' })),
+    ])
+    await store(schema.sql, [toRows(feedback(2, acme('b.example'))), toRows(feedback(4, acme('b.example')))])
+    assert.deepEqual(await links(), [1, 2, 3, 4])
+    assert.deepEqual(await accountsOf(5), [domainId('b.example')])
+  })
+
   it('keep a link that repeated one which turned out not to be said', async () => {
     await clearTables(schema.sql)
     const byId = { id: domainId('b.example'), name: 'Acme', domain: 'a.example' }
