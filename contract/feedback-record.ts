@@ -1,5 +1,16 @@
 import * as v from 'valibot'
-import { flag, freeObject, identifier, list, number, object, shortText, text, textOfAtMost } from './fields.ts'
+import {
+  dateTime,
+  flag,
+  freeObject,
+  identifier,
+  list,
+  number,
+  object,
+  shortText,
+  text,
+  textOfAtMost,
+} from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { MAX_METADATA_MEMBER_BYTES, MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
 
@@ -54,6 +65,7 @@ export const feedbackRecord = object(
     shouldUnflattenSourceData: v.nullish(flag),
     sourceData: v.nullish(freeObject),
     rating: v.nullish(number),
+    createdAt: v.nullish(dateTime),
   },
   [{ name: 'sourceData', flag: 'shouldUnflattenSourceData' }],
 )

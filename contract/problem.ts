@@ -1,17 +1,27 @@
 import * as v from 'valibot'
+import type { JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
+import { unknownMembers } from './unknown-members.ts'
 
 /** A problem of a body. The message says what was expected at the path and never quotes a value. */
 export type Problem = { message: string; path: string }
 
-/** Returns the value as the schema makes it, or all problems with it (at most 100). */
+/** Returns the value as the schema makes it, or all problems with it (at most 100). A strict check ignores no member. */
 export const checkBody = <S extends v.GenericSchema>(
   schema: S,
-  value: unknown,
+  value: JsonValue,
+  { isStrict = false } = {},
 ): { valid: v.InferOutput<S> } | { problems: Problem[] } => {
   const result = v.safeParse(schema, value)
-  if (result.success) return { valid: result.output }
-  return { problems: result.issues.slice(0, MAX_REPORTED_PROBLEMS).map(problemOf) }
+  const unknown = isStrict ? unknownMembers(schema, value).map(unknownMember) : []
+  if (result.success && unknown.length === 0) return { valid: result.output }
+  const issues = result.success ? [] : result.issues.slice(0, MAX_REPORTED_PROBLEMS).map(problemOf)
+  return { problems: [...issues, ...unknown].slice(0, MAX_REPORTED_PROBLEMS) }
+}
+
+const unknownMember = (at: string): Problem => {
+  const path = shownPath(at)
+  return { path, message: `${path} is no member that is known here, and handling=strict ignores none` }
 }
 
 /** A path has keys of whoever sent the body in it, of any length. */

@@ -71,6 +71,21 @@ export const applyFunctions = async (
   return true
 }
 
+/**
+ * Until functions are applied again, whoever is to store something is told that the database is not there yet, and tries again. Functions
+ * of former versions name columns by their place, and would fail for good while a table has other ones. Returns when nobody stores any more.
+ */
+export const pauseStoring = async (sql: Sql): Promise<void> => {
+  const paused = await sql.unsafe<{ statement: string }[]>(`
+    select format('create or replace function %I(%s) returns %s language plpgsql as %L',
+      proname, pg_get_function_arguments(oid), pg_get_function_result(oid),
+      'begin raise exception using errcode = ''57P03'', message = ''The tables are being changed.''; end') as statement
+    from pg_proc where pronamespace = current_schema()::regnamespace and proname in ('store', 'store_free')`)
+  if (paused.length === 0) return
+  await sql.unsafe(paused.map(({ statement }) => statement).join(';'))
+  await untilOthersHaveEnded(sql)
+}
+
 /** Whoever takes longer is none of ours: Postgres cancels our statements by then. */
 const LONGEST_WAIT_MS = 75_000
 const WAIT_POLL_MS = 10

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { applyFunctions, hasFunctions, readEdition, readFunctions } from './functions.ts'
+import { applyFunctions, hasFunctions, pauseStoring, readEdition, readFunctions } from './functions.ts'
 import type { Sql } from './postgres.ts'
 
 const DIRECTORY = new URL('./migrations/', import.meta.url)
@@ -67,6 +67,7 @@ export const migrate = async (
     )
     if (refusal !== undefined) throw new MigrationRefused(`${refusal.found} ${refusal.advice}`)
     const missing = migrations.filter(({ number }) => !done.some((applied) => applied.number === number))
+    if (missing.length > 0) await pauseStoring(connection)
     for (const { number, name, text } of missing) {
       await connection.unsafe(`${text}\n;insert into schema_migration (number, name) values (${number}, '${name}');`)
     }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from './postgres.ts'
 
-/** The tables that people query. All other tables are internal. */
+/** The tables and views that people query. All others are internal. */
 export const READABLE_TABLES = [
   'account',
   'account_external_id',
@@ -11,6 +11,8 @@ export const READABLE_TABLES = [
   'conversation_contact',
   'feedback',
   'feedback_category',
+  'feedback_tag',
+  'feedback_view',
   'message',
   'project',
   'submission',

@@ -19,6 +19,24 @@ create type given_reference as (
   number bigint
 );
 
+create type incoming_feedback as (
+  workspace_id uuid,
+  id uuid,
+  description text,
+  title text,
+  is_transcript boolean,
+  tags text[],
+  rating double precision,
+  source text,
+  source_id text,
+  source_data jsonb,
+  source_created_at timestamp with time zone,
+  number bigint,
+  contact_ref jsonb,
+  account_ref jsonb,
+  project_ref jsonb
+);
+
 create type moved_reference as (
   record text,
   id uuid,
@@ -64,23 +82,6 @@ create type new_contact as (
   account_number bigint,
   first_number bigint,
   last_identify_number bigint
-);
-
-create type new_feedback as (
-  workspace_id uuid,
-  id uuid,
-  description text,
-  title text,
-  is_transcript boolean,
-  tags text[],
-  rating double precision,
-  source text,
-  source_id text,
-  source_data jsonb,
-  number bigint,
-  contact_ref jsonb,
-  account_ref jsonb,
-  project_ref jsonb
 );
 
 create type new_given as (
@@ -271,6 +272,8 @@ create table feedback (
   account_given boolean not null,
   project_given boolean not null,
   tagger_version integer,
+  source_created_at timestamp with time zone,
+  created_at timestamp with time zone generated always as (COALESCE(source_created_at, acceptance_time(first_number))) stored not null,
   constraint feedback_pkey PRIMARY KEY (workspace_id, id)
 ) with ();
 
@@ -612,7 +615,11 @@ CREATE INDEX feedback_account ON feedback USING btree (account_id) WHERE (accoun
 
 CREATE INDEX feedback_contact ON feedback USING btree (contact_id) WHERE (contact_id IS NOT NULL);
 
+CREATE INDEX feedback_created ON feedback USING btree (workspace_id, created_at);
+
 CREATE INDEX feedback_project ON feedback USING btree (project_id) WHERE (project_id IS NOT NULL);
+
+CREATE INDEX feedback_source ON feedback USING btree (workspace_id, source, created_at);
 
 CREATE INDEX fence_group ON fence USING btree (group_id) WHERE (group_id IS NOT NULL);
 
@@ -651,6 +658,43 @@ CREATE INDEX superseded_reference_project ON superseded_reference USING btree (p
 CREATE INDEX tag_share_oldest ON tag_share USING btree (judged, workspace_id, number, record_id) INCLUDE (terms);
 
 CREATE INDEX unresolved_reference_record ON unresolved_reference USING btree (record_id);
+
+create view feedback_tag as
+ SELECT f.workspace_id,
+    f.id AS feedback_id,
+    t.tag
+   FROM feedback f,
+    LATERAL unnest(f.tags) t(tag);
+
+create view feedback_view as
+ SELECT f.workspace_id,
+    f.id,
+    f.title,
+    f.description,
+    f.is_transcript,
+    f.tags,
+    f.tags_generated,
+    f.rating,
+    f.source,
+    f.source_id,
+    f.source_data,
+    f.created_at,
+    f.accepted_at,
+    f.updated_at,
+    f.contact_id,
+    c.name AS contact_name,
+    c.email AS contact_email,
+    c.contract_value AS contact_contract_value,
+    a.id AS account_id,
+    a.name AS account_name,
+    a.domain AS account_domain,
+    a.contract_value AS account_contract_value,
+    f.project_id,
+    p.name AS project_name
+   FROM feedback f
+     LEFT JOIN contact c ON c.workspace_id = f.workspace_id AND c.id = f.contact_id
+     LEFT JOIN account a ON a.workspace_id = f.workspace_id AND a.id = COALESCE(f.account_id, c.account_id)
+     LEFT JOIN project p ON p.workspace_id = f.workspace_id AND p.id = f.project_id;
 
 create view reference as
  SELECT 'feedback'::text AS record,

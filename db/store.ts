@@ -33,6 +33,7 @@ export type FeedbackRow = {
   source: string
   source_id: string | null
   source_data: JsonObject | null
+  source_created_at: string | null
   number: number
   contact_ref: Reference | null
   account_ref: Reference | null

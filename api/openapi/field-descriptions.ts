@@ -36,6 +36,9 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'record, whose id stays. Without it every submission is a record of its own.',
   'FeedbackSubmission.shouldUnflattenSourceData': `${UNFLATTEN} Concerns \`sourceData\`.`,
   'FeedbackSubmission.sourceData': 'Anything else worth keeping, such as an address that leads back to the original.',
+  'FeedbackSubmission.createdAt':
+    'When the customer gave it: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. Absent or null, it is the time at which ' +
+    'the feedback was accepted.',
   'FeedbackSubmission.rating': 'A score that came with the feedback, commonly a whole number. Fractions are accepted.',
 
   ContactReference:

@@ -11,9 +11,10 @@ export const RESPONSE_HEADERS = {
     format: 'uuid',
   }),
   'Submission-State': header('Sent when waiting was asked for: the state at the time of the answer.', submissionState),
-  'Preference-Applied': header('Sent as `wait` when the submission was finished before the time was over.', {
-    const: 'wait',
-  }),
+  'Preference-Applied': header(
+    'Which preferences were heeded: `wait` when the submission was finished before the time was over, `handling=strict` whenever it ' +
+      'was asked for.',
+  ),
   'RateLimit-Policy': header(
     'Sent where a limit holds, to whoever may use the operation: its name, how many submissions it allows (`q`) and in how ' +
       'many seconds (`w`), such as `"submit_conversation";q=10;w=60`.',
@@ -53,7 +54,8 @@ export const PARAMETERS = {
   Prefer: requestHeader(
     'Prefer',
     'With `wait=N` the answer comes when the submission is finished or N seconds, at most 30, are over; the status stays the ' +
-      'same, and `Submission-State` tells which. Generated tags are not waited for. Other preferences are ignored.',
+      'same, and `Submission-State` tells which. Generated tags are not waited for. With `handling=strict` a member that is not described here is a ' +
+      '400 that names it, where it would be ignored otherwise. Other preferences are ignored.',
     {},
   ),
   ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {

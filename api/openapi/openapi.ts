@@ -37,7 +37,8 @@ otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} l
 ${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and ${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains and the names of accounts and projects have at most
 ${MAX_IDENTIFIER_CHARACTERS} characters. In \`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')} members, however deep it lies and
 also once it is unflattened; what a contact or account is given there has at most ${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON for each member with its
-name. Members that are not described here are ignored, except where any key is said to be stored.
+name. Members that are not described here are ignored, except where any key is said to be stored; with
+\`Prefer: handling=strict\` they are refused.
 
 **Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each with \`message\` and \`path\`. A path
 that does not exist is answered with 404. Each answer of the service carries \`X-Request-Id\`.

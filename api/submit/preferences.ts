@@ -11,19 +11,24 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 const LIST_MEMBERS = /(?:"(?:[^"\\]+|\\.?)*"?|[^",]+)+/g
 const IS_WAIT = /^[ \t]*wait[ \t]*(?:[=;]|$)/i
 const SECONDS = /^[^=;]*=[ \t]*("?)(\d+)\1[ \t]*(?:;|$)/
+const IS_HANDLING = /^[ \t]*handling[ \t]*(?:[=;]|$)/i
+const IS_STRICT = /^[^=;]*=[ \t]*("?)strict\1[ \t]*(?:;|$)/i
 
-/**
- * The seconds in `Prefer: wait=N` (RFC 7240), at most 30; undefined without this preference. Of several the first counts. Other
- * preferences are ignored.
- */
-export const waitSeconds = (headers: Headers): number | undefined => {
-  const wait = headers
+/** Of several of one name the first counts (RFC 7240). */
+const firstPreference = (headers: Headers, name: RegExp): string | undefined =>
+  headers
     .get('prefer')
     ?.match(LIST_MEMBERS)
-    ?.find((preference) => IS_WAIT.test(preference))
-  const digits = SECONDS.exec(wait ?? '')?.[2]
+    ?.find((preference) => name.test(preference))
+
+/** The seconds in `Prefer: wait=N`, at most 30; undefined without this preference. */
+export const waitSeconds = (headers: Headers): number | undefined => {
+  const digits = SECONDS.exec(firstPreference(headers, IS_WAIT) ?? '')?.[2]
   return digits === undefined ? undefined : Math.min(Number(digits), MAX_WAIT_SECONDS)
 }
+
+/** Whether members that nobody knows are refused: `Prefer: handling=strict`. */
+export const isStrict = (headers: Headers): boolean => IS_STRICT.test(firstPreference(headers, IS_HANDLING) ?? '')
 
 /** The hashes of the caller's idempotency key and body; undefined without the header. */
 export const idempotencyOfRequest = (

@@ -5,7 +5,7 @@ import { checkBody } from '../../contract/problem.ts'
 import { storable } from '../../contract/storable.ts'
 import type { Idempotency } from '../../contract/idempotency.ts'
 import type { Operation } from '../../contract/job.ts'
-import { idempotencyOfRequest } from './preferences.ts'
+import { idempotencyOfRequest, isStrict } from './preferences.ts'
 import { parseBody, receiveBody, type RefusedBody } from './read-body.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 
@@ -28,7 +28,7 @@ export const readSubmission = <S extends GenericSchema>(
 ): ReadSubmission<InferOutput<S>> | Refusal => {
   const read = parseBody(bytes, MAX_DEPTH_LEVELS)
   if (!read.ok) return refusalOfBody(read, maxBytes)
-  const checked = checkBody(schema, storable(read.value))
+  const checked = checkBody(schema, storable(read.value), { isStrict: isStrict(headers) })
   if ('problems' in checked) return { refused: 'invalid', problems: checked.problems }
   const idempotency = idempotencyOfRequest(headers, operation, { body: read.value, hashKey })
   if (idempotency && isRefusal(idempotency)) return idempotency

@@ -7,7 +7,7 @@ import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admitSubmission, formerAdmission, rateLimited } from './admit-submission.ts'
 import type { Ingress } from './ingress.ts'
 import { describeLimit } from './limit-headers.ts'
-import { waitSeconds } from './preferences.ts'
+import { isStrict, waitSeconds } from './preferences.ts'
 import { mostBytesOf } from './read-body.ts'
 import { readSubmission, receiveSubmission } from './read-submission.ts'
 
@@ -28,6 +28,8 @@ export const submit = async (ingress: Ingress, kind: AnySubmissionKind, incoming
   const limit = ingress.limitOf(operation)
   // Only a caller learns what the limits are.
   if (limit && !isRefusal(caller)) describeLimit(response.headers, limit, { operation, bucket })
+  if (!isRefusal(caller) && isStrict(incoming.request.headers))
+    response.headers.append('Preference-Applied', 'handling=strict')
   return response
 }
 

@@ -91,11 +91,13 @@ const valueOf = (cell: string, { type, trueFor }: Target, utc: boolean): unknown
     case 'words':
       return cell.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()]))
     case 'time':
-      return utc ? cell.trim().replace(/^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)$/, asUtc) : cell.trim()
+      return utc
+        ? cell.trim().replace(/^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/, asUtc)
+        : cell.trim()
   }
 }
 
-const asUtc = (_text: string, day: string, time: string): string =>
+const asUtc = (_text: string, day: string, time = '00:00'): string =>
   `${day}T${time.length === 'hh:mm'.length ? `${time}:00` : time}Z`
 
 const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown => {

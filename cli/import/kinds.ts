@@ -56,6 +56,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
       sourceId: 'text',
       shouldUnflattenSourceData: 'flag',
       rating: 'number',
+      createdAt: 'time',
     },
     free: ['sourceData', 'contact.sourceData', 'account.sourceData'],
     usual: {},

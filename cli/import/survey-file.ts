@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import type { JsonObject } from '../../contract/json.ts'
 import { checkBody } from '../../contract/problem.ts'
 import { buildBodies, type Submission } from './build-bodies.ts'
 import { ImportError } from './import-error.ts'
@@ -42,7 +43,7 @@ export const checkFile = async (file: InputFile, mapping: Mapping): Promise<BadR
   for await (const item of buildBodies(readRows(file), mapping)) {
     if (isBadRow(item)) refused.push(item)
     else {
-      const checked = checkBody(RECORDS[mapping.kind].schema, JSON.parse(item.body))
+      const checked = checkBody(RECORDS[mapping.kind].schema, JSON.parse(item.body) as JsonObject)
       if ('problems' in checked)
         refused.push({ line: item.line, reasons: checked.problems.map(({ message }) => message) })
     }

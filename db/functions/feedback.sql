@@ -2,7 +2,7 @@
 -- projects holds all the same. What comes for the first time, nearly all, is inserted; only what replaces a record is looked at
 -- further. superseded: numbers of submissions that a later one had replaced already.
 create or replace function store_feedback(
-  incoming new_feedback[], out changed workspace_key[], out appeared workspace_key[], out superseded workspace_number[]
+  incoming incoming_feedback[], out changed workspace_key[], out appeared workspace_key[], out superseded workspace_number[]
 )
   language plpgsql as $$
 declare
@@ -33,7 +33,7 @@ end $$;
 
 -- What the references of these feedback give, of those in which no id means anybody.
 create or replace function given_by_feedback(
-  incoming new_feedback[], out given new_given[], out has_ids boolean, out has_projects boolean
+  incoming incoming_feedback[], out given new_given[], out has_ids boolean, out has_projects boolean
 )
   language plpgsql stable as $$
 begin
@@ -60,7 +60,7 @@ begin
 end $$;
 
 -- What was given counted wherever no id meant anybody. Meanwhile one may: of something given in this very batch.
-create or replace function not_given_after_all(incoming new_feedback[], answers answered_feedback[]) returns workspace_key[]
+create or replace function not_given_after_all(incoming incoming_feedback[], answers answered_feedback[]) returns workspace_key[]
   language sql as $$
   select array(
     select k::workspace_key
@@ -81,7 +81,7 @@ $$;
 -- Who each feedback is from and about, whether it is the latest of its id, and what it gives those whom it alone names, in one pass.
 -- The answers are in the order of what came in. Each pass over a batch costs about 1 us for each feedback.
 create or replace function resolve_references(
-  incoming new_feedback[],
+  incoming incoming_feedback[],
   out answers answered_feedback[], out has_doubles boolean, out contacts new_contact[], out accounts new_account[]
 )
   language plpgsql stable as $$
@@ -131,7 +131,7 @@ begin
 end $$;
 
 -- Those that come for the first time, and the tags of all that stand for their record.
-create or replace function add_feedback(incoming new_feedback[], answers answered_feedback[]) returns void
+create or replace function add_feedback(incoming incoming_feedback[], answers answered_feedback[]) returns void
   language plpgsql as $$
 begin
   perform count_all_tags(array_agg(t::new_uses))
@@ -141,24 +141,24 @@ begin
   ) as t
   having count(*) > 0;
   insert into feedback (
-    workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
+    workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data, source_created_at,
     number, first_number, contact_id, account_id, project_id,
     contact_ref, account_ref, project_ref, contact_given, account_given, project_given)
-  select f.workspace_id, f.id, f.description, f.title, f.is_transcript, f.tags, f.tags is null, f.rating, f.source, f.source_id, f.source_data,
+  select f.workspace_id, f.id, f.description, f.title, f.is_transcript, f.tags, f.tags is null, f.rating, f.source, f.source_id, f.source_data, f.source_created_at,
     f.number, f.number, f.contact, f.account, f.project,
     f.contact_ref, f.account_ref, f.project_ref, f.by_contact, f.by_account, f.by_project
   from rows from (unnest(incoming), unnest(answers)) as f where f.wins and not f.replaces;
 end $$;
 
 -- Those whose record was there before, or comes twice in this batch. Returns the numbers of those that are superseded.
-create or replace function replace_feedback(incoming new_feedback[], answers answered_feedback[]) returns workspace_number[]
+create or replace function replace_feedback(incoming incoming_feedback[], answers answered_feedback[]) returns workspace_number[]
   language plpgsql as $$
 begin
   perform keep_superseded(incoming, answers);
   update feedback as k set
     description = f.description, title = f.title, is_transcript = f.is_transcript, tags = f.tags,
     tags_generated = f.tags is null, rating = f.rating, source = f.source, source_id = f.source_id,
-    source_data = f.source_data, number = f.number, contact_id = f.contact, account_id = f.account, project_id = f.project,
+    source_data = f.source_data, source_created_at = f.source_created_at, number = f.number, contact_id = f.contact, account_id = f.account, project_id = f.project,
     contact_ref = f.contact_ref, account_ref = f.account_ref, project_ref = f.project_ref,
     contact_given = f.by_contact, account_given = f.by_account, project_given = f.by_project
   from rows from (unnest(incoming), unnest(answers)) as f,
@@ -180,7 +180,7 @@ begin
 end $$;
 
 -- Keeps what replaced submissions, stored before or coming too late, have said about contacts, accounts and projects.
-create or replace function keep_superseded(incoming new_feedback[], answers answered_feedback[]) returns void
+create or replace function keep_superseded(incoming incoming_feedback[], answers answered_feedback[]) returns void
   language plpgsql as $$
 declare
   replaced feedback[] := array(
@@ -222,7 +222,7 @@ begin
   having count(*) > 0;
 end $$;
 
-create or replace function add_to_projects(incoming new_feedback[], answers answered_feedback[]) returns void
+create or replace function add_to_projects(incoming incoming_feedback[], answers answered_feedback[]) returns void
   language plpgsql as $$
 begin
   insert into project as k (workspace_id, id, name, first_number)
@@ -238,7 +238,7 @@ end $$;
 
 -- The ids that meant nobody. They are only added here: what a redelivered record remembers is for relink to clear, when it has
 -- linked it.
-create or replace function remember_missed(incoming new_feedback[], answers answered_feedback[]) returns void
+create or replace function remember_missed(incoming incoming_feedback[], answers answered_feedback[]) returns void
   language plpgsql as $$
 begin
   insert into unresolved_reference (workspace_id, ref_id, record_id, number)

@@ -125,7 +125,7 @@ begin
 end $$;
 
 -- Takes out what replaced submissions of these feedback have said and an earlier one of the same feedback had said already.
-create or replace function leave_out_repeated(said new_feedback[], asked workspace_part[]) returns void
+create or replace function leave_out_repeated(said incoming_feedback[], asked workspace_part[]) returns void
   language plpgsql as $$
 begin
   if coalesce(cardinality(said), 0) = 0 then return; end if;

@@ -128,19 +128,20 @@ begin
 end $$;
 
 -- The feedback of these parts and all submissions, in one pass over the text.
-create or replace function said_in(parts workspace_part[], out feedback new_feedback[], out submissions new_submission[])
+create or replace function said_in(parts workspace_part[], out feedback incoming_feedback[], out submissions new_submission[])
   language plpgsql immutable as $$
 begin
-  select array_agg(f::new_feedback), array_agg(s::new_submission) filter (where s.id is not null)
+  select array_agg(f::incoming_feedback), array_agg(s::new_submission) filter (where s.id is not null)
   into feedback, submissions
   from unnest(parts) as p,
     jsonb_to_recordset(p.part -> 'feedback') as r (
       id uuid, description text, title text, is_transcript boolean, tags text[], rating double precision, source text, source_id text,
-      source_data jsonb, number bigint, contact_ref jsonb, account_ref jsonb, project_ref jsonb, submission uuid, attempts integer
+      source_data jsonb, source_created_at timestamptz, number bigint, contact_ref jsonb, account_ref jsonb, project_ref jsonb,
+      submission uuid, attempts integer
     ),
     lateral (
       select p.workspace_id, r.id, r.description, r.title, r.is_transcript, r.tags, r.rating, r.source, r.source_id, r.source_data,
-        r.number, r.contact_ref, r.account_ref, r.project_ref
+        r.source_created_at, r.number, r.contact_ref, r.account_ref, r.project_ref
     ) as f,
     lateral (
       select p.workspace_id as workspace_id, r.submission as id, r.number as number, 'create_feedback' as operation,

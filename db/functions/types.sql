@@ -58,8 +58,8 @@ begin
   end if;
 
   -- A feedback as a worker says it. Columns that are null need not be there: parsing a batch cost 11 us a feedback, now 7.
-  if to_regtype('new_feedback') is null then
-    create type new_feedback as (
+  if to_regtype('incoming_feedback') is null then
+    create type incoming_feedback as (
       workspace_id uuid,
       id uuid,
       description text,
@@ -70,6 +70,7 @@ begin
       source text,
       source_id text,
       source_data jsonb,
+      source_created_at timestamptz,
       number bigint,
       contact_ref jsonb,
       account_ref jsonb,

@@ -143,6 +143,7 @@ const FEEDBACK: Row[] = [
   ],
   ['sourceData', 'object', 'nullable', METADATA, 'feedback.source_data', { answered: 'sourceData' }],
   ['rating', 'number', 'nullable', 4.5, 'feedback.rating', { answered: 'rating' }],
+  ['createdAt', 'date-time', 'nullable', TIME, 'feedback.source_created_at'],
 ]
 
 const PURGE: Row[] = [

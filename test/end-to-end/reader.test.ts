@@ -17,6 +17,9 @@ const AT_ONCE = 8
 const FEEDBACK = 100
 const TAGGED_WITHIN_MS = 30_000
 const INSUFFICIENT_PRIVILEGE = '42501'
+/** Of views that nobody can write. */
+const NOT_UPDATABLE = '55000'
+const VIEWS = ['feedback_tag', 'feedback_view']
 
 const refusal = async (running: Promise<unknown>): Promise<string | undefined> => {
   const error: unknown = await running.then(
@@ -91,7 +94,11 @@ describe('the role that only reads', () => {
         reader`delete from ${name}`,
         reader`truncate ${name}`,
       ]) {
-        assert.equal(await refusal(written), INSUFFICIENT_PRIVILEGE, table)
+        const code = await refusal(written)
+        assert.ok(
+          code === INSUFFICIENT_PRIVILEGE || (code === NOT_UPDATABLE && VIEWS.includes(table)),
+          `${table} ${code}`,
+        )
       }
     }
     assert.equal(await refusal(reader`create table mine (id integer)`), INSUFFICIENT_PRIVILEGE)

@@ -66,6 +66,17 @@ describe('validation', () => {
     assert.equal(problemsOf(answer).length, MAX_PROBLEMS)
   })
 
+  it('ignores what it does not know, unless it is to be strict', async () => {
+    const body = { description: 'x', Rating: 5, contact: { mail: 'a@example.com' } }
+    assert.equal((await service.post('/feedbacks', body)).status, 201)
+    const headers = { Prefer: 'handling=strict, wait=30' }
+    const refused = await service.post('/feedbacks', body, { headers })
+    assert.deepEqual(problemPaths(refused), ['Rating', 'contact.mail'])
+    const accepted = await service.post('/feedbacks', { description: 'x', sourceData: { any: 1 } }, { headers })
+    assert.equal(accepted.status, 201)
+    assert.equal(accepted.headers.get('preference-applied'), 'wait, handling=strict')
+  })
+
   it('bounds tags and what is kept of free objects, names the path and never quotes', async () => {
     const secret = 'sEcReT'
     const feedback = await service.post('/feedbacks', {

@@ -90,6 +90,7 @@ const feedbackRows = ({ feedbacks }: Clerk) =>
     contact_id: idOf(contact.profile),
     account_id: idOf(account.profile),
     project_id: idOf(project.profile),
+    created_at: instant(record.createdAt ?? new Date(firstNumber / 1_000).toISOString()),
     accepted_number: firstNumber,
     updated_number: lastNumber,
   }))

@@ -201,6 +201,7 @@ const feedbackItself = body(
     shouldUnflattenSourceData: flag,
     sourceData: nullOr(free),
     rating: nullOr(number),
+    createdAt: nullOr(dateTime),
   },
   ['description'],
 )

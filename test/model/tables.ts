@@ -37,6 +37,7 @@ export type Tables = {
     contact_id: string | null
     account_id: string | null
     project_id: string | null
+    created_at: string
     accepted_number: number
     updated_number: number
   }>[]

@@ -1,11 +1,15 @@
 import type { SubmissionJob } from '../../contract/job.ts'
+import { isUnavailable } from '../../process/fault.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { store } from '../../db/store.ts'
 import { toRows } from './deliveries.ts'
 
 const WORKERS = 4
 
-/** Stores a history again and again, by several workers, for as long as something else is done; throws what any of them met. */
+/**
+ * Stores a history again and again, by several workers, for as long as something else is done; throws what any of them met, but for what
+ * a worker tries again until it has passed.
+ */
 export const whileStoring = async (
   sql: Sql,
   history: readonly SubmissionJob[],
@@ -18,7 +22,11 @@ export const whileStoring = async (
     on conflict do nothing`
   const ended = new AbortController()
   const work = async (): Promise<void> => {
-    while (!ended.signal.aborted) await store(sql, rows)
+    while (!ended.signal.aborted) {
+      await store(sql, rows).catch((error: unknown) => {
+        if (!isUnavailable(error)) throw error
+      })
+    }
   }
   const workers = Promise.all(Array.from({ length: WORKERS }, work))
   try {

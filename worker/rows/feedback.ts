@@ -1,3 +1,4 @@
+import { storableDateTime } from '../../contract/date-time.ts'
 import type { JobOf } from '../../contract/job.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import { feedbackReferences } from '../../contract/identity/reference.ts'
@@ -19,6 +20,7 @@ export const feedbackRow = (hashKey: HashKey, job: JobOf<'create_feedback'>): Fe
     source: feedbackSource(body),
     source_id: body.sourceId ?? null,
     source_data: feedbackSourceData(body),
+    source_created_at: body.createdAt == null ? null : storableDateTime(body.createdAt),
     number,
     contact_ref: references.contact,
     account_ref: references.account,

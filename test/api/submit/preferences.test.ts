@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { waitSeconds } from '../../../api/submit/preferences.ts'
+import { isStrict, waitSeconds } from '../../../api/submit/preferences.ts'
 
 const waited = (...preferences: string[]): number | undefined =>
   waitSeconds(new Headers(preferences.map((preference) => ['Prefer', preference])))
@@ -53,5 +53,22 @@ describe('Prefer: wait', () => {
       // Some milliseconds; quadratic time would be many minutes.
       assert.ok(performance.now() - started < 5_000)
     })
+  }
+})
+
+describe('Prefer: handling', () => {
+  const strict: Record<string, boolean> = {
+    'handling=strict': true,
+    'wait=3, Handling = "STRICT" ;x=y': true,
+    'handling=strict, handling=lenient': true,
+    'handling=lenient, handling=strict': false,
+    'handling="strict': false,
+    'handling=stricter': false,
+    handling: false,
+    'x="handling=strict"': false,
+  }
+  for (const [preference, expected] of Object.entries(strict)) {
+    it(`is ${expected ? '' : 'not '}strict in ${preference}`, () =>
+      assert.equal(isStrict(new Headers({ Prefer: preference })), expected))
   }
 })
