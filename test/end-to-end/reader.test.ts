@@ -17,8 +17,8 @@ const AT_ONCE = 8
 const FEEDBACK = 100
 const TAGGED_WITHIN_MS = 30_000
 const INSUFFICIENT_PRIVILEGE = '42501'
-/** Of views that nobody can write. */
-const NOT_UPDATABLE = '55000'
+/** Nobody at all can write into views of joins, and truncate any. */
+const REFUSED_BY_VIEWS = ['55000', '42809', INSUFFICIENT_PRIVILEGE]
 const VIEWS = ['feedback_tag', 'feedback_view']
 
 const refusal = async (running: Promise<unknown>): Promise<string | undefined> => {
@@ -88,6 +88,7 @@ describe('the role that only reads', () => {
     await reader`set default_transaction_read_only = off`
     for (const table of READABLE_TABLES) {
       const name = reader(table)
+      const refusals = VIEWS.includes(table) ? REFUSED_BY_VIEWS : [INSUFFICIENT_PRIVILEGE]
       for (const written of [
         reader`insert into ${name} default values`,
         reader`update ${name} set workspace_id = workspace_id`,
@@ -95,10 +96,7 @@ describe('the role that only reads', () => {
         reader`truncate ${name}`,
       ]) {
         const code = await refusal(written)
-        assert.ok(
-          code === INSUFFICIENT_PRIVILEGE || (code === NOT_UPDATABLE && VIEWS.includes(table)),
-          `${table} ${code}`,
-        )
+        assert.ok(refusals.includes(code ?? ''), `${table} ${code}`)
       }
     }
     assert.equal(await refusal(reader`create table mine (id integer)`), INSUFFICIENT_PRIVILEGE)
