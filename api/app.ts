@@ -1,5 +1,7 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
+import type { GenericSchema } from 'valibot'
+import type { BatchRequest } from '../contract/batch-request.ts'
 import type { accountRecord, contactRecord } from '../contract/contact-record.ts'
 import type { conversationRecord } from '../contract/conversation-record.ts'
 import type { feedbackRecord } from '../contract/feedback-record.ts'
@@ -26,6 +28,7 @@ import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
 import { submit } from './submit/submit.ts'
+import { type BatchAnswer, submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
 import { answerAlone, asTyped, bodyAndAnswer, UNPARSED } from './typed-route.ts'
 
@@ -116,13 +119,24 @@ export type App = ReturnType<typeof createRoutes>
 
 type Success = { success: true }
 
-/** The routes. They open nothing: every store, clock and page is handed in. */
-const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tracing, log }: AppDependencies) => {
-  const incoming = ({ request, bearer: token, route }: RouteContext): Incoming => {
+const BATCH_KINDS = {
+  create_feedback: createFeedback,
+  identify_contact: identifyContact,
+  identify_account: identifyAccount,
+  submit_conversation: submitConversation,
+}
+
+const incomingOf =
+  (tracing: Tracing | undefined) =>
+  ({ request, bearer: token, route }: RouteContext): Incoming => {
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
     return { request, token, span }
   }
+
+/** The routes. They open nothing: every store, clock and page is handed in. */
+const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tracing, log }: AppDependencies) => {
+  const incoming = incomingOf(tracing)
   // A handler names the parts of the context that it takes. If it handed the context on whole, Elysia would make every part of
   // it, cookies too, and every answer a second time.
   const submission =
@@ -156,6 +170,12 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
       `${BASE_PATH}/conversations`,
       submission(submitConversation),
       bodyAndAnswer<typeof conversationRecord, 200, Success>(),
+    )
+    .post(
+      `${BASE_PATH}/batch`,
+      ({ request, bearer: token, route }) =>
+        asTyped(submitBatch(ingress, BATCH_KINDS, incoming({ request, bearer: token, route }))),
+      bodyAndAnswer<GenericSchema<BatchRequest>, 200, BatchAnswer>(),
     )
     .get(
       `${BASE_PATH}/submissions/:id`,

@@ -9,6 +9,7 @@ import { aliasesIn } from '../queue/aliases.ts'
 import { connectProcess, endWith } from '../process/connect-process.ts'
 import { watchLoopDelay } from '../process/event-loop-delay.ts'
 import type { Operation } from '../contract/job.ts'
+import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
 import { describeFault } from '../process/fault.ts'
 import { purgeMatcher } from './purge-matcher.ts'
 import { referenceResolver } from './reference-resolver.ts'
@@ -109,7 +110,9 @@ const admit = admissionsIn({
 })
 const maxBytes = { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES }
 /** Two bodies have to fit, or one that is as large as it may be would wait until nothing else is in hand. */
-const bodies = bodiesInHand(Math.max(config.MAX_BYTES_IN_HAND, 2 * maxBytes.body, 2 * maxBytes.conversation))
+const bodies = bodiesInHand(
+  Math.max(config.MAX_BYTES_IN_HAND, 2 * maxBytes.body, 2 * maxBytes.conversation, 2 * MAX_BATCH_BODY_BYTES),
+)
 const metrics = createMetrics(readCondition, { loopDelay, bodies: bodies.figures })
 const floor = numberFloor(sql, Date.now)
 redis.on('ready', floor.forget)

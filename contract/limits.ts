@@ -11,6 +11,8 @@ export const MAX_CONVERSATION_BODY_BYTES = 5 * 1024 * 1024
 /** Of bodies that an API process reads, parses and validates at a time. */
 export const MAX_BYTES_IN_HAND = 64 * 1024 * 1024
 export const MAX_DEPTH_LEVELS = 64
+export const MAX_BATCH_ITEMS = 500
+export const MAX_BATCH_BODY_BYTES = 5 * 1024 * 1024
 export const MAX_CONVERSATION_MESSAGES = 10_000
 export const MAX_CONVERSATION_CONTACTS = 10_000
 export const MAX_PROPAGATED_BYTES = 32 * 1024 * 1024

@@ -14,7 +14,7 @@ export type SpanAttributes = {
   'messaging.destination.name'?: QueueName
   /** How many submissions the same statement stored, or how many texts a tagging read. */
   'messaging.batch.message_count'?: number
-  'feedback_insights.operation'?: Operation
+  'feedback_insights.operation'?: Operation | 'batch'
   'feedback_insights.workspace.id'?: string
   'feedback_insights.submission.id'?: string
   /** Why a request was turned away. */

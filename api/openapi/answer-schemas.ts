@@ -89,6 +89,24 @@ export const ANSWER_SCHEMAS: JsonObject = {
   Success: object('The submission was accepted.', {
     success: { type: 'boolean', description: 'Always true: whatever is not accepted has another status.' },
   }),
+  BatchAnswered: object('What each item came to.', {
+    results: {
+      type: 'array',
+      items: reference('BatchResult'),
+      description: 'One for each item, in the order of the items.',
+    },
+  }),
+  BatchResult: object(
+    'What the operation by itself would have answered.',
+    {
+      status: { type: 'integer', description: 'The status of the answer.' },
+      submissionId: text('Id of the accepted submission, good for `GET /submissions/{id}`.', { format: 'uuid' }),
+      state: submissionState,
+      retryAfter: { type: 'integer', minimum: 1, description: 'Whole seconds after which to send the item again.' },
+      body: { type: 'object', additionalProperties: true, description: 'The body of the answer.' },
+    },
+    ['status', 'body'],
+  ),
   SubmissionFound: object('The receipt of a submission.', {
     submission: { ...reference('Receipt'), description: 'The receipt.' },
   }),

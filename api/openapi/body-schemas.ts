@@ -1,11 +1,12 @@
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
+import { type Batchable, IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord, messageRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { freeObject } from '../../contract/fields.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
-import { MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
+import { MAX_BATCH_ITEMS, MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
@@ -34,7 +35,7 @@ export const bodySchemas = (): JsonObject => {
   const { PurgeRequest, ...schemas } = Object.fromEntries(
     Object.entries(definitions).map(([name, schema]) => [name, described(schema, name)]),
   )
-  return { ...schemas, ...purgeSchemas(PurgeRequest!) }
+  return { ...schemas, ...purgeSchemas(PurgeRequest!), ...batchSchemas() }
 }
 
 /**
@@ -57,6 +58,59 @@ const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
     PurgeById: needing('id', 'the id that a source system gave the contact'),
     PurgeByEmail: needing('email', 'email', { pattern: '\\S' }),
   }
+}
+
+/** Each item is a type of its own, told apart by its operation. */
+const batchSchemas = (): JsonObject => {
+  const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
+  const item = (operation: Batchable): JsonObject => ({
+    type: 'object',
+    description: `An item of a batch: the operation ${operation} with its body.`,
+    required: ['operation', 'body'],
+    properties: {
+      operation: { const: operation, description: 'Which operation it is.' },
+      body: { ...ref(ITEM_BODIES[operation].body), description: 'The body of the operation.' },
+      idempotencyKey: {
+        type: 'string',
+        pattern: IDEMPOTENCY_KEY.source,
+        description: 'As the header `Idempotency-Key` of the operation by itself, with which it shares its keys.',
+      },
+    },
+  })
+  const operations = Object.keys(ITEM_BODIES) as Batchable[]
+  return {
+    BatchRequest: {
+      type: 'object',
+      description: 'Submissions that are sent together. There are no purges among them.',
+      required: ['items'],
+      properties: {
+        items: {
+          type: 'array',
+          maxItems: MAX_BATCH_ITEMS,
+          description: 'They are accepted in this order.',
+          items: ref('BatchItem'),
+        },
+      },
+    },
+    BatchItem: {
+      description: 'A submission: an operation and its body.',
+      oneOf: operations.map((operation) => ref(ITEM_BODIES[operation].item)),
+      discriminator: {
+        propertyName: 'operation',
+        mapping: Object.fromEntries(
+          operations.map((operation) => [operation, `#/components/schemas/${ITEM_BODIES[operation].item}`]),
+        ),
+      },
+    },
+    ...Object.fromEntries(operations.map((operation) => [ITEM_BODIES[operation].item, item(operation)])),
+  }
+}
+
+const ITEM_BODIES: Readonly<Record<Batchable, { item: string; body: BodyName }>> = {
+  create_feedback: { item: 'FeedbackItem', body: 'FeedbackSubmission' },
+  identify_contact: { item: 'ContactItem', body: 'ContactRecord' },
+  identify_account: { item: 'AccountItem', body: 'AccountRecord' },
+  submit_conversation: { item: 'ConversationItem', body: 'Conversation' },
 }
 
 /**

@@ -113,7 +113,27 @@ export const REQUEST_EXAMPLES = {
       value: { id: 'chat-89', source: 'livechat', createdAt: '2026-01-31T10:00:00Z', contacts: [], messages: [] },
     },
   },
-} as const satisfies Partial<Record<BodyName, Examples>>
+  BatchRequest: {
+    batch: {
+      summary: 'A contact, and what it said',
+      value: {
+        items: [
+          { operation: 'identify_contact', body: { id: 'user-1029', source: 'crm' } },
+          {
+            operation: 'create_feedback',
+            idempotencyKey: 'export-2026-01-31-line-2',
+            body: {
+              description: 'Dark mode at last.',
+              createdAt: '2026-01-30T17:02:11Z',
+              isExternalContactId: true,
+              contactId: 'user-1029',
+            },
+          },
+        ],
+      },
+    },
+  },
+} as const satisfies Partial<Record<BodyName | 'BatchRequest', Examples>>
 
 /** Answers, by the name of the schema that describes them. */
 export const ANSWER_EXAMPLES = {
@@ -138,6 +158,17 @@ export const ANSWER_EXAMPLES = {
     },
   },
   Success: { accepted: { summary: 'Accepted', value: { success: true } } },
+  BatchAnswered: {
+    batch: {
+      summary: 'One accepted, one not',
+      value: {
+        results: [
+          { status: 201, submissionId: SUBMISSION_ID, body: { success: true } },
+          { status: 400, body: { error: [{ message: 'description is required', path: 'description' }] } },
+        ],
+      },
+    },
+  },
   SubmissionFound: {
     queued: {
       summary: 'Still waiting',

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { JsonObject } from '../../contract/json.ts'
+import { MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { SETTINGS } from '../../process/settings.ts'
 import { ANSWER_EXAMPLES, type AnswerName, REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
@@ -123,6 +124,45 @@ export const PATHS_OF_SUBMISSIONS: JsonObject = {
     answer: { status: 200, of: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
   }),
+  '/batch': {
+    post: {
+      tags: ['Submissions'],
+      operationId: 'submitBatch',
+      summary: 'Submit many at once',
+      description:
+        `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each is answered as its operation by itself ` +
+        'would answer, limits included: what is wrong with one item is told in its result and harms no other. With `Prefer: wait=N` the ' +
+        'answer waits for all of them.',
+      parameters: parametersOf(['Prefer', 'ContentEncoding', 'RequestId']),
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/BatchRequest' },
+            examples: REQUEST_EXAMPLES.BatchRequest,
+          },
+        },
+      },
+      responses: {
+        200: succeeded({
+          of: 'BatchAnswered',
+          description: 'The items were looked at; each result says what it came to.',
+          headers: ['Preference-Applied'],
+        }),
+        ...refusalsOf([
+          'Invalid',
+          'Unauthenticated',
+          'MayNotSubmit',
+          'WrongMethod',
+          'TooSlow',
+          'BatchTooLarge',
+          'NotJson',
+          'Unforeseen',
+          'Unavailable',
+        ]),
+      },
+    },
+  },
   '/submissions/{id}': {
     get: {
       tags: ['Submissions'],

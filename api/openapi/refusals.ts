@@ -1,5 +1,10 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES, MAX_PROPAGATED_BYTES } from '../../contract/limits.ts'
+import {
+  MAX_BATCH_BODY_BYTES,
+  MAX_BODY_BYTES,
+  MAX_CONVERSATION_BODY_BYTES,
+  MAX_PROPAGATED_BYTES,
+} from '../../contract/limits.ts'
 import { type Refusal, refusalResponse, unforeseenResponse } from '../refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 
@@ -90,6 +95,10 @@ const TURNED_AWAY = {
       'too large once propagated': { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES },
     },
     also: ['RateLimit-Policy'],
+  },
+  BatchTooLarge: {
+    description: 'The batch is larger than the limit, which is counted after decompression. Send it in parts.',
+    examples: { 'too large': tooLarge(MAX_BATCH_BODY_BYTES) },
   },
   NotJson: {
     description: 'The body is not `application/json`, or has an encoding other than gzip.',

@@ -28,5 +28,9 @@ export type Ingress = {
   hashKey: HashKey
   onFault: OnFault
   /** `why`: the reason of a 503. */
-  count: (outcome: { operation: Operation; result: 'accepted' | Refusal['refused']; why?: Unavailable['why'] }) => void
+  count: (outcome: {
+    operation: Operation | 'batch'
+    result: 'accepted' | Refusal['refused']
+    why?: Unavailable['why']
+  }) => void
 }

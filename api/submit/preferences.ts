@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import type { Idempotency } from '../../contract/idempotency.ts'
 import type { Operation } from '../../contract/job.ts'
 import { idempotencyOf } from '../../queue/idempotency.ts'
@@ -5,7 +6,6 @@ import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Refusal } from '../refusal.ts'
 
 const MAX_WAIT_SECONDS = 30
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 /** The members of a list of RFC 9110. It takes whatever is sent, so it never tries anything twice. */
 const LIST_MEMBERS = /(?:"(?:[^"\\]+|\\.?)*"?|[^",]+)+/g
@@ -30,13 +30,12 @@ export const waitSeconds = (headers: Headers): number | undefined => {
 /** Whether members that nobody knows are refused: `Prefer: handling=strict`. */
 export const isStrict = (headers: Headers): boolean => IS_STRICT.test(firstPreference(headers, IS_HANDLING) ?? '')
 
-/** The hashes of the caller's idempotency key and body; undefined without the header. */
-export const idempotencyOfRequest = (
-  headers: Headers,
+/** The hashes of the caller's idempotency key and body; undefined without one. */
+export const idempotencyOfKey = (
+  key: string | null,
   operation: Operation,
   { body, hashKey }: { body: unknown; hashKey: HashKey },
 ): Idempotency | undefined | Extract<Refusal, { refused: 'invalid' }> => {
-  const key = headers.get('idempotency-key')
   if (key === null) return undefined
   if (!IDEMPOTENCY_KEY.test(key)) {
     const message = 'The header Idempotency-Key must be 1 to 255 visible ASCII characters'

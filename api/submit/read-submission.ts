@@ -1,11 +1,12 @@
 import type { GenericSchema, InferOutput } from 'valibot'
 import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { JsonValue } from '../../contract/json.ts'
 import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
 import { checkBody } from '../../contract/problem.ts'
 import { storable } from '../../contract/storable.ts'
 import type { Idempotency } from '../../contract/idempotency.ts'
 import type { Operation } from '../../contract/job.ts'
-import { idempotencyOfRequest, isStrict } from './preferences.ts'
+import { idempotencyOfKey } from './preferences.ts'
 import { parseBody, receiveBody, type RefusedBody } from './read-body.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 
@@ -19,18 +20,26 @@ export const receiveSubmission = async (request: Request, maxBytes: number): Pro
   return received.ok ? received.bytes : refusalOfBody(received, maxBytes)
 }
 
-type Expected<S> = { headers: Headers; schema: S; operation: Operation; maxBytes: number; hashKey: HashKey }
-
-/** A body as it can be stored, or what is wrong with it: validation → idempotency key. */
-export const readSubmission = <S extends GenericSchema>(
+/** The JSON of a body. `levelsAround`: how many levels it may have beyond those of one submission. */
+export const parseSubmission = (
   bytes: Uint8Array,
-  { headers, schema, operation, maxBytes, hashKey }: Expected<S>,
+  { maxBytes, levelsAround = 0 }: { maxBytes: number; levelsAround?: number },
+): { value: JsonValue } | Refusal => {
+  const read = parseBody(bytes, MAX_DEPTH_LEVELS + levelsAround)
+  return read.ok ? { value: read.value } : refusalOfBody(read, maxBytes)
+}
+
+/** `key`: the idempotency key that came with it. */
+type Expected<S> = { schema: S; operation: Operation; key: string | null; isStrict: boolean; hashKey: HashKey }
+
+/** A submission as it can be stored, or what is wrong with it: validation → idempotency key. */
+export const readSubmission = <S extends GenericSchema>(
+  value: JsonValue,
+  { schema, operation, key, isStrict, hashKey }: Expected<S>,
 ): ReadSubmission<InferOutput<S>> | Refusal => {
-  const read = parseBody(bytes, MAX_DEPTH_LEVELS)
-  if (!read.ok) return refusalOfBody(read, maxBytes)
-  const checked = checkBody(schema, storable(read.value), { isStrict: isStrict(headers) })
+  const checked = checkBody(schema, storable(value), { isStrict })
   if ('problems' in checked) return { refused: 'invalid', problems: checked.problems }
-  const idempotency = idempotencyOfRequest(headers, operation, { body: read.value, hashKey })
+  const idempotency = idempotencyOfKey(key, operation, { body: value, hashKey })
   if (idempotency && isRefusal(idempotency)) return idempotency
   return { body: checked.valid, idempotency }
 }

@@ -24,7 +24,7 @@ const USAGE = `usage: npm run import -- FILE.csv|FILE.ndjson [options]
 --url URL            the service; FEEDBACK_URL, or the one that runs in DATA_DIR
 --token TOKEN        with scope submit or admin; better in FEEDBACK_TOKEN, since others see what commands are called with
 --state FILE         journal of what is done; FILE.import if not given. The same command goes on from there
---at-once N          requests at a time, 1 to 64; 8. With 1 everything is accepted in the order of the file
+--at-once N          requests at a time, 1 to 64; 8. With 1 everything goes by itself, in the order of the file
 --dry-run            show the mapping and what would be refused, and send nothing
 
 Exit code 0: all accepted. 1: something was refused, or it could not begin or go on.`

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { buildBodies, type Submission } from './build-bodies.ts'
 import type { Service } from './find-service.ts'
 import { openJournal, refusedIn } from './journal.ts'
-import { RECORDS } from './kinds.ts'
+import { type Kind, RECORDS } from './kinds.ts'
 import type { Mapping } from './mapping.ts'
 import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
 import { type BadRow, type InputFile, isBadRow, readRows } from './read-rows.ts'
+import { postTo } from './post.ts'
 import { createSender } from './send.ts'
 import type { Survey } from './survey-file.ts'
 
@@ -33,6 +34,7 @@ export type Summary = {
 }
 
 const MS_PER_SECOND = 1_000
+const SUBMISSIONS_PER_REQUEST = 100
 
 /**
  * Submits the submissions of a file that no former run has settled.
@@ -48,18 +50,21 @@ export const importFile = async (given: Import): Promise<Summary> => {
   const bar = startProgressBar({ label: mapping.kind, total: survey.total, output, now, from: journal.settled.size })
   const send = createSender({
     service,
+    post: postTo(service, given.atOnce),
     now,
     wait: (ms) => orAborted(given.wait(ms), given.stop),
     onWait: (ms, reason) => bar.note(`${reason}: waiting ${Math.ceil(ms / MS_PER_SECOND)} s`),
   })
   const settle = async (submission: Submission): Promise<void> => {
     const key = `import-${sha256(`${survey.fileHash} ${mappingHash} ${submission.line}`)}`
-    const outcome = await send({ path: RECORDS[mapping.kind].path, body: submission.body, key })
+    const { path, operation } = RECORDS[mapping.kind]
+    const outcome = await send({ path, operation, body: submission.body, key })
     journal.note(submission.line, outcome.outcome === 'refused' ? outcome.reasons : undefined)
     bar.set(journal.settled.size)
   }
   try {
-    await sendSome(unsettled(buildBodies(readRows(file), mapping), journal.settled), settle, given)
+    const submissions = unsettled(buildBodies(readRows(file), mapping), journal.settled)
+    await sendSome(submissions, settle, { stop: given.stop, mostUnderWay: mostUnderWay(mapping.kind, given.atOnce) })
   } catch (error) {
     if (!given.stop.aborted) throw error
   } finally {
@@ -83,19 +88,19 @@ const unsettled = async function* (
 }
 
 /**
- * Sends `atOnce` submissions at a time. Two with the same id are sent one after the other, so that the later one is accepted
+ * Sends so many submissions at a time. Two with the same id are sent one after the other, so that the later one is accepted
  * later. After a failure nothing more is begun, and the requests under way are waited for.
  */
 const sendSome = async (
   submissions: AsyncIterable<Submission>,
   settle: (submission: Submission) => Promise<void>,
-  { atOnce, stop }: Pick<Import, 'atOnce' | 'stop'>,
+  { mostUnderWay: most, stop }: { mostUnderWay: number; stop: AbortSignal },
 ): Promise<void> => {
   const underWay = new Set<Promise<void>>()
   const ofId = new Map<string, Promise<void>>()
   let failure: { readonly error: unknown } | undefined
   for await (const submission of submissions) {
-    while (underWay.size >= atOnce) await Promise.race(underWay)
+    while (underWay.size >= most) await Promise.race(underWay)
     if (submission.id !== undefined) await ofId.get(submission.id)
     if (failure !== undefined || stop.aborted) break
     const id = submission.id
@@ -111,6 +116,10 @@ const sendSome = async (
   await Promise.all(underWay)
   if (failure !== undefined) throw failure.error
 }
+
+/** How many fill the requests that may be under way. Conversations have a limit that a batch would run into. */
+const mostUnderWay = (kind: Kind, atOnce: number): number =>
+  kind === 'conversations' || atOnce === 1 ? atOnce : atOnce * SUBMISSIONS_PER_REQUEST
 
 const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -1,4 +1,5 @@
 import type { GenericSchema } from 'valibot'
+import type { Batchable } from '../../contract/batch-request.ts'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
@@ -12,6 +13,7 @@ export type FieldType = 'text' | 'content' | 'number' | 'flag' | 'time' | 'words
 type KindOfRecord = {
   /** Below /api/v1. */
   readonly path: string
+  readonly operation: Batchable
   readonly schema: GenericSchema
   /** What a cell can become. In a conversation, each row adds one `message.` and one `contact.`. */
   readonly fields: Readonly<Record<string, FieldType>>
@@ -32,6 +34,7 @@ const PROPERTIES = {
 export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   feedback: {
     path: '/feedbacks',
+    operation: 'create_feedback',
     schema: feedbackRecord,
     fields: {
       description: 'text',
@@ -64,6 +67,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   },
   contacts: {
     path: '/contacts/identify',
+    operation: 'identify_contact',
     schema: contactRecord,
     fields: {
       id: 'text',
@@ -79,6 +83,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   },
   accounts: {
     path: '/accounts/identify',
+    operation: 'identify_account',
     schema: accountRecord,
     fields: { id: 'text', shouldUnflattenProperties: 'flag', ...PROPERTIES },
     free: ['properties'],
@@ -87,6 +92,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   },
   conversations: {
     path: '/conversations',
+    operation: 'submit_conversation',
     schema: conversationRecord,
     fields: {
       id: 'text',

@@ -1,17 +1,17 @@
 import type { Problem } from '../../contract/problem.ts'
 import type { Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
+import type { Answer, Post, Request } from './post.ts'
 
 export type Outcome =
   { readonly outcome: 'accepted' } | { readonly outcome: 'refused'; readonly reasons: readonly string[] }
 
-export type Request = { readonly path: string; readonly body: string; readonly key: string }
-
 export type SendDependencies = {
   readonly service: Service
+  readonly post: Post
   readonly wait: (ms: number) => Promise<void>
   readonly now: () => number
-  /** Called before each wait. */
+  /** Called before a wait. */
   readonly onWait: (ms: number, reason: string) => void
 }
 
@@ -19,7 +19,6 @@ const ACCEPTED: readonly number[] = [200, 201]
 const REFUSED: readonly number[] = [400, 413, 415, 422]
 /** The rate limit, and a service without room: both end by themselves. */
 const PUT_OFF: readonly number[] = [429, 503]
-const REQUEST_TIMEOUT_MS = 60_000
 const FIRST_RETRY_MS = 500
 const LONGEST_RETRY_MS = 30_000
 /** Attempts at one submission that got no answer, or an answer that is not the service's. */
@@ -42,13 +41,14 @@ export const createSender = (dependencies: SendDependencies): ((request: Request
     }
   }
   const pause = (ms: number, reason: string): void => {
-    dependencies.onWait(ms, reason)
+    // Of those that were sent together one tells of it.
+    if (dependencies.now() >= resumeAt) dependencies.onWait(ms, reason)
     resumeAt = Math.max(resumeAt, dependencies.now() + ms)
   }
   return async (request) => {
     for (let failures = 0; ;) {
       await waitUntilResumed()
-      const answer = await post(request, dependencies.service)
+      const answer = await dependencies.post(request)
       if (answer !== undefined) {
         const { status } = answer
         if (ACCEPTED.includes(status)) return { outcome: 'accepted' }
@@ -62,38 +62,6 @@ export const createSender = (dependencies: SendDependencies): ((request: Request
       if (++failures >= MAX_FAILURES) return giveUp(answer, dependencies.service)
       pause(Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS), 'no answer')
     }
-  }
-}
-
-type Answer = {
-  readonly status: number
-  readonly retryAfter: string | null
-  readonly error: unknown
-  readonly text: string
-}
-
-const post = async ({ path, body, key }: Request, { url, token }: Service): Promise<Answer | undefined> => {
-  try {
-    const response = await fetch(`${url}/api/v1${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key },
-      body,
-      // A client that follows a redirection turns the POST into a GET.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    })
-    const text = await response.text()
-    return { status: response.status, retryAfter: response.headers.get('retry-after'), error: errorIn(text), text }
-  } catch {
-    return undefined
-  }
-}
-
-const errorIn = (text: string): unknown => {
-  try {
-    return (JSON.parse(text) as { error?: unknown } | null)?.error
-  } catch {
-    return undefined
   }
 }
 

@@ -43,7 +43,9 @@ export const checkFile = async (file: InputFile, mapping: Mapping): Promise<BadR
   for await (const item of buildBodies(readRows(file), mapping)) {
     if (isBadRow(item)) refused.push(item)
     else {
-      const checked = checkBody(RECORDS[mapping.kind].schema, JSON.parse(item.body) as JsonObject)
+      const checked = checkBody(RECORDS[mapping.kind].schema, JSON.parse(item.body) as JsonObject, {
+        isStrict: true,
+      })
       if ('problems' in checked)
         refused.push({ line: item.line, reasons: checked.problems.map(({ message }) => message) })
     }

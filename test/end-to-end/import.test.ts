@@ -17,7 +17,7 @@ const MICROSECONDS_PER_SECOND = 1_000_000
 const LIMIT = 10
 const SLOW_MS = 60_000
 /** More than are sent before a kill arrives. */
-const ROWS = 600
+const ROWS = 3_000
 /** Fewer than fill the backlog of this test. */
 const SOME = 20
 

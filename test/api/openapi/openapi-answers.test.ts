@@ -22,7 +22,9 @@ describe('the answers in the OpenAPI document', () => {
     assert.ok(looked > 80)
   })
 
-  const POSTS = submissions.map(({ path }) => path)
+  const SINGLE = submissions.map(({ path }) => path)
+  const BATCH = '/batch'
+  const POSTS = [...SINGLE, BATCH]
   const SUBMITTING = POSTS.filter((path) => path !== '/contacts/purge')
   const RECEIPTS = '/submissions/{id}'
   /** A header `Host` that is none is refused at any path. */
@@ -41,10 +43,10 @@ describe('the answers in the OpenAPI document', () => {
     'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['/conversations']]],
     'too-slow': [[{ refused: 'too-slow' }, POSTS]],
     invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
-    'rate-limited': [[{ refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 6 }, POSTS]],
+    'rate-limited': [[{ refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 6 }, SINGLE]],
     'no-such-contact': [[{ refused: 'no-such-contact' }, ['/contacts/purge']]],
     'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],
-    'idempotency-key-of-other-body': [[{ refused: 'idempotency-key-of-other-body' }, POSTS]],
+    'idempotency-key-of-other-body': [[{ refused: 'idempotency-key-of-other-body' }, SINGLE]],
     'wrong-method': [
       [{ refused: 'wrong-method', allow: 'POST' }, POSTS],
       [{ refused: 'wrong-method', allow: 'GET' }, [RECEIPTS, '/healthz', '/readyz', '/metrics']],

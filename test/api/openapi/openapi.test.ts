@@ -34,6 +34,7 @@ describe('the OpenAPI document', () => {
       'GET /metrics',
       'GET /readyz',
       'POST /api/v1/accounts/identify',
+      'POST /api/v1/batch',
       'POST /api/v1/contacts/identify',
       'POST /api/v1/contacts/purge',
       'POST /api/v1/conversations',

@@ -7,7 +7,7 @@ import { submitConversation } from '../../../api/operations/conversations.ts'
 import { createFeedback } from '../../../api/operations/feedbacks.ts'
 import type { AnySubmissionKind } from '../../../api/operations/submission-kind.ts'
 import { isRefusal } from '../../../api/refusal.ts'
-import { readSubmission } from '../../../api/submit/read-submission.ts'
+import { parseSubmission, readSubmission } from '../../../api/submit/read-submission.ts'
 import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
 import type { Problem } from '../../../contract/problem.ts'
 import { seeded } from '../../support/property-seed.ts'
@@ -19,8 +19,9 @@ type Outcome = { body: unknown } | { problems: Problem[] }
 
 const read = (kind: AnySubmissionKind, text: string): Outcome => {
   const { schema, operation } = kind
-  const expected = { headers: new Headers(), schema, operation, maxBytes: 5_000_000, hashKey }
-  const outcome = readSubmission(new TextEncoder().encode(text), expected)
+  const parsed = parseSubmission(new TextEncoder().encode(text), { maxBytes: 5_000_000 })
+  const expected = { schema, operation, key: null, isStrict: false, hashKey }
+  const outcome = isRefusal(parsed) ? parsed : readSubmission(parsed.value, expected)
   if (!isRefusal(outcome)) return { body: outcome.body }
   assert.equal(outcome.refused, 'invalid')
   return { problems: 'problems' in outcome ? [...outcome.problems] : [] }

@@ -1,0 +1,99 @@
+import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
+import { coalesce } from '../../process/coalesce.ts'
+import type { Service } from './find-service.ts'
+
+/** `path` and `operation` are two names of the same: by itself it goes to the path, and in a batch it says its operation. */
+export type Request = { readonly path: string; readonly operation: string; readonly body: string; readonly key: string }
+
+export type Answer = {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly error: unknown
+  readonly text: string
+}
+
+/** Undefined without an answer. */
+export type Post = (request: Request) => Promise<Answer | undefined>
+
+const REQUEST_TIMEOUT_MS = 60_000
+/** What is around the items, and an item that is larger than the rest of a batch. */
+const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
+/** Of a batch as a whole; each of its items is then told by itself what is wrong with it. */
+const REFUSED_AS_A_WHOLE = [400, 413]
+
+/**
+ * Posts requests, those that come at once in a batch. Each is answered as it would be by itself.
+ *
+ * @param lanes how many HTTP requests may be under way
+ */
+export const postTo = (service: Service, lanes: number): Post =>
+  coalesce((requests: readonly Request[]) => postTogether(service, requests), {
+    items: MAX_BATCH_ITEMS,
+    weight: { most: MOST_CHARACTERS, of: ({ body }) => body.length },
+    lanes,
+  })
+
+const postTogether = async (
+  service: Service,
+  requests: readonly Request[],
+): Promise<readonly (Answer | undefined)[]> => {
+  if (requests.length === 1) return [await postAlone(service, requests[0]!)]
+  // Bodies are sent as they are written: numbers keep their digits.
+  const items = requests.map(
+    ({ operation, key, body }) => `{"operation":"${operation}","idempotencyKey":"${key}","body":${body}}`,
+  )
+  const answer = await post(service, '/batch', { body: `{"items":[${items.join(',')}]}` })
+  if (answer && REFUSED_AS_A_WHOLE.includes(answer.status)) {
+    const alone: (Answer | undefined)[] = []
+    for (const request of requests) alone.push(await postAlone(service, request))
+    return alone
+  }
+  if (answer?.status !== 200) return requests.map(() => answer)
+  return (JSON.parse(answer.text) as { results: Result[] }).results.map(asAnswer)
+}
+
+type Result = { status: number; retryAfter?: number; body: { error?: unknown } }
+
+const asAnswer = ({ status, retryAfter, body }: Result): Answer => ({
+  status,
+  retryAfter: retryAfter === undefined ? null : String(retryAfter),
+  error: body.error,
+  text: JSON.stringify(body),
+})
+
+const postAlone = (service: Service, { path, body, key }: Request): Promise<Answer | undefined> =>
+  post(service, path, { body, headers: { 'idempotency-key': key } })
+
+const post = async (
+  { url, token }: Service,
+  path: string,
+  { body, headers }: { body: string; headers?: Readonly<Record<string, string>> },
+): Promise<Answer | undefined> => {
+  try {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        prefer: 'handling=strict',
+        ...headers,
+      },
+      body,
+      // A client that follows a redirection turns the POST into a GET.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    })
+    const text = await response.text()
+    return { status: response.status, retryAfter: response.headers.get('retry-after'), error: errorIn(text), text }
+  } catch {
+    return undefined
+  }
+}
+
+const errorIn = (text: string): unknown => {
+  try {
+    return (JSON.parse(text) as { error?: unknown } | null)?.error
+  } catch {
+    return undefined
+  }
+}

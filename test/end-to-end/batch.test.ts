@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { BatchResult } from '../../api/submit/submit-batch.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import { problemPaths } from '../support/problems.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { LEAST } from './body-with.ts'
+
+const MANY = 500
+const PATHS = {
+  create_feedback: '/feedbacks',
+  identify_contact: '/contacts/identify',
+  identify_account: '/accounts/identify',
+  submit_conversation: '/conversations',
+} as const
+type Operation = keyof typeof PATHS
+
+const item = (operation: Operation, body: JsonObject, idempotencyKey?: string): object => ({
+  operation,
+  body,
+  ...(idempotencyKey !== undefined && { idempotencyKey }),
+})
+const feedback = (sourceId: string, more: JsonObject = {}): object =>
+  item('create_feedback', { description: 'slow', source: 'batch', sourceId, ...more })
+
+describe('a batch', () => {
+  let service: Service
+  before(async () => {
+    service = await startService()
+  })
+  after(() => service.stop())
+
+  const send = (items: readonly unknown[], headers: Record<string, string> = {}): Promise<Answer> =>
+    service.post('/batch', { items }, { headers })
+  const resultsOf = ({ status, text }: Answer): BatchResult[] => {
+    assert.equal(status, 200, text)
+    return (JSON.parse(text) as { results: BatchResult[] }).results
+  }
+  const numbersOf = async (results: readonly BatchResult[]): Promise<number[]> => {
+    const ids = results.map(({ submissionId }) => submissionId!)
+    const rows = await service.sql<{ id: string; number: string }[]>`
+      select id, acceptance_number as number from submission where id = any (${ids}::uuid[])`
+    const numbers = new Map(rows.map(({ id, number }) => [id, Number(number)]))
+    return ids.map((id) => numbers.get(id)!)
+  }
+
+  it('is answered as each operation by itself would answer', async () => {
+    const operations = Object.keys(PATHS) as Operation[]
+    const bodies = operations.flatMap((operation) =>
+      [LEAST[PATHS[operation]]('b'), { rating: 'x' }].map((body) => ({ operation, body })),
+    )
+    const results = resultsOf(await send(bodies.map(({ operation, body }) => item(operation, body))))
+    for (const [at, { operation, body }] of bodies.entries()) {
+      const alone = await service.post(PATHS[operation], body)
+      const { status, body: answered, submissionId } = results[at]!
+      assert.equal(status, alone.status)
+      assert.equal(submissionId !== undefined, alone.headers.has('submission-id'))
+      const withoutIds = (text: string): string => text.replace(/"id":"[^"]+"/, '')
+      assert.equal(withoutIds(JSON.stringify(answered)), withoutIds(alone.text))
+    }
+  })
+
+  it('is accepted in its order, whatever the size and the operation of its items', async () => {
+    const large = { title: 'x'.repeat(100_000) }
+    const items = Array.from({ length: MANY }, (_, at) => {
+      if (at % 97 === 0) return item('submit_conversation', LEAST['/conversations'](`order-${at}`))
+      if (at % 50 === 3) return item('identify_contact', { id: `order-${at}` }, `order-${at}`)
+      return feedback(at % 10 === 0 ? 'same' : `order-${at}`, at % 200 === 7 ? large : { title: String(at) })
+    })
+    const results = resultsOf(await send(items, { Prefer: 'wait=30' }))
+    const accepted = results.filter(({ status }) => status < 300)
+    assert.ok(accepted.length >= MANY - 10 && accepted.every(({ state }) => state !== 'queued'))
+    const numbers = await numbersOf(accepted)
+    assert.deepEqual(
+      numbers,
+      numbers.toSorted((one, other) => one - other),
+    )
+    const [row] = await service.sql`select title from feedback where source_id = 'same'`
+    assert.equal(row!['title'], String(MANY - 10))
+  })
+
+  it('has refusals that are each their item’s own', async () => {
+    const results = resultsOf(
+      await send([
+        feedback('own-1'),
+        item('create_feedback', { description: 'x', emial: 1 }),
+        { operation: 'purge_contact', body: { id: 'b' } },
+        { body: {} },
+        'text',
+        feedback('own-2', { title: 'x'.repeat(600_000) }),
+        item('create_feedback', { description: 'x' }, ''),
+        feedback('own-3'),
+      ]),
+    )
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      [201, 201, 400, 400, 400, 413, 400, 201],
+    )
+    assert.deepEqual(
+      [2, 3, 4, 6].map((at) => (results[at]!.body as { error: { path: string }[] }).error.map(({ path }) => path)),
+      [['operation'], ['operation'], [''], ['idempotencyKey']],
+    )
+    const [strict] = resultsOf(
+      await send([item('create_feedback', { description: 'x', emial: 1 })], { Prefer: 'handling=strict' }),
+    )
+    assert.deepEqual([strict!.status, (strict!.body as { error: { path: string }[] }).error[0]!.path], [400, 'emial'])
+  })
+
+  it('keeps to the limit of an operation, and says when to come back', async () => {
+    await service.redis.del(`{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`)
+    const results = resultsOf(
+      await send(
+        Array.from({ length: 12 }, (_, at) => item('submit_conversation', LEAST['/conversations'](`limit-${at}`))),
+      ),
+    )
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      [...Array.from({ length: 10 }, () => 200), 429, 429],
+    )
+    assert.ok(results[10]!.retryAfter! > 0 && results[10]!.retryAfter! <= 60)
+  })
+
+  it('shares idempotency keys with the operations by themselves', async () => {
+    const body = { description: 'once' }
+    const [first, again] = resultsOf(
+      await send([item('create_feedback', body, 'batch-key'), item('create_feedback', body, 'batch-key')]),
+    )
+    assert.deepEqual(again, first)
+    const alone = await service.post('/feedbacks', body, { headers: { 'Idempotency-Key': 'batch-key' } })
+    assert.equal(alone.headers.get('submission-id'), first!.submissionId)
+    const [other] = resultsOf(await send([item('create_feedback', { description: 'twice' }, 'batch-key')]))
+    assert.equal(other!.status, 422)
+  })
+
+  it('is refused as a whole where nobody can tell its items', async () => {
+    const tooMany = Array.from({ length: MANY + 1 }, () => feedback('no'))
+    assert.deepEqual(problemPaths(await service.post('/batch', {})), ['items'])
+    assert.deepEqual(problemPaths(await send(tooMany)), ['items'])
+    assert.deepEqual(problemPaths(await send([feedback('no')], { 'Idempotency-Key': 'x' })), ['Idempotency-Key'])
+    const large = Array.from({ length: 11 }, () => feedback('no', { title: 'x'.repeat(500_000) }))
+    assert.equal((await send(large)).status, 413)
+    assert.equal((await send([feedback('no')], { Authorization: 'Bearer nobody' })).status, 401)
+    assert.deepEqual(resultsOf(await send([])), [])
+    const stored = await service.sql`select from feedback where source_id = 'no'`
+    assert.equal(stored.length, 0)
+  })
+})
