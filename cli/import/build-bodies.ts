@@ -8,6 +8,8 @@ export type Submission = {
   readonly body: string
   /** Submissions with the same id are sent in the order of the file. */
   readonly id: string | undefined
+  /** What of its rows goes nowhere. */
+  readonly dropped: readonly BadRow[]
 }
 
 type Values = { readonly [member: string]: unknown }
@@ -27,7 +29,7 @@ export const buildBodies = async function* (
     if (isBadRow(row)) yield row
     else if (row.text !== undefined) yield fromNdjson({ ...row, text: row.text }, mapping)
     else if (mapping.kind !== 'conversations')
-      yield submissionOf(row.line, nest(entriesOf(row.cells, mapping)), mapping)
+      yield submissionOf(row.line, said(nest(entriesOf(row.cells, mapping)), mapping), mapping)
     else {
       const next = conversationOf(row, mapping)
       if (open !== undefined && continues(open, next)) open = join(open, next)
@@ -43,7 +45,7 @@ export const buildBodies = async function* (
 const fromNdjson = ({ line, cells, text }: Row & { text: string }, mapping: Mapping): Submission => {
   // The line is sent as it is written: numbers keep their digits.
   if (mapping.columns.length === 0 && mapping.constants.length === 0)
-    return { line, body: text, id: idOf(cells, mapping) }
+    return { line, body: text, id: idOf(cells, mapping), dropped: [] }
   const mapped = new Set(mapping.columns.map(({ column }) => column))
   const rest = Object.entries(cells).flatMap(([member, value]) =>
     mapped.has(member) ? [] : [{ path: [member], value } as const],
@@ -55,7 +57,14 @@ const submissionOf = (line: number, value: Values, mapping: Mapping): Submission
   line,
   body: JSON.stringify(value),
   id: idOf(value, mapping),
+  dropped: [],
 })
+
+/** Who has only rated has said nothing, which is feedback all the same. */
+const said = (value: Values, { kind }: Mapping): Values =>
+  kind === 'feedback' && value['description'] === undefined && value['rating'] !== undefined
+    ? { ...value, description: '' }
+    : value
 
 const idOf = (value: Values, { kind }: Mapping): string | undefined => {
   const id = value[RECORDS[kind].id]
@@ -78,7 +87,8 @@ const entriesOf = (cells: Row['cells'], { columns, constants, utc }: Mapping): E
 }
 
 /** A cell that has not the form of its type stays text: the service then says what it expected, and where. */
-const valueOf = (cell: string, { type, trueFor }: Target, utc: boolean): unknown => {
+const valueOf = (written: string, { type, trueFor, separator, values = {} }: Target, utc: boolean): unknown => {
+  const cell = Object.hasOwn(values, written.trim()) ? values[written.trim()]! : written
   if (cell === '' && type !== 'content') return undefined
   switch (type) {
     case 'text':
@@ -89,11 +99,26 @@ const valueOf = (cell: string, { type, trueFor }: Target, utc: boolean): unknown
     case 'flag':
       return flagOf(cell.trim(), trueFor)
     case 'words':
-      return cell.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()]))
+      return wordsOf(cell, separator)
+    case 'object':
+      return objectOf(cell)
     case 'time':
       return utc
         ? cell.trim().replace(/^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/, asUtc)
         : cell.trim()
+  }
+}
+
+const wordsOf = (cell: string, separator: string | undefined): string[] =>
+  cell
+    .split(separator ?? (cell.includes('|') && !cell.includes(',') ? '|' : ','))
+    .flatMap((word) => (word.trim() === '' ? [] : [word.trim()]))
+
+const objectOf = (cell: string): unknown => {
+  try {
+    return JSON.parse(cell)
+  } catch {
+    return cell
   }
 }
 
@@ -112,8 +137,10 @@ const nest = (entries: readonly Entry[]): Values => {
   return Object.fromEntries(
     [...groups].map(([member, group]) => {
       const inner = group.filter(({ path }) => path.length > 1)
-      if (inner.length === 0) return [member, group.at(-1)?.value]
-      return [member, nest(inner.map(({ path, value }) => ({ path: path.slice(1), value })))]
+      const whole = group.findLast(({ path }) => path.length === 1)?.value
+      if (inner.length === 0) return [member, whole]
+      const nested = nest(inner.map(({ path, value }) => ({ path: path.slice(1), value })))
+      return [member, typeof whole === 'object' ? { ...whole, ...nested } : nested]
     }),
   )
 }
@@ -124,6 +151,7 @@ type Conversation = {
   readonly contacts: readonly Values[]
   readonly messages: readonly Values[]
   readonly characters: number
+  readonly dropped: readonly BadRow[]
 }
 
 const conversationOf = ({ line, cells }: Row, mapping: Mapping): Conversation => {
@@ -137,9 +165,18 @@ const conversationOf = ({ line, cells }: Row, mapping: Mapping): Conversation =>
   const named = Object.fromEntries(
     Object.entries({ id, source, properties }).filter(([, value]) => value !== undefined),
   )
+  const isLost = contact !== undefined && id === undefined && message?.['incoming'] !== false
   return {
     line,
     own,
+    dropped: isLost
+      ? [
+          {
+            line,
+            reasons: [`what is known of the contact, since it has no contact.id: ${Object.keys(contact).join(', ')}`],
+          },
+        ]
+      : [],
     contacts: isContact ? [named] : [],
     messages: message ? [message] : [],
     characters: JSON.stringify([contact, message]).length,
@@ -156,11 +193,14 @@ const continues = (open: Conversation, next: Conversation): boolean =>
 /** A later row keeps the values of an earlier row where its own cells are empty; a contact is named once. */
 const join = (open: Conversation, next: Conversation): Conversation => ({
   line: open.line,
+  dropped: [...open.dropped, ...next.dropped],
   own: { ...open.own, ...next.own },
   contacts: [...open.contacts.filter(({ id }) => next.contacts.every((other) => other['id'] !== id)), ...next.contacts],
   messages: [...open.messages, ...next.messages],
   characters: open.characters + next.characters,
 })
 
-const close = ({ line, own, contacts, messages }: Conversation, mapping: Mapping): Submission =>
-  submissionOf(line, { ...own, contacts, messages }, mapping)
+const close = ({ line, own, contacts, messages, dropped }: Conversation, mapping: Mapping): Submission => ({
+  ...submissionOf(line, { ...own, contacts, messages }, mapping),
+  dropped,
+})

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -8,19 +7,26 @@ import { importFile } from './import-file.ts'
 import { type Kind, KINDS } from './kinds.ts'
 import { type Layout, LAYOUTS } from './layouts.ts'
 import { createMapping, describeMapping, type Mapping } from './mapping.ts'
-import { type BadRow, type InputFile, readColumns } from './read-rows.ts'
+import { describeFile, findInputFile, type InputFile } from './input-file.ts'
+import { type BadRow, readColumns } from './read-rows.ts'
 import { checkFile, type Survey, surveyFile } from './survey-file.ts'
 
-const USAGE = `usage: npm run import -- FILE.csv|FILE.ndjson [options]
+const USAGE = `usage: npm run import -- FILE [options]
+
+FILE is a table (.csv, .tsv), an array (.json) or lines (.ndjson, .jsonl).
 
 --kind KIND          ${KINDS.join(', ')}; feedback if the layout says nothing else
 --map column=field   which field a column becomes; may be repeated. column= leaves it out, and
-                     column=field:a|b makes a flag true for the cells a and b
+                     column=field:a|b makes a flag true for the cells a and b; column=tags:spaces splits
+                     at spaces (commas, bars, semicolons)
+--map-value field cell=value
+                     takes the value where the cell is this, such as: --map-value rating Good=5
 --set field=value    the same for every record; may be repeated
 --keep-rest          keep columns without a field as sourceData, properties or message.properties
 --layout NAME        ${LAYOUTS.map(({ name }) => name).join(', ')} or none; recognised by the columns
---delimiter CHAR     what separates columns; a comma, or the word tab
---utc                date-times without an offset are UTC
+--delimiter CHAR     what separates columns, or the word tab; found in the first line if not given
+--encoding NAME      utf-8, utf-16le, utf-16be or windows-1252; found in the file if not given
+--utc                date-times without an offset, and days, are UTC
 --url URL            the service; FEEDBACK_URL, or the one that runs in DATA_DIR
 --token TOKEN        with scope submit or admin; better in FEEDBACK_TOKEN, since others see what commands are called with
 --state FILE         journal of what is done; FILE.import if not given. The same command goes on from there
@@ -32,10 +38,12 @@ Exit code 0: all accepted. 1: something was refused, or it could not begin or go
 const OPTIONS = {
   kind: { type: 'string' },
   map: { type: 'string', multiple: true, default: [] as string[] },
+  'map-value': { type: 'string', multiple: true, default: [] as string[] },
   set: { type: 'string', multiple: true, default: [] as string[] },
   'keep-rest': { type: 'boolean', default: false },
   layout: { type: 'string' },
-  delimiter: { type: 'string', default: ',' },
+  delimiter: { type: 'string' },
+  encoding: { type: 'string' },
   utc: { type: 'boolean', default: false },
   url: { type: 'string' },
   token: { type: 'string' },
@@ -52,14 +60,18 @@ type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositi
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 const run = async (): Promise<number> => {
-  const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true })
+  const { values, positionals } = parseArgs({
+    args: joinedMapValues(process.argv.slice(2)),
+    options: OPTIONS,
+    allowPositionals: true,
+  })
   if (values.help) {
     print(USAGE)
     return 0
   }
   const [path] = positionals
   if (path === undefined || positionals.length > 1) throw new ImportError(USAGE)
-  const file = inputFile(path, values.delimiter)
+  const file = await findInputFile(path, values)
   const mapping = await mappingOf(file, values)
   const survey = await surveyFile(file, mapping)
   describePlan(file, mapping, survey)
@@ -67,15 +79,12 @@ const run = async (): Promise<number> => {
   return submit({ file, mapping, survey, values })
 }
 
-const inputFile = (path: string, delimiter: string): InputFile => {
-  const format = /\.csv$/i.test(path) ? 'csv' : 'ndjson'
-  if (format === 'ndjson' && !/\.(?:ndjson|jsonl)$/i.test(path)) {
-    throw new ImportError(`${path} ends in neither .csv nor .ndjson (or .jsonl).`)
-  }
-  if (!existsSync(path)) throw new ImportError(`There is no file ${path}.`)
-  const mark = delimiter === 'tab' ? '\t' : delimiter
-  if (mark.length !== 1) throw new ImportError('--delimiter must be one character, or the word tab.')
-  return { path, format, delimiter: mark }
+/** `--map-value rating Good=5` as one word, which the parser of arguments expects. */
+const joinedMapValues = ([word, field, pair, ...rest]: readonly string[]): string[] => {
+  if (word === undefined) return []
+  if (word === '--map-value' && field !== undefined && pair !== undefined && !field.includes('='))
+    return [word, `${field} ${pair}`, ...joinedMapValues(rest)]
+  return [word, ...joinedMapValues([field, pair, ...rest].filter((other) => other !== undefined))]
 }
 
 const mappingOf = async (file: InputFile, values: Values): Promise<Mapping> => {
@@ -89,6 +98,7 @@ const mappingOf = async (file: InputFile, values: Values): Promise<Mapping> => {
     layout,
     columns: [...new Set(columns)],
     map: values.map,
+    mapValue: values['map-value'],
     set: values.set,
     keepRest: values['keep-rest'],
     utc: values.utc,
@@ -115,10 +125,14 @@ const layoutOf = (name: string | undefined, columns: readonly string[], kind: Ki
   return layout
 }
 
-const describePlan = ({ path }: InputFile, mapping: Mapping, { total, first, unreadable }: Survey): void => {
-  print(`${path}: ${total} ${mapping.kind}${unreadable.length === 0 ? '' : `, ${unreadable.length} unreadable rows`}`)
+const describePlan = (file: InputFile, mapping: Mapping, { total, first, unreadable, dropped }: Survey): void => {
+  print(
+    `${file.path}: ${total} ${mapping.kind}${unreadable.length === 0 ? '' : `, ${unreadable.length} unreadable rows`}`,
+  )
+  print(`  ${describeFile(file)}`)
   for (const line of describeMapping(mapping)) print(line)
   if (first !== undefined) print(`The first, of line ${first.line}:\n  ${first.body}`)
+  listRows(dropped, 'rows of which something goes nowhere')
 }
 
 type Submitting = { file: InputFile; mapping: Mapping; survey: Survey; values: Values }
@@ -170,10 +184,14 @@ const atOnceOf = (text: string): number => {
 }
 
 const reportRefused = (refused: readonly BadRow[], what: string): number => {
-  if (refused.length > 0) print(`\n${refused.length} ${what}:`)
-  for (const { line, reasons } of refused.slice(0, MAX_LISTED)) print(`  line ${line}: ${reasons.join('; ')}`)
-  if (refused.length > MAX_LISTED) print(`  and ${refused.length - MAX_LISTED} more`)
+  listRows(refused, what)
   return refused.length === 0 ? 0 : 1
+}
+
+const listRows = (rows: readonly BadRow[], what: string): void => {
+  if (rows.length > 0) print(`\n${rows.length} ${what}:`)
+  for (const { line, reasons } of rows.slice(0, MAX_LISTED)) print(`  line ${line}: ${reasons.join('; ')}`)
+  if (rows.length > MAX_LISTED) print(`  and ${rows.length - MAX_LISTED} more`)
 }
 
 const explain = (error: unknown): number => {

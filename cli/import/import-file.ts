@@ -5,7 +5,8 @@ import { openJournal, refusedIn } from './journal.ts'
 import { type Kind, RECORDS } from './kinds.ts'
 import type { Mapping } from './mapping.ts'
 import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
-import { type BadRow, type InputFile, isBadRow, readRows } from './read-rows.ts'
+import type { InputFile } from './input-file.ts'
+import { type BadRow, isBadRow, readRows } from './read-rows.ts'
 import { postTo } from './post.ts'
 import { createSender } from './send.ts'
 import type { Survey } from './survey-file.ts'
@@ -44,7 +45,7 @@ const SUBMISSIONS_PER_REQUEST = 100
 export const importFile = async (given: Import): Promise<Summary> => {
   const { file, mapping, survey, service, output, now } = given
   const mappingHash = sha256(JSON.stringify(mapping))
-  const subject = { fileHash: survey.fileHash, mappingHash, url: service.url }
+  const subject = { fileHash: file.hash, mappingHash, url: service.url }
   const journal = openJournal(given.journalPath, subject)
   const before = journal.settled.size - refusedIn(journal).length
   const bar = startProgressBar({ label: mapping.kind, total: survey.total, output, now, from: journal.settled.size })
@@ -56,7 +57,7 @@ export const importFile = async (given: Import): Promise<Summary> => {
     onWait: (ms, reason) => bar.note(`${reason}: waiting ${Math.ceil(ms / MS_PER_SECOND)} s`),
   })
   const settle = async (submission: Submission): Promise<void> => {
-    const key = `import-${sha256(`${survey.fileHash} ${mappingHash} ${submission.line}`)}`
+    const key = `import-${sha256(`${file.hash} ${mappingHash} ${submission.line}`)}`
     const { path, operation } = RECORDS[mapping.kind]
     const outcome = await send({ path, operation, body: submission.body, key })
     journal.note(submission.line, outcome.outcome === 'refused' ? outcome.reasons : undefined)

@@ -7,8 +7,11 @@ import { feedbackRecord } from '../../contract/feedback-record.ts'
 export const KINDS = ['feedback', 'contacts', 'accounts', 'conversations'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** How the text of a cell becomes a value. `words` are separated by commas; an empty cell of `content` is an empty text. */
-export type FieldType = 'text' | 'content' | 'number' | 'flag' | 'time' | 'words'
+/**
+ * How the text of a cell becomes a value. `words` are separated by commas or bars; an empty cell of `content` is an empty text; an `object`
+ * is written in JSON.
+ */
+export type FieldType = 'text' | 'content' | 'number' | 'flag' | 'time' | 'words' | 'object'
 
 type KindOfRecord = {
   /** Below /api/v1. */
@@ -121,6 +124,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
 /** The path of a field, and its type; undefined when a kind has no such field. Below a free object the rest is one member. */
 export const findField = (kind: Kind, name: string): { path: string[]; type: FieldType } | undefined => {
   const { fields, free } = RECORDS[kind]
+  if (free.includes(name)) return { path: name.split('.'), type: 'object' }
   const home = free.find((prefix) => name.startsWith(`${prefix}.`) && name.length > prefix.length + 1)
   if (home !== undefined)
     return { path: [...home.split('.'), name.slice(home.length + 1)], type: fields[name] ?? 'text' }

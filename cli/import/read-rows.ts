@@ -1,18 +1,17 @@
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { pipeline } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { type CsvError, parse } from 'csv-parse'
 import { ImportError } from './import-error.ts'
+import { type InputFile, textOf } from './input-file.ts'
+import { type Element, elementsOf } from './json-elements.ts'
 
-/** A row of a CSV file by its columns, or a line of NDJSON by its members; `line` is where it begins, from 1. */
+/** A row of a CSV file by its columns, or a record of JSON by its members; `line` is where it begins, from 1. */
 export type Row = {
   readonly line: number
   readonly cells: Readonly<Record<string, unknown>>
-  /** The line of an NDJSON file as it is written. */
+  /** A record of JSON as it is written. */
   readonly text?: string
 }
 export type BadRow = { readonly line: number; readonly reasons: readonly string[] }
-export type InputFile = { readonly path: string; readonly format: 'csv' | 'ndjson'; readonly delimiter: string }
 
 /** Larger than the largest body that the service takes. */
 const MAX_ROW_BYTES = 16 * 1024 * 1024
@@ -26,7 +25,7 @@ export const isBadRow = (row: object): row is BadRow => 'reasons' in row
 
 /** @throws ImportError when the rest of the file cannot be read */
 export const readRows = (file: InputFile): AsyncGenerator<Row | BadRow> =>
-  file.format === 'csv' ? readCsv(file) : readNdjson(file)
+  file.format === 'csv' ? readCsv(file) : readRecords(file.format === 'json' ? readArray(file) : readLines(file))
 
 /** Names of the columns of a CSV file. */
 export const readColumns = async (file: InputFile): Promise<string[]> => {
@@ -36,15 +35,10 @@ export const readColumns = async (file: InputFile): Promise<string[]> => {
   throw new ImportError(`${file.path} has no header: the first line has to name the columns.`)
 }
 
-const columnsOf = (record: readonly string[], { path, delimiter }: InputFile): string[] => {
+const columnsOf = (record: readonly string[], { path }: InputFile): string[] => {
   const columns = record.map((name, index) => name.trim() || `column ${index + 1}`)
   const double = columns.find((name, index) => columns.indexOf(name) !== index)
   if (double !== undefined) throw new ImportError(`${path} has two columns named ${double}.`)
-  const other = [';', '\t', '|', ','].find((mark) => mark !== delimiter && columns[0]!.includes(mark))
-  if (columns.length === 1 && other !== undefined) {
-    const option = other === '\t' ? 'tab' : `'${other}'`
-    throw new ImportError(`${path} has one column only. Is it separated otherwise? Try --delimiter ${option}.`)
-  }
   return columns
 }
 
@@ -62,7 +56,8 @@ const readCsv = async function* (file: InputFile): AsyncGenerator<Row | BadRow> 
 
 type CsvRecord = { line: number; record: string[]; bad?: undefined } | { line: number; record?: undefined; bad: string }
 
-const csvRecords = async function* ({ path, delimiter }: InputFile): AsyncGenerator<CsvRecord> {
+const csvRecords = async function* (file: InputFile): AsyncGenerator<CsvRecord> {
+  const { path, delimiter } = file
   const skipped: CsvError[] = []
   const parser = parse({
     bom: true,
@@ -80,7 +75,7 @@ const csvRecords = async function* ({ path, delimiter }: InputFile): AsyncGenera
     },
   })
   // A failure of the stream ends the parser, and a failure of the parser ends the loop below.
-  pipeline(createReadStream(path), parser, () => {})
+  pipeline(Readable.from(textOf(file)), parser, () => {})
   let counted = 0
   let lastGood = 0
   const badOnes = (): CsvRecord[] => {
@@ -111,19 +106,40 @@ const badRecord = (error: CsvError): CsvRecord => ({
   bad: 'malformed quotes: a quote within quotes is written twice',
 })
 
-const readNdjson = async function* ({ path }: InputFile): AsyncGenerator<Row | BadRow> {
-  const lines = createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
-  let line = 0
-  for await (const written of lines) {
-    line++
-    const text = line === 1 ? written.replace(/^\ufeff/, '') : written
-    if (text.trim() === '') continue
+const readRecords = async function* (written: AsyncIterable<Element>): AsyncGenerator<Row | BadRow> {
+  for await (const { line, text } of written) {
     try {
       const value = JSON.parse(text) as unknown
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-      yield isObject ? { line, cells: value as Row['cells'], text } : { line, reasons: ['the line is no JSON object'] }
+      yield isObject ? { line, cells: value as Row['cells'], text } : { line, reasons: ['this is no JSON object'] }
     } catch {
-      yield { line, reasons: ['the line is not JSON'] }
+      yield { line, reasons: ['this is not JSON'] }
     }
   }
+}
+
+/** At the end of a piece a carriage return may be half of one. node:readline also takes U+2028 for one, which JSON allows in texts. */
+const LINE_END = /\r\n|\n|\r(?!$)/
+
+const readLines = async function* (file: InputFile): AsyncGenerator<Element> {
+  let line = 0
+  let rest = ''
+  for await (const piece of textOf(file)) {
+    const lines = (rest + piece).split(LINE_END)
+    rest = lines.pop()!
+    for (const text of lines) {
+      line++
+      if (text.trim() !== '') yield { line, text }
+    }
+  }
+  if (rest.trim() !== '') yield { line: line + 1, text: rest }
+}
+
+/** Such a file is read as a whole: who writes an array has had it in memory, too. */
+const readArray = async function* (file: InputFile): AsyncGenerator<Element> {
+  let text = ''
+  for await (const piece of textOf(file)) text += piece
+  const elements = elementsOf(text)
+  if (elements === undefined) throw new ImportError(`${file.path} is no whole JSON array; nothing of it was sent now.`)
+  yield* elements
 }

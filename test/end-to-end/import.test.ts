@@ -48,7 +48,7 @@ describe('the import of a file', () => {
       const text = at % 3 === 0 ? `It said "no",\nthen it hung (${at})` : `Plain, ${at}`
       return `${quoted(text)},${at % 5},person-${at % 20}@b.example,T-${at}\r\n`
     })
-    const bad = ['No rating,much,a@b.example,B-1\r\n', 'too,1,many,columns,here\r\n', ',3,a@b.example,B-2\r\n']
+    const bad = ['No rating,much,a@b.example,B-1\r\n', 'too,1,many,columns,here\r\n', ',,a@b.example,B-2\r\n']
     const path = fileOf('feedback.csv', `\ufeffText,Stars,Email,Ticket\r\n${[...good, ...bad].join('')}`)
     const map = ['Text=description', 'Stars=rating', 'Email=contact.email', 'Ticket=sourceId']
     const { code, stdout, stderr } = await run(
@@ -147,7 +147,8 @@ describe('the import of a file', () => {
       [[path, '--token', service.accessToken, '--layout', 'x'], /--layout must be one of/],
       [[join(folder, 'none.csv')], /There is no file/],
       [[path, '--nonsense'], /nonsense/],
-      [[fileOf('latin.csv', 'description\n') && latin(join(folder, 'latin.csv'))], /not in UTF-8/],
+      [[path, '--encoding', 'utf-7'], /--encoding must be one of/],
+      [[fileOf('text.txt', 'x')], /ends in none of/],
       [[fileOf('open.csv', 'description\n"never closed\n')], /malformed/],
     ]
     for (const [words, says] of cases) {
@@ -188,12 +189,6 @@ describe('the import of a file', () => {
     assert.match(stdout, /^3 accepted; 0 refused\.$/m)
   })
 })
-
-/** The same name with a byte that is no UTF-8. */
-const latin = (path: string): string => {
-  writeFileSync(path, Buffer.from([0x64, 0x0a, 0xe9, 0x0a]))
-  return path
-}
 
 describe('an import that is interrupted', () => {
   const folder = temporaryDirectory()

@@ -7,7 +7,17 @@ import { createMapping, describeMapping, type MappingOptions } from '../../../cl
 import type { Row } from '../../../cli/import/read-rows.ts'
 
 const mappingOf = (kind: Kind, columns: readonly string[], options: Partial<MappingOptions> = {}) =>
-  createMapping({ kind, layout: undefined, columns, map: [], set: [], keepRest: false, utc: false, ...options })
+  createMapping({
+    kind,
+    layout: undefined,
+    columns,
+    map: [],
+    mapValue: [],
+    set: [],
+    keepRest: false,
+    utc: false,
+    ...options,
+  })
 
 /** What rows of these cells are submitted as. */
 const bodiesOf = async (mapping: ReturnType<typeof mappingOf>, cells: readonly Row['cells'][]): Promise<unknown[]> => {
@@ -45,6 +55,63 @@ describe('the bodies that rows make', () => {
         { line: 3, body: { source: 'survey', description: 'Good', rating: 'four', isTranscript: '?' } },
       ],
     )
+  })
+
+  it('are found by columns of any spelling, and cells become what they are taken for', async () => {
+    const columns = ['Description', 'RATING', 'Source ID', 'contact_email', 'Created at', 'Tags', 'Labels']
+    const mapping = mappingOf('feedback', columns, {
+      map: ['labels=tags:spaces'],
+      mapValue: ['rating Good=5'],
+      utc: true,
+    })
+    const cells = {
+      RATING: ' Good ',
+      'Source ID': '7',
+      contact_email: 'a@b.example',
+      'Created at': '2026-01-31',
+      Labels: 'a b',
+    }
+    assert.deepEqual(await bodiesOf(mapping, [cells]), [
+      {
+        line: 2,
+        body: {
+          description: '',
+          rating: 5,
+          sourceId: '7',
+          contact: { email: 'a@b.example' },
+          createdAt: '2026-01-31T00:00:00Z',
+          tags: ['a', 'b'],
+        },
+      },
+    ])
+    assert.ok(describeMapping(mapping).some((line) => line.endsWith('rating (Good is 5)')))
+    const bars = await bodiesOf(mappingOf('feedback', ['description', 'tags']), [
+      { description: 'x', tags: 'dark mode| y' },
+    ])
+    assert.deepEqual(bars, [{ line: 2, body: { description: 'x', tags: ['dark mode', 'y'] } }])
+  })
+
+  it('take an object for all properties, beside those that have a name', async () => {
+    const map = ['userId=id', 'traits=properties', 'mail=properties.$email']
+    const mapping = mappingOf('contacts', ['userId', 'traits', 'mail'], { map })
+    const properties = { plan: 'pro', $email: 'old' }
+    assert.deepEqual(await bodiesOf(mapping, [{ userId: 'u', traits: properties, mail: 'new' }]), [
+      { line: 2, body: { id: 'u', properties: { plan: 'pro', $email: 'new' } } },
+    ])
+    assert.deepEqual(await bodiesOf(mapping, [{ userId: 'u', traits: '{"plan":"pro"}' }]), [
+      { line: 2, body: { id: 'u', properties: { plan: 'pro' } } },
+    ])
+  })
+
+  it('say what of a row goes nowhere', async () => {
+    const mapping = mappingOf('conversations', ['id', 'message.id', 'contact.properties.$name'])
+    const rows = async function* () {
+      yield { line: 2, cells: { id: 'c', 'message.id': 'm', 'contact.properties.$name': 'Ada' } }
+    }
+    for await (const item of buildBodies(rows(), mapping)) {
+      const reasons = ['what is known of the contact, since it has no contact.id: properties']
+      assert.deepEqual('dropped' in item && item.dropped, [{ line: 2, reasons }])
+    }
   })
 
   it('keep the other columns only when asked, whatever they are called', async () => {

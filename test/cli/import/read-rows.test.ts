@@ -4,22 +4,24 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { ImportError } from '../../../cli/import/import-error.ts'
-import { type BadRow, type InputFile, readColumns, readRows, type Row } from '../../../cli/import/read-rows.ts'
+import { describeFile, findInputFile, type InputFile } from '../../../cli/import/input-file.ts'
+import { type BadRow, readColumns, readRows, type Row } from '../../../cli/import/read-rows.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 describe('rows of a file', () => {
   const folder = temporaryDirectory()
 
-  const fileOf = (content: string | Buffer, options: Partial<InputFile> = {}): InputFile => {
-    const file: InputFile = { path: '', format: 'csv', delimiter: ',', ...options }
-    const path = join(folder, `input.${file.format}`)
+  type Written = { path: string; delimiter?: string }
+  const fileOf = (content: string | Buffer, { format = 'csv', delimiter }: Partial<InputFile> = {}): Written => {
+    const path = join(folder, `input.${format}`)
     writeFileSync(path, content)
-    return { ...file, path }
+    return { path, ...(delimiter !== undefined && { delimiter }) }
   }
-  const read = async (file: InputFile): Promise<(Row | BadRow)[]> => {
+  const fileAt = ({ path, ...given }: Written): Promise<InputFile> => findInputFile(path, given)
+  const read = async (file: Written): Promise<(Row | BadRow)[]> => {
     const rows: (Row | BadRow)[] = []
-    for await (const row of readRows(file)) rows.push(row)
+    for await (const row of readRows(await fileAt(file))) rows.push(row)
     return rows
   }
 
@@ -30,6 +32,38 @@ describe('rows of a file', () => {
       { line: 5, cells: { a: '2', b: 'she said "no", then left' } },
       { line: 6, cells: { a: '3', b: 'plain' } },
     ])
+  })
+
+  it('finds what it is written in, and says so', async () => {
+    const text = 'a,b\n1,€é\n'
+    const written = {
+      'utf-8': Buffer.from(text),
+      'windows-1252': Buffer.from([...Buffer.from('a,b\n1,'), 0x80, 0xe9, 0x0a]),
+      'utf-16le': Buffer.from(`\ufeff${text}`, 'utf16le'),
+      'utf-16be': Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+    }
+    for (const [encoding, content] of Object.entries(written)) {
+      const file = await fileAt(fileOf(content))
+      assert.deepEqual([file.encoding, describeFile(file)], [encoding, `${encoding}, separated by commas`])
+      assert.deepEqual(await read(fileOf(content)), [{ line: 2, cells: { a: '1', b: '€é' } }])
+    }
+  })
+
+  it('gives the elements of an array as they are written, with their lines', async () => {
+    const content = ' \n[{"n": 1152921504606846976, "s": "a]\\\\\\",{"},\n\n {"x":[1,\n{}]} , 5,\n{bad}]\n'
+    assert.deepEqual(await read(fileOf(content, { format: 'json' })), [
+      {
+        line: 2,
+        cells: { n: 2 ** 60, s: 'a]\\",{' },
+        text: '{"n": 1152921504606846976, "s": "a]\\\\\\",{"}',
+      },
+      { line: 4, cells: { x: [1, {}] }, text: '{"x":[1,\n{}]}' },
+      { line: 5, reasons: ['this is no JSON object'] },
+      { line: 6, reasons: ['this is not JSON'] },
+    ])
+    assert.deepEqual(await read(fileOf('[ ]', { format: 'json' })), [])
+    for (const none of ['{"a":1}', '[{"a":1}', '', '[1] [2]'])
+      await assert.rejects(read(fileOf(none, { format: 'json' })), /no whole JSON array/)
   })
 
   it('reads UTF-8 and UTF-16 with a mark', async () => {
@@ -62,20 +96,23 @@ describe('rows of a file', () => {
     })
   })
 
-  it('names columns, and says when they are separated otherwise', async () => {
-    assert.deepEqual(await readColumns(fileOf(' a ,,c\n')), ['a', 'column 2', 'c'])
-    assert.deepEqual(await readColumns(fileOf('a;b\n', { delimiter: ';' })), ['a', 'b'])
-    await assert.rejects(readColumns(fileOf('a;b\n')), /Try --delimiter ';'/)
-    await assert.rejects(readColumns(fileOf('a,a\n')), /two columns named a/)
-    await assert.rejects(readColumns(fileOf('')), /no header/)
+  it('names columns, and finds what separates them', async () => {
+    const columns = async (file: Written): Promise<string[]> => readColumns(await fileAt(file))
+    assert.deepEqual(await columns(fileOf(' a ,,c\n')), ['a', 'column 2', 'c'])
+    for (const mark of [';', '\t', '|', ',']) {
+      assert.deepEqual(await columns(fileOf(`a${mark}"b;b,|,;"${mark}c\n`)), ['a', 'b;b,|,;', 'c'])
+    }
+    assert.deepEqual(await columns(fileOf('a;b;c,d\n', { delimiter: ',' })), ['a;b;c', 'd'])
+    await assert.rejects(columns(fileOf('a,a\n')), /two columns named a/)
+    await assert.rejects(columns(fileOf('')), /no header/)
   })
 
   it('gives lines of NDJSON as they are written, and names those that are none', async () => {
     const file = fileOf('\ufeff{"rating": 1.0}\n\nnot json\n[1]\r\n{"a":1}', { format: 'ndjson' })
     assert.deepEqual(await read(file), [
       { line: 1, cells: { rating: 1 }, text: '{"rating": 1.0}' },
-      { line: 3, reasons: ['the line is not JSON'] },
-      { line: 4, reasons: ['the line is no JSON object'] },
+      { line: 3, reasons: ['this is not JSON'] },
+      { line: 4, reasons: ['this is no JSON object'] },
       { line: 5, cells: { a: 1 }, text: '{"a":1}' },
     ])
   })
