@@ -31,6 +31,7 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'POST /api/v1/contacts/identify': [...NOBODY, 201, 201, 201, 403],
   'POST /api/v1/accounts/identify': [...NOBODY, 201, 201, 201, 403],
   'POST /api/v1/conversations': [...NOBODY, 200, 200, 200, 403],
+  'POST /api/v1/batch': [...NOBODY, 200, 200, 200, 403],
   'POST /api/v1/contacts/purge': [...NOBODY, 404, 403, 200, 403],
   [`GET /api/v1/submissions/${SUBMISSION}`]: [...NOBODY, 404, 200, 200, 403],
   'GET /metrics': [...NOBODY, 401, 401, 401, 200],
@@ -88,7 +89,7 @@ describe('who may do what', () => {
     const [method = '', path = ''] = where.split(' ')
     const operation = path.replace('/api/v1', '') as OperationPath
     const isPurge = operation === '/contacts/purge'
-    const least = isPurge ? { id: CONTACT } : LEAST[operation]?.(kind)
+    const least = isPurge ? { id: CONTACT } : path.endsWith('/batch') ? { items: [] } : LEAST[operation]?.(kind)
     const token = tokens[kind]
     return service.request(path.replace(SUBMISSION, submissionId), method === 'GET' ? undefined : (least ?? {}), {
       method,

@@ -27,6 +27,7 @@ describe('a feedback', () => {
         contact_id: null,
         account_id: null,
         project_id: null,
+        created_at: '1970-01-01T00:00:00.000Z',
         accepted_number: 1,
         updated_number: 2,
       },
