@@ -68,4 +68,5 @@ drop function if exists replace_feedback(new_feedback[], answered_feedback[]);
 drop function if exists keep_superseded(new_feedback[], answered_feedback[]);
 drop function if exists add_to_projects(new_feedback[], answered_feedback[]);
 drop function if exists remember_missed(new_feedback[], answered_feedback[]);
+drop function if exists said_in(workspace_part[]);
 drop type if exists new_feedback;

@@ -73,7 +73,7 @@ create or replace function store_parts(parts workspace_part[]) returns setof sub
   language plpgsql as $$
 declare
   asked constant workspace_part[] := parts;
-  said record := said_in(parts);
+  said record := said_by(parts);
   former record := former_states(said.submissions);
   past record;
   identities record;
@@ -85,13 +85,13 @@ declare
 begin
   if cardinality(former.settled) > 0 then
     parts := not_settled(parts, former.settled);
-    said.feedback := (said_in(parts)).feedback;
+    said.feedback := (said_by(parts)).feedback;
   end if;
   past := parts_past_fences(parts);
   perform remove_before_parts(parts);
   if past.are_others then
     parts := past.passed;
-    said.feedback := (said_in(parts)).feedback;
+    said.feedback := (said_by(parts)).feedback;
   end if;
   if exists (select from unnest(parts) where part ? 'keys') then
     identities := store_identities(keys_in(parts), news_in_parts(parts, asked));
@@ -128,7 +128,7 @@ begin
 end $$;
 
 -- The feedback of these parts and all submissions, in one pass over the text.
-create or replace function said_in(parts workspace_part[], out feedback incoming_feedback[], out submissions new_submission[])
+create or replace function said_by(parts workspace_part[], out feedback incoming_feedback[], out submissions new_submission[])
   language plpgsql immutable as $$
 begin
   select array_agg(f::incoming_feedback), array_agg(s::new_submission) filter (where s.id is not null)
