@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import {
+  MAX_BATCH_BODY_BYTES,
   MAX_BODY_BYTES,
   MAX_CONVERSATION_BODY_BYTES,
   MAX_CONVERSATION_CONTACTS,
@@ -32,7 +33,7 @@ change is in there. Purging wants an admin token.
 receipt that tells what became of it; with \`Prefer: wait=N\` the answer waits for that. With an \`Idempotency-Key\` a request can be
 repeated without being applied twice.
 
-**Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB) unless configured
+**Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB, batches ${MAX_BATCH_BODY_BYTES / MIB} MiB) unless configured
 otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A conversation has at most
 ${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and ${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains and the names of accounts and projects have at most
 ${MAX_IDENTIFIER_CHARACTERS} characters. In \`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')} members, however deep it lies and

@@ -42,7 +42,8 @@ export const createMapping = (options: MappingOptions): Mapping => {
   const { kind, layout, columns } = options
   const asked = options.map.map((text) => {
     const { left, right } = parsePair(text, '--map column=field')
-    return { left: columns.find((column) => plain(column) === plain(left)) ?? left, right }
+    const alike = columns.includes(left) ? left : columns.find((column) => plain(column) === plain(left))
+    return { left: alike ?? left, right }
   })
   for (const { left } of asked) {
     if (!columns.includes(left)) {

@@ -16,7 +16,7 @@ export type Answer = {
 export type Post = (request: Request) => Promise<Answer | undefined>
 
 const REQUEST_TIMEOUT_MS = 60_000
-/** What is around the items, and an item that is larger than the rest of a batch. */
+/** A character can take four bytes, and what is around the items takes some. A larger body goes by itself. */
 const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
 /** Of a batch as a whole; each of its items is then told by itself what is wrong with it. */
 const REFUSED_AS_A_WHOLE = [400, 413]

@@ -1,5 +1,5 @@
 import type { SubmissionJob } from '../../contract/job.ts'
-import { isUnavailable } from '../../process/fault.ts'
+import { describeFault } from '../../process/fault.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { store } from '../../db/store.ts'
 import { toRows } from './deliveries.ts'
@@ -7,8 +7,8 @@ import { toRows } from './deliveries.ts'
 const WORKERS = 4
 
 /**
- * Stores a history again and again, by several workers, for as long as something else is done; throws what any of them met, but for what
- * a worker tries again until it has passed.
+ * Stores a history again and again, by several workers, for as long as something else is done; throws what any of them met, but for being
+ * told to wait while tables change.
  */
 export const whileStoring = async (
   sql: Sql,
@@ -24,7 +24,7 @@ export const whileStoring = async (
   const work = async (): Promise<void> => {
     while (!ended.signal.aborted) {
       await store(sql, rows).catch((error: unknown) => {
-        if (!isUnavailable(error)) throw error
+        if (!describeFault(error).endsWith(' 57P03')) throw error
       })
     }
   }

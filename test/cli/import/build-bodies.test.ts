@@ -91,6 +91,11 @@ describe('the bodies that rows make', () => {
     assert.deepEqual(bars, [{ line: 2, body: { description: 'x', tags: ['dark mode', 'y'] } }])
   })
 
+  it('are of the very column that is named, where others differ by case alone', async () => {
+    const mapping = mappingOf('feedback', ['text', 'Text'], { map: ['Text=description', 'text='] })
+    assert.deepEqual(await bodiesOf(mapping, [{ text: 'a', Text: 'b' }]), [{ line: 2, body: { description: 'b' } }])
+  })
+
   it('take an object for all properties, beside those that have a name', async () => {
     const map = ['userId=id', 'traits=properties', 'mail=properties.$email']
     const mapping = mappingOf('contacts', ['userId', 'traits', 'mail'], { map })
