@@ -615,11 +615,11 @@ CREATE INDEX feedback_account ON feedback USING btree (account_id) WHERE (accoun
 
 CREATE INDEX feedback_contact ON feedback USING btree (contact_id) WHERE (contact_id IS NOT NULL);
 
-CREATE INDEX feedback_created ON feedback USING btree (workspace_id, created_at);
+CREATE INDEX feedback_created ON feedback USING btree (workspace_id, created_at) WHERE (created_at IS NOT NULL);
 
 CREATE INDEX feedback_project ON feedback USING btree (project_id) WHERE (project_id IS NOT NULL);
 
-CREATE INDEX feedback_source ON feedback USING btree (workspace_id, source, created_at);
+CREATE INDEX feedback_source ON feedback USING btree (workspace_id, source, created_at) WHERE (source IS NOT NULL);
 
 CREATE INDEX fence_group ON fence USING btree (group_id) WHERE (group_id IS NOT NULL);
 

@@ -12,7 +12,7 @@ import { ownId } from '../../contract/identity/own-id.ts'
 import { feedbackReferences } from '../../contract/identity/reference.ts'
 import { purgeMatcher } from '../../api/purge-matcher.ts'
 import { referenceResolver } from '../../api/reference-resolver.ts'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/postgres.ts'
 import { keysOf, namesIn } from '../../contract/identity/names.ts'
 import { purgeRow, removePurged, settlePurge } from '../../db/purges/purge.ts'
 import type { Identity } from '../../api/meaning-with-queued.ts'
@@ -24,7 +24,7 @@ import { readTexts } from '../../db/tags/tagging.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
 import { hashKey, toRows } from '../support/deliveries.ts'
 import { GROWING_TABLES, keepVacuumAway, multiplyRows } from '../support/multiply-rows.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { type Reads, readsOf } from '../support/table-reads.ts'
 
@@ -240,22 +240,20 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
     for (let time = 0; time < 6; time++)
       for (const work of Object.values(works)) await work(schema.sql, `early-${time}`)
     whenSmall = await readsByWork(schema.sql, 'small')
-    await multiplyRows(schema.sql, {
-      feedback: Math.ceil(STORED_FEEDBACK / (13 * BATCH)),
-      others: Math.ceil(STORED_FEEDBACK / (13 * BATCH) / FEEDBACK_PER_PERSON),
-    })
+    await withOtherConnection(schema.name, TIMEOUT_MS, (other) =>
+      multiplyRows(other, {
+        feedback: Math.ceil(STORED_FEEDBACK / (13 * BATCH)),
+        others: Math.ceil(STORED_FEEDBACK / (13 * BATCH) / FEEDBACK_PER_PERSON),
+      }),
+    )
     assertBounded(await readsByWork(schema.sql, 'late'))
   })
 
   it('reads what it has to, by plans that are made when the tables have been analyzed', async () => {
     await schema.sql.unsafe(`analyze ${GROWING_TABLES.join(', ')}`)
-    const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: schema.name }
-    const sql = connectPostgres(testServers().databaseUrl, options)
-    try {
-      assertBounded(await readsByWork(sql, 'analyzed'))
-    } finally {
-      await sql.end({ timeout: 5 })
-    }
+    await withOtherConnection(schema.name, TIMEOUT_MS, async (other) =>
+      assertBounded(await readsByWork(other, 'analyzed')),
+    )
   })
 })
 

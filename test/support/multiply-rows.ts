@@ -30,13 +30,11 @@ export const keepVacuumAway = async (sql: Sql): Promise<void> => {
   for (const table of GROWING_TABLES) await sql.unsafe(`alter table ${table} set (autovacuum_enabled = false)`)
 }
 
-const COPIES_PER_STATEMENT = 500
-
 type Column = { name: string; isId: boolean; isHash: boolean }
 
 /**
  * Multiplies what a schema holds, with other ids. Copies belong together as their originals do: copies of feedback are shared
- * out among those of contacts and accounts.
+ * out among those of contacts and accounts. Nothing is created for it: that would make other connections plan anew.
  */
 export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
   for (const table of GROWING_TABLES) {
@@ -55,14 +53,8 @@ export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
       return `md5(${name} || '/' || ${isFeedback && name !== 'id' ? `1 + copy % ${copies.others}` : 'copy'})::uuid`
     }
     const most = isFeedback || table === 'fence' ? copies.feedback : copies.others
-    await sql`drop table if exists original`
-    await sql.unsafe(`create temporary table original as select * from ${table}`)
-    for (let first = 1; first <= most; first += COPIES_PER_STATEMENT) {
-      const last = Math.min(first + COPIES_PER_STATEMENT - 1, most)
-      await sql.unsafe(`
-        insert into ${table} (${columns.map(({ name }) => name).join(', ')})
-        select ${columns.map(value).join(', ')} from original, generate_series(${first}, ${last}) as copy`)
-    }
+    await sql.unsafe(`
+      insert into ${table} (${columns.map(({ name }) => name).join(', ')})
+      select ${columns.map(value).join(', ')} from ${table}, generate_series(1, ${most}) as copy`)
   }
-  await sql`drop table if exists original`
 }

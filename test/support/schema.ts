@@ -28,3 +28,18 @@ export const freshSchema = async (connections = 4): Promise<TestSchema> => {
   await migrate(schema.sql, await readMigrations())
   return schema
 }
+
+/** Another connection to a schema, for what must not touch the plans of those that are looked at. */
+export const withOtherConnection = async (
+  schema: string,
+  statementTimeoutMs: number,
+  work: (sql: Sql) => Promise<void>,
+): Promise<void> => {
+  const options = { connections: 1, statementTimeoutMs, applicationName: 'test', schema }
+  const sql = connectPostgres(testServers().databaseUrl, options)
+  try {
+    await work(sql)
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
+}
