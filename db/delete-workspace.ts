@@ -26,6 +26,7 @@ export const OWNED_TABLES = [
   'dead_submission',
   'idempotency_key',
   'repeat_left',
+  'relink_left',
   'fence',
   'fence_claim',
   'purge',

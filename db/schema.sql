@@ -399,6 +399,20 @@ create table purge (
   constraint purge_pkey PRIMARY KEY (workspace_id, id)
 ) with ();
 
+create table relink_left (
+  workspace_id uuid not null,
+  place integer not null,
+  record text not null,
+  ids uuid[] not null,
+  numbers bigint[] not null,
+  changed uuid[] not null,
+  is_linked boolean default false not null,
+  lost uuid[] default '{}'::uuid[] not null,
+  now_given jsonb default '[]'::jsonb not null,
+  no_longer_given jsonb default '[]'::jsonb not null,
+  constraint relink_left_pkey PRIMARY KEY (workspace_id, place)
+) with ();
+
 create table repeat_left (
   workspace_id uuid not null,
   after bigint default 0 not null,

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 import type { Operation } from '../contract/job.ts'
 import type { KeyKind } from '../contract/identity/own-id.ts'
 import type { Reference } from '../contract/identity/reference.ts'
+import { isLockTimeout } from '../process/fault.ts'
 import type { Sql } from './postgres.ts'
 
 /** The facts that an identify call gives about one key, as a row of `identity_key`. */
@@ -109,7 +110,17 @@ export const store = async (
   outstanding: Outstanding = new Map(),
 ): Promise<NotApplied[]> => {
   const parts = sql.json(partsByWorkspace(batch, outstanding))
-  return sql<NotApplied[]>`select id, state from store(${parts}) where state <> 'applied'`
+  try {
+    const rows = await sql<Answer[]>`select id, state from store(${parts}) where state <> 'applied'`
+    await relink(sql, relinkingIn(rows))
+    return notAppliedIn(rows)
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    const left = await readRelinking(sql, batch)
+    if (left.length === 0) throw error
+    await relink(sql, left)
+    return store(sql, batch, outstanding)
+  }
 }
 
 /** The same without waiting: of a workspace for which it would have to wait, nothing is stored. Such workspaces are `busy`. */
@@ -119,11 +130,34 @@ export const storeFree = async (
   outstanding: Outstanding,
 ): Promise<{ busy: string[]; notApplied: NotApplied[] }> => {
   const parts = sql.json(partsByWorkspace(batch, outstanding))
-  const rows = await sql<{ id: string; state: NotApplied['state'] | 'busy' }[]>`
-    select id, state from store_free(${parts})`
-  return {
-    busy: rows.flatMap(({ id, state }) => (state === 'busy' ? [id] : [])),
-    notApplied: rows.flatMap(({ id, state }) => (state === 'busy' ? [] : [{ id, state }])),
+  const rows = await sql<Answer[]>`select id, state from store_free(${parts})`
+  await relink(sql, relinkingIn(rows))
+  return { busy: rows.flatMap(({ id, state }) => (state === 'busy' ? [id] : [])), notApplied: notAppliedIn(rows) }
+}
+
+/** Of a submission; `busy` and `relinking` of a workspace. */
+type Answer = { id: string; state: NotApplied['state'] | 'busy' | 'relinking' }
+
+const notAppliedIn = (answers: readonly Answer[]): NotApplied[] =>
+  answers.flatMap(({ id, state }) => (state === 'superseded' || state === 'purged' ? [{ id, state }] : []))
+
+const relinkingIn = (answers: readonly Answer[]): string[] =>
+  answers.flatMap(({ id, state }) => (state === 'relinking' ? [id] : []))
+
+const readRelinking = async (sql: Sql, batch: readonly (Rows | PurgeRows)[]): Promise<string[]> => {
+  const workspaceIds = [...new Set(batch.map(({ workspaceId }) => workspaceId))]
+  const [row] = await sql<[{ ids: string[] }]>`select relinking_of(${workspaceIds}::uuid[]) as ids`
+  return row.ids
+}
+
+/** Takes the steps of workspaces of which many references have to follow what was stored (`db/functions/relink-steps.sql`). */
+const relink = async (sql: Sql, workspaceIds: readonly string[]): Promise<void> => {
+  for (const workspaceId of workspaceIds) {
+    let isLeft: boolean
+    do {
+      const [step] = await sql<[{ left: boolean }]>`select relink_step(${workspaceId}) as left`
+      isLeft = step.left
+    } while (isLeft)
   }
 }
 

@@ -15,6 +15,7 @@ begin
   perform lock_workspaces(array[ws]);
   select * into p from purge where workspace_id = ws and id = purge_id;
   if not found or is_deleted(ws) then return 0; end if;
+  perform relink_all_left(array[ws]);
   ids := doomed_feedback(ws, p, most);
   if cardinality(ids) > 0 then return remove_feedback(ws, ids); end if;
   removed := remove_superseded(ws, p, most);

@@ -1,36 +1,66 @@
 -- Linking anew: which stored references mean somebody else, now that keys answer differently.
 
 -- Decides anew every reference that the changed keys can concern, until nothing moves any more: what a reference means
--- depends only on what is older than it, so this ends. Whoever gains something given gets it added. Returns who lost something: their
--- facts have to be gathered anew.
-create or replace function relink(ws uuid, changed uuid[], appeared uuid[]) returns uuid[]
+-- depends only on what is older than it, so this ends. Whoever gains something given gets it added; what is known about those who lost
+-- something is gathered anew. More than a thousand references are left to statements of their own (relink_left).
+create or replace function relink(ws uuid, changed uuid[], appeared uuid[], lost uuid[]) returns void
   language plpgsql as $$
 declare
-  lost uuid[] := '{}';
+  concerned reference[];
+  linked int := 0;
   moved moved_reference[];
-  now_given given_reference[];
-  names uuid[];
-  said record;
-  -- Contacts whose purge is under way: what is theirs stays marked as theirs until it is gone.
-  ended uuid[] := array(select unnest(contact_ids) from purge where workspace_id = ws);
+  next record;
 begin
   while cardinality(changed) > 0 or cardinality(appeared) > 0 loop
-    moved := references_moved(ws, changed, appeared, ended);
+    concerned := array(select r from references_concerned(ws, changed, appeared) as r);
+    linked := linked + cardinality(concerned);
+    if linked > most_relinked_at_once() then
+      perform leave_to_steps(ws, concerned, changed, lost);
+      return;
+    end if;
+    moved := references_moved(ws, concerned, changed);
     exit when cardinality(moved) = 0;
     perform link_moved(ws, moved);
     perform add_moved(ws, moved);
-    lost := lost || array(select distinct l.id from unnest(moved) as m, unnest(m.lost) as l (id));
-    now_given := array(select g from unnest(moved) as m, unnest(m.now_given) as g);
-    said := store_given(ws, now_given);
-    -- store_given takes it that nothing is stored with higher numbers than those of former batches. Here this batch is.
-    names := array(select distinct g.name_key from unnest(now_given) as g where g.name_key is not null);
-    if cardinality(names) > 0 then
-      perform restore_links(ws, names, reach(ws, names), '{}'::new_given[]);
-    end if;
-    changed := said.changed || names || withdraw_given(ws, array(select g from unnest(moved) as m, unnest(m.no_longer_given) as g));
-    appeared := said.appeared;
+    lost := lost || lost_by(moved);
+    next := give_anew(ws, given_by_now(moved), given_no_longer(moved));
+    changed := next.changed;
+    appeared := next.appeared;
   end loop;
-  return array(select distinct unnest(lost));
+  if cardinality(lost) > 0 then
+    perform gather(ws, array(select unnest(lost) except select unnest(contact_ids) from purge where workspace_id = ws));
+  end if;
+end $$;
+
+create or replace function lost_by(moved moved_reference[]) returns uuid[]
+  language sql immutable as $$
+  select array(select distinct l.id from unnest(moved) as m, unnest(m.lost) as l (id))
+$$;
+
+create or replace function given_by_now(moved moved_reference[]) returns given_reference[]
+  language sql immutable as $$
+  select array(select g from unnest(moved) as m, unnest(m.now_given) as g)
+$$;
+
+create or replace function given_no_longer(moved moved_reference[]) returns given_reference[]
+  language sql immutable as $$
+  select array(select g from unnest(moved) as m, unnest(m.no_longer_given) as g)
+$$;
+
+-- What references give now and what they do not give any more, once all of them are linked; and which keys that changes.
+create or replace function give_anew(
+  ws uuid, now_given given_reference[], no_longer_given given_reference[], out changed uuid[], out appeared uuid[])
+  language plpgsql as $$
+declare
+  said record := store_given(ws, now_given);
+  -- store_given takes it that nothing is stored with higher numbers than those of former batches. Here this batch is.
+  names uuid[] := array(select distinct g.name_key from unnest(now_given) as g where g.name_key is not null);
+begin
+  if cardinality(names) > 0 then
+    perform restore_links(ws, names, reach(ws, names), '{}'::new_given[]);
+  end if;
+  changed := said.changed || names || withdraw_given(ws, no_longer_given);
+  appeared := said.appeared;
 end $$;
 
 -- References that the changed keys can concern, and those that remember what has appeared; without what they give, which can be
@@ -113,16 +143,18 @@ create or replace function mentions(ref jsonb, ids text[]) returns boolean
 $$;
 
 -- Those of the references that mean somebody else now, or mean them by something else.
-create or replace function references_moved(ws uuid, changed uuid[], appeared uuid[], ended uuid[]) returns moved_reference[]
+create or replace function references_moved(ws uuid, concerned reference[], changed uuid[]) returns moved_reference[]
   language plpgsql stable as $$
 declare
-  concerned reference[];
+  -- Contacts whose purge is under way: what is theirs stays marked as theirs until it is gone.
+  ended uuid[] := array(select unnest(contact_ids) from purge where workspace_id = ws);
+  with_ids reference[];
   without_ids reference[];
 begin
-  select array_agg(r) filter (where has_ids), array_agg(r) filter (where not has_ids) into concerned, without_ids
-  from references_concerned(ws, changed, appeared) as r,
+  select array_agg(r) filter (where has_ids), array_agg(r) filter (where not has_ids) into with_ids, without_ids
+  from unnest(concerned) as r,
     lateral (select coalesce(r.contact_ref ? 'ids' or r.account_ref ? 'ids' or r.project_ref ? 'ids', false) as has_ids) as h;
-  return moved_by_ids(ws, concerned, ended) || moved_by_weak(ws, without_ids, changed::text[], ended);
+  return moved_by_ids(ws, with_ids, ended) || moved_by_weak(ws, without_ids, changed::text[], ended);
 end $$;
 
 -- Of references that name no id. Only keys that have changed are asked, and nothing is called for it: three calls of resolve for each
@@ -140,8 +172,8 @@ begin
       from unnest(concerned) as u
       offset 0
     ) as r,
-      weak_subject(ws, r.contact_key, r.number) as c (id),
-      weak_subject(ws, r.account_key, r.number) as a (id),
+      lateral (select w.id from weak_subject(ws, r.contact_key, r.number) as w (id) offset 0) as c,
+      lateral (select w.id from weak_subject(ws, r.account_key, r.number) as w (id) offset 0) as a,
       lateral (
         select r.contact_key is not null and c.id is distinct from r.contact_id as contact,
           r.account_key is not null and a.id is distinct from r.account_id as account

@@ -25,7 +25,7 @@ begin
   perform lock_workspaces(array[ws]);
   unsettled := unsettled_numbers(ws, '[]');
   select * into of_it from repeat_left where workspace_id = ws order by looked_at limit 1;
-  if not found or unsettled is null then return 0; end if;
+  if not found or unsettled is null or exists (select from relink_left where workspace_id = ws) then return 0; end if;
   highest := least(settled_through, case when of_it.kind = 'feedback' then unsettled[1] end);
   if of_it.kind = 'feedback' then
     numbers := array(

@@ -150,6 +150,7 @@ declare
   record uuid;
   times int;
 begin
+  if exists (select from relink_left where workspace_id = ws) then unsettled := null; end if;
   -- What has not all before it settled can still come to mean others.
   highest := least(highest, unsettled[1]);
   for record, times in select id, count(*) + 16 from unnest(replaced) as r (id) group by id loop

@@ -70,3 +70,6 @@ drop function if exists add_to_projects(new_feedback[], answered_feedback[]);
 drop function if exists remember_missed(new_feedback[], answered_feedback[]);
 drop function if exists said_in(workspace_part[]);
 drop type if exists new_feedback;
+drop function if exists derive_in(uuid, uuid[], uuid[], uuid[]);
+drop function if exists relink(uuid, uuid[], uuid[]);
+drop function if exists references_moved(uuid, uuid[], uuid[], uuid[]);

@@ -3,7 +3,8 @@
 
 -- Workspaces with the parts of each in the order of acceptance: what is stored together, or one purge, which is decided when
 -- all before it is stored. Purges are not settled by this. Returns those that were settled without being applied; of a workspace that
--- is deleted, all, and nothing is stored.
+-- is deleted, all, and nothing is stored. Workspaces that are to be linked anew after this (relink-steps.sql) come back by their id, as
+-- `relinking`; before that is done nothing else is stored of them, and whoever tries is told to come again, as for a lock.
 --
 -- Plans are kept: of an array with one row Postgres would make each plan anew at each call, which takes longer than to carry it out
 -- (one submission by itself took 3.6 ms, and now takes 1.0).
@@ -16,30 +17,40 @@ as $$
 declare
   workspaces uuid[] := array(select jsonb_object_keys(batch)::uuid);
   deleted text[];
+  at_place bigint;
   are_purges boolean;
   parts workspace_part[];
 begin
   perform lock_workspaces(workspaces);
+  if cardinality(relinking_of(workspaces)) > 0 then
+    raise lock_not_available using message = 'A workspace is being linked anew';
+  end if;
   deleted := array(select id::text from deleted_workspace where id = any (workspaces));
   if cardinality(deleted) > 0 then
     return query select * from purged_with(deleted, batch);
     batch := batch - deleted;
   end if;
-  for are_purges, parts in
-    select p.part ? 'purge', array_agg(p::workspace_part)
+  for at_place, are_purges, parts in
+    select e.place, p.part ? 'purge', array_agg(p::workspace_part)
     from jsonb_each(batch) as b, jsonb_array_elements(b.value) with ordinality as e (value, place),
       lateral (select b.key::uuid as workspace_id, e.value as part) as p
     group by e.place, p.part ? 'purge' order by e.place
   loop
+    if at_place > 1 then
+      perform relink_all_left(workspaces);
+    end if;
     if are_purges then
       perform decide_purge(workspace_id, jsonb_populate_record(null::wanted_purge, part -> 'purge')) from unnest(parts);
     else
       return query select * from store_parts(parts);
     end if;
   end loop;
+  return query select s.* from unnest(relinking_of(workspaces)) as w (id),
+    jsonb_populate_record(null::submission, jsonb_build_object('workspace_id', w.id, 'id', w.id, 'state', 'relinking')) as s;
 end $$;
 
--- The same without waiting: nothing is stored of a workspace whose lock another statement has, and it is returned as busy.
+-- The same without waiting: nothing is stored of a workspace whose lock another statement has, or that is being linked anew, and it is
+-- returned as busy.
 create or replace function store_free(batch jsonb) returns table (id uuid, state text)
   language plpgsql
   set enable_seqscan = off
@@ -49,9 +60,11 @@ declare
   busy uuid[] := array(
     select w::uuid from jsonb_object_keys(batch) as w where not pg_try_advisory_xact_lock(hashtextextended(w, 0))
   );
+  relinking uuid[] := relinking_of(array(select jsonb_object_keys(batch)::uuid));
 begin
-  if cardinality(busy) > 0 then batch := batch - busy::text[]; end if;
-  return query select w, 'busy' from unnest(busy) as w;
+  if cardinality(busy || relinking) > 0 then batch := batch - (busy || relinking)::text[]; end if;
+  return query select distinct w, 'busy' from unnest(busy || relinking) as w;
+  return query select w, 'relinking' from unnest(relinking) as w;
   return query select s.id, s.state from store(batch) as s where s.state <> 'applied';
 end $$;
 
@@ -239,17 +252,6 @@ begin
     ) as keys
     group by workspace_id order by workspace_id
   loop
-    perform derive_in(own.workspace_id, own.changed, own.appeared, own.touched);
+    perform relink(own.workspace_id, own.changed, own.appeared, own.touched);
   end loop;
-end $$;
-
-create or replace function derive_in(ws uuid, changed uuid[], appeared uuid[], touched uuid[]) returns void
-  language plpgsql as $$
-begin
-  touched := touched || relink(ws, changed, appeared);
-  if cardinality(touched) > 0 then
-    perform gather(
-      ws, array(select t from unnest(touched) as t except select unnest(contact_ids) from purge where workspace_id = ws)
-    );
-  end if;
 end $$;

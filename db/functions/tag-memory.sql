@@ -79,9 +79,10 @@ declare
   ids uuid[];
 begin
   for ws, ids in
-    select b.workspace_id, array_agg(b.id)
-    from before_rows as b join after_rows as a on a.workspace_id = b.workspace_id and a.id = b.id and a.number <> b.number
-    group by b.workspace_id order by b.workspace_id
+    select replaced.workspace_id, array_agg(replaced.id)
+    -- No join: planned with few rows, one compares each with each (1,000: 330 ms).
+    from (select workspace_id, id, number from before_rows except select workspace_id, id, number from after_rows) as replaced
+    group by replaced.workspace_id order by replaced.workspace_id
   loop
     perform take_out(ws, ids);
   end loop;

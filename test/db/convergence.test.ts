@@ -7,6 +7,7 @@ import { applyAll } from '../model/model.ts'
 import { batchesOf, byWorkers, hashKey, histories, LENGTH, schedules, storing, toRows } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { linkOneAtATime } from '../support/relink-steps.ts'
 import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
@@ -93,5 +94,22 @@ describe('whoever processes it, in whatever order', () => {
       }),
       seeded({ numRuns: HISTORIES }),
     )
+  })
+
+  it(`is the same when references are linked anew in steps, by ${WORKERS} workers, in ${HISTORIES} histories`, async () => {
+    const inSteps = await freshSchema(WORKERS)
+    await linkOneAtATime(inSteps.sql)
+    try {
+      await fc.assert(
+        fc.asyncProperty(histories, schedules, async (history, schedule) => {
+          await clearTables(inSteps.sql)
+          await byWorkers(WORKERS, batchesOf(history.map(toRows), schedule), storing(inSteps.sql, history))
+          assert.deepEqual(await dumpTables(inSteps.sql), dumpModel(applyAll(hashKey, history)))
+        }),
+        seeded({ numRuns: HISTORIES }),
+      )
+    } finally {
+      await inSteps.drop()
+    }
   })
 })

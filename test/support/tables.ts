@@ -28,6 +28,7 @@ const COLUMNS: Readonly<Record<TableName, string>> = {
 const INTERNAL_TABLES = [
   'superseded_reference',
   'repeat_left',
+  'relink_left',
   'identity_key',
   'identity_claim',
   'unresolved_reference',
