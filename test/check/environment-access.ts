@@ -1,7 +1,7 @@
 import type { SourceFile } from './source-files.ts'
 
 /** Each process reads its environment once, in one checked place: these files are the places. */
-const MAY_READ = /^(?:test\/.*|(?:.*\/)?(?:[\w-]*config|main|start|[\w-]+-command)\.ts)$/
+const MAY_READ = /^(?:(?:test|docs\/recipes)\/.*|(?:.*\/)?(?:[\w-]*config|main|start|[\w-]+-command)\.ts)$/
 
 const ACCESS = [
   /\bprocess\s*(?:\?\.|\.)\s*env\b/,

@@ -8,7 +8,18 @@ export type SourceFile = {
 }
 
 /** Where our own code is. */
-export const SOURCES = ['api', 'cli', 'contract', 'db', 'process', 'queue', 'test', 'worker'] as const
+export const SOURCES = [
+  'api',
+  'cli',
+  'client',
+  'contract',
+  'db',
+  'docs/recipes',
+  'process',
+  'queue',
+  'test',
+  'worker',
+] as const
 
 /** Every TypeScript file of ours, found without git so that tests run from an unpacked archive too. */
 export const readSourceFiles = (root: string): SourceFile[] => {

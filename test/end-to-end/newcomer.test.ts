@@ -66,8 +66,8 @@ describe('a newcomer', () => {
   })
 
   it('submits with the script of docs/integrate.md, and sees it in the overview', async () => {
-    const path = join(clone, 'submit.mjs')
-    writeFileSync(path, readmeScripts(readFileSync(join(clone, 'docs/integrate.md'), 'utf8'), 'js')[0]!)
+    const path = join(clone, 'test', 'script.ts')
+    writeFileSync(path, readmeScripts(readFileSync(join(clone, 'docs/integrate.md'), 'utf8'), 'ts')[0]!)
     await terminal.run(`FEEDBACK_URL='${url()}' ACCESS_TOKEN='${started.printed('Access token')}' ${runtime} '${path}'`)
     await until('the overview shows that it was accepted and stored', async () => {
       const { points } = await overview()

@@ -5,7 +5,7 @@ import { join, sep } from 'node:path'
 export type Document = { readonly path: string; readonly text: string }
 
 const TOP = ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
-const FOLDERS = ['docs', 'api', 'cli', 'contract', 'db', 'process', 'queue', 'test', 'worker']
+const FOLDERS = ['docs', 'api', 'cli', 'client', 'contract', 'db', 'process', 'queue', 'test', 'worker']
 
 /** Whatever people read: the documents at the top, those of `docs/`, and those of the rooms. */
 export const readDocuments = (root: string): Document[] => {

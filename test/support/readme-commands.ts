@@ -35,7 +35,7 @@ export const readmeCommands = (markdown: string): ReadmeCommand[] => {
 }
 
 /** Every script in a language. */
-export const readmeScripts = (markdown: string, wanted: 'js' | 'ts' | 'sql'): string[] =>
+export const readmeScripts = (markdown: string, wanted: 'python' | 'ts' | 'sql'): string[] =>
   fencedBlocks(markdown).flatMap(({ language, text }) => (language === wanted ? [text] : []))
 
 const fencedBlocks = (markdown: string): { language: string; text: string }[] =>

@@ -1,0 +1,14 @@
+import { parseArgs } from 'node:util'
+import { makePackage, writeTypes } from './make-package.ts'
+
+const USAGE = `usage: npm run client [-- --out DIR]
+Makes a package of the client for TypeScript and JavaScript: types and calls of all operations, without dependencies.
+Writes feedback-insights-client-VERSION.tgz into DIR, or here. Your program then installs that file with npm or bun.`
+
+const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' }, out: { type: 'string' } } })
+
+if (values.help === true) console.log(USAGE)
+else {
+  await writeTypes()
+  console.log(await makePackage(values.out ?? '.'))
+}

@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { format, resolveConfig } from 'prettier'
+import { type Reference, typesOf } from './types-of.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const TYPES_FILE = join(root, 'client', 'types.ts')
+const NAME = 'feedback-insights-client'
+
+/** The text of client/types.ts, as the reference in api/openapi/openapi.json has it. */
+export const typesText = async (): Promise<string> => {
+  const reference = JSON.parse(readFileSync(join(root, 'api', 'openapi', 'openapi.json'), 'utf8')) as Reference
+  return format(typesOf(reference), { ...(await resolveConfig(TYPES_FILE)), filepath: TYPES_FILE })
+}
+
+export const writeTypes = async (): Promise<void> => writeFileSync(TYPES_FILE, await typesText())
+
+/** Compiles and packs the client; the path of the archive. */
+export const makePackage = async (outDir: string): Promise<string> => {
+  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-client-'))
+  try {
+    compile(directory)
+    useEmittedNames(directory)
+    const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+    writeFileSync(
+      join(directory, 'package.json'),
+      `${JSON.stringify(manifestOf({ version, license }), undefined, 2)}\n`,
+    )
+    cpSync(join(root, 'LICENSE'), join(directory, 'LICENSE'))
+    cpSync(join(root, 'client', 'package-readme.md'), join(directory, 'README.md'))
+    mkdirSync(outDir, { recursive: true })
+    // Bun is there whenever this runs, npm is not.
+    run(['pm', 'pack', '--quiet', '--destination', resolve(outDir)], directory)
+    return join(outDir, `${NAME}-${version}.tgz`)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+type Manifest = { readonly version: string; readonly license: string }
+
+const manifestOf = ({ version, license }: Manifest): object => ({
+  name: NAME,
+  version,
+  license,
+  description: 'Client of Feedback Insights: types and calls of all operations, sent again until they are accepted.',
+  type: 'module',
+  exports: { types: './client.d.ts', default: './client.js' },
+  engines: { node: '>=20' },
+})
+
+const compile = (directory: string): void => {
+  const settings = {
+    compilerOptions: {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      target: 'es2022',
+      lib: ['es2022', 'dom', 'dom.iterable'],
+      module: 'nodenext',
+      types: [],
+      declaration: true,
+      rewriteRelativeImportExtensions: true,
+      rootDir: join(root, 'client'),
+      outDir: directory,
+    },
+    include: [join(root, 'client')],
+  }
+  const project = join(directory, 'tsconfig.json')
+  writeFileSync(project, JSON.stringify(settings))
+  run([join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--project', project], root)
+  rmSync(project)
+}
+
+/** The compiler rewrites imports in .js files only; older ones look for what a .d.ts file says as it stands. */
+const useEmittedNames = (directory: string): void => {
+  for (const name of readdirSync(directory).filter((file) => file.endsWith('.d.ts'))) {
+    const file = join(directory, name)
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(from '\.\/\w+)\.ts'/g, "$1.js'"))
+  }
+}
+
+/** On this very runtime, since there may be no `node`. */
+const run = (words: readonly string[], cwd: string): void => {
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, words, { cwd, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${words.join(' ')} failed:\n${stdout}${stderr}${error?.message ?? ''}`)
+}

@@ -1,0 +1,98 @@
+import { type Connection, PASSING, patienceOf, RequestError, send, type Sent } from './send.ts'
+import type {
+  AccountRecord,
+  BatchAnswered,
+  BatchItem,
+  BatchResult,
+  ContactRecord,
+  Conversation,
+  FeedbackCreated,
+  FeedbackSubmission,
+  PurgeRequest,
+  Receipt,
+  SubmissionFound,
+  Success,
+} from './types.ts'
+
+export type * from './types.ts'
+export { type Connection, RequestError } from './send.ts'
+
+/** An answer with its headers `Submission-Id` and, if it waited, `Submission-State`. */
+export type Accepted<Body> = Body & { readonly submissionId: string; readonly state: Receipt['state'] | undefined }
+
+export type CallOptions = {
+  /**
+   * The same key counts once within 24 hours. Each call makes one of its own, which its attempts share; give one that is
+   * made of the thing that is sent, if the program may end and send it again.
+   */
+  readonly idempotencyKey?: string | undefined
+  /** Waits for the answer until the submission is processed, at most so many seconds (30), and says in `state` how it ended. */
+  readonly waitSeconds?: number | undefined
+}
+
+type Submit<Body, Answered> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
+
+/** Each call is sent again until it is accepted or refused for good, and rejects with a `RequestError` otherwise. */
+export type Client = {
+  readonly createFeedback: Submit<FeedbackSubmission, FeedbackCreated>
+  readonly identifyContact: Submit<ContactRecord, Success>
+  readonly identifyAccount: Submit<AccountRecord, Success>
+  readonly submitConversation: Submit<Conversation, Success>
+  /** Needs a token that may purge. 404: nobody matches. */
+  readonly purgeContact: Submit<PurgeRequest, Success>
+  /**
+   * Up to 500 submissions; one result for each, in their order. Only those that may be accepted later are sent again, so
+   * those are accepted after the others. What is refused for good is in its result, and no error.
+   */
+  readonly submitBatch: (
+    items: readonly BatchItem[],
+    options?: Pick<CallOptions, 'waitSeconds'>,
+  ) => Promise<readonly BatchResult[]>
+  /** The receipt of a submission. */
+  readonly getSubmission: (id: string) => Promise<Receipt>
+}
+
+export const createClient = (connection: Connection): Client => {
+  const submit = (path: string) => (body: unknown, options?: CallOptions) =>
+    submitOne(connection, { path, body, idempotencyKey: crypto.randomUUID(), ...options })
+  return {
+    createFeedback: submit('/feedbacks') as Client['createFeedback'],
+    identifyContact: submit('/contacts/identify') as Client['identifyContact'],
+    identifyAccount: submit('/accounts/identify') as Client['identifyAccount'],
+    submitConversation: submit('/conversations') as Client['submitConversation'],
+    purgeContact: submit('/contacts/purge') as Client['purgeContact'],
+    submitBatch: (items, options) => submitTogether(connection, items, options?.waitSeconds),
+    getSubmission: async (id) => {
+      const sent = { path: `/submissions/${encodeURIComponent(id)}` }
+      return ((await send(connection, sent, patienceOf(connection))).body as SubmissionFound).submission
+    },
+  }
+}
+
+const submitOne = async (connection: Connection, sent: Sent): Promise<Accepted<object>> => {
+  const { body, headers } = await send(connection, sent, patienceOf(connection))
+  const submissionId = headers.get('submission-id')
+  if (submissionId === undefined) throw new RequestError('The answer has no Submission-Id. Is this the service?')
+  return { ...(body as object), submissionId, state: headers.get('submission-state') as Receipt['state'] | undefined }
+}
+
+const submitTogether = async (
+  connection: Connection,
+  given: readonly BatchItem[],
+  waitSeconds: number | undefined,
+): Promise<readonly BatchResult[]> => {
+  const items = given.map((item) => ({ ...item, idempotencyKey: item.idempotencyKey ?? crypto.randomUUID() }))
+  const results: BatchResult[] = []
+  const patience = patienceOf(connection)
+  for (let open = [...items.keys()]; ;) {
+    const sent = { path: '/batch', body: { items: open.map((at) => items[at]) }, waitSeconds }
+    const answered = (await send(connection, sent, patience)).body as BatchAnswered
+    open.forEach((at, place) => (results[at] = answered.results[place]!))
+    open = open.filter((at) => PASSING.includes(results[at]!.status))
+    if (open.length === 0) return results
+    const last = results[open[0]!]!
+    const asked = open.flatMap((at) => results[at]!.retryAfter ?? [])
+    const retryAfterMs = asked.length > 0 ? Math.max(...asked) * 1_000 : undefined
+    if (!(await patience({ status: last.status, retryAfterMs }))) return results
+  }
+}

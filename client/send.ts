@@ -1,0 +1,151 @@
+import type { Problem } from './types.ts'
+
+export type Connection = {
+  /** Address of the service, with or without `/api/v1` at its end. */
+  readonly url: string
+  readonly token: string
+  /** How long a call may wait for its next attempts, in milliseconds; 5 minutes if not given. 0: one attempt. */
+  readonly patienceMs?: number | undefined
+  /** Refuses members that nobody knows (`Prefer: handling=strict`), such as misspelt ones. */
+  readonly strict?: boolean | undefined
+  /** Called before each wait. `status` is undefined when there was no answer. */
+  readonly onWait?: ((wait: { readonly ms: number; readonly status: number | undefined }) => void) | undefined
+}
+
+export type Sent = {
+  readonly path: string
+  /** Without a body it is a GET. */
+  readonly body?: unknown
+  readonly idempotencyKey?: string | undefined
+  readonly waitSeconds?: number | undefined
+}
+
+export type Answer = { readonly body: unknown; readonly headers: ReadonlyMap<string, string> }
+
+/** What was sent was not accepted, or nobody knows: then `status` is undefined, and sending it again with the same key is harmless. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError'
+  /** Of the last answer; undefined when there was none. */
+  readonly status: number | undefined
+  /** What is wrong with the body, of an answer 400. */
+  readonly problems: readonly Problem[]
+  readonly requestId: string | undefined
+
+  constructor(message: string, failed: Partial<Failed> & { readonly problems?: readonly Problem[] | undefined } = {}) {
+    super(message, { cause: failed.cause })
+    this.status = failed.status
+    this.problems = failed.problems ?? []
+    this.requestId = failed.requestId
+  }
+}
+
+/** Waits before the next attempt; false when the call has waited for as long as it may. */
+export type Patience = (failed: {
+  readonly status?: number | undefined
+  retryAfterMs?: number | undefined
+}) => Promise<boolean>
+
+/** What ends by itself: too slow a connection, a limit, and a service or a proxy before it in trouble. */
+export const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504]
+
+const BASE_PATH = '/api/v1'
+const DEFAULT_PATIENCE_MS = 5 * 60_000
+const ATTEMPT_TIMEOUT_MS = 30_000
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 30_000
+const MS_PER_SECOND = 1_000
+const MOST_QUOTED_CHARACTERS = 300
+
+/** One call's patience: it waits as long as the service asks, else longer each time, by chance, so that callers do not come back together. */
+export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, onWait }: Connection): Patience => {
+  let left = patienceMs
+  let waits = 0
+  return async ({ status, retryAfterMs }) => {
+    const longest = Math.min(FIRST_WAIT_MS * 2 ** waits++, LONGEST_WAIT_MS)
+    const ms = retryAfterMs ?? longest * (0.5 + Math.random() / 2)
+    if (ms > left) return false
+    left -= ms
+    onWait?.({ ms, status })
+    await new Promise((resolve) => setTimeout(resolve, ms))
+    return true
+  }
+}
+
+/**
+ * Sends a request until it is accepted or refused for good.
+ *
+ * @throws RequestError
+ */
+export const send = async (connection: Connection, sent: Sent, patience: Patience): Promise<Answer> => {
+  for (;;) {
+    const outcome = await attempt(connection, sent)
+    if (!('failed' in outcome)) return outcome
+    const { failed } = outcome
+    const passes = failed.status === undefined || PASSING.includes(failed.status)
+    if (!passes || !(await patience(failed))) throw errorOf(failed, connection)
+  }
+}
+
+type Failed = {
+  readonly status: number | undefined
+  readonly text: string
+  readonly requestId: string | undefined
+  readonly retryAfterMs: number | undefined
+  readonly cause: unknown
+}
+
+const attempt = async (
+  { url, token, strict }: Connection,
+  { path, body, idempotencyKey, waitSeconds }: Sent,
+): Promise<Answer | { failed: Failed }> => {
+  const preferences = [...(waitSeconds ? [`wait=${waitSeconds}`] : []), ...(strict ? ['handling=strict'] : [])]
+  try {
+    const response = await fetch(`${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}${BASE_PATH}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+        ...(preferences.length > 0 && { Prefer: preferences.join(', ') }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      // Who follows a redirection makes a GET of a POST.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS + (waitSeconds ?? 0) * MS_PER_SECOND),
+    })
+    const text = await response.text()
+    const json = jsonOf(text)
+    if (response.ok && json !== undefined) return { body: json, headers: new Map(response.headers) }
+    const requestId = response.headers.get('X-Request-Id') ?? undefined
+    const retryAfterMs = waitOf(response.headers.get('Retry-After'))
+    return { failed: { status: response.status, text, requestId, retryAfterMs, cause: undefined } }
+  } catch (cause) {
+    return { failed: { status: undefined, text: '', requestId: undefined, retryAfterMs: undefined, cause } }
+  }
+}
+
+/** Retry-After has seconds or a date (RFC 9110, 10.2.3). */
+const waitOf = (retryAfter: string | null): number | undefined => {
+  if (!retryAfter) return undefined
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * MS_PER_SECOND : Date.parse(retryAfter) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}
+
+const errorOf = (failed: Failed, { url }: Connection): RequestError => {
+  if (failed.status === undefined) return new RequestError(`${url} does not answer`, failed)
+  const error = (jsonOf(failed.text) as { error?: unknown } | undefined)?.error
+  if (Array.isArray(error)) {
+    const problems = error as Problem[]
+    return new RequestError(`400: ${problems.map(({ message }) => message).join('; ')}`, { ...failed, problems })
+  }
+  const said = typeof error === 'string' ? error : failed.text.slice(0, MOST_QUOTED_CHARACTERS)
+  return new RequestError(`${failed.status}: ${said || 'this does not look like the service'}`, failed)
+}
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text) ?? undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,376 @@
+// Made of api/openapi/openapi.json by `npm run client`.
+
+/** One piece of customer feedback and, if known, whom it comes from and what it is about. */
+export type FeedbackSubmission = {
+  /** What was said: plain text or simple HTML. May be empty. */
+  readonly description: string
+  /** A heading for the feedback. */
+  readonly title?: string | null | undefined
+  /** Whether the text is the transcript of something spoken. */
+  readonly isTranscript?: boolean | null | undefined
+  /** Tags of your own, kept as written after trimming, doubles left out. An empty array means no tags. Absent or null, tags are made from title and description a little later. */
+  readonly tags?: readonly string[] | null | undefined
+  /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact, false, as when it is absent, the id that this service gave it. */
+  readonly isExternalContactId?: boolean | undefined
+  /** Who gave the feedback, described. Used when `contactId` is absent or names nobody. */
+  readonly contact?: ContactReference | null | undefined
+  /** Who gave the feedback, by id. An own id that nobody has is dropped; an unknown external id is remembered, and the feedback is linked once that contact is identified. */
+  readonly contactId?: string | null | undefined
+  /** How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when it is absent, the id that this service gave it. */
+  readonly isExternalAccountId?: boolean | undefined
+  /** The company concerned, described. Used when `accountId` is absent or names none. */
+  readonly account?: AccountReference | null | undefined
+  /** The company concerned, by id. Unknown ids are treated as those of contacts are. */
+  readonly accountId?: string | null | undefined
+  /** The project that the feedback is about, described. Used when `projectId` is absent or names none. */
+  readonly project?: ProjectReference | null | undefined
+  /** The project that the feedback is about, by the id that this service gave it. */
+  readonly projectId?: string | null | undefined
+  /** The system that the feedback comes from. Absent or null, it is `API`. */
+  readonly source?: string | null | undefined
+  /** What the record is called in its source, such as the key of a ticket. The same source and `sourceId` again replace the record, whose id stays. Without it every submission is a record of its own. */
+  readonly sourceId?: string | null | undefined
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `sourceData`. */
+  readonly shouldUnflattenSourceData?: boolean | null | undefined
+  /** Anything else worth keeping, such as an address that leads back to the original. */
+  readonly sourceData?: FreeObject | null | undefined
+  /** A score that came with the feedback, commonly a whole number. Fractions are accepted. */
+  readonly rating?: number | null | undefined
+  /** When the customer gave it: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. Absent or null, it is the time at which the feedback was accepted. */
+  readonly createdAt?: string | null | undefined
+}
+
+/** A contact that exists, by `id`, or one to be found by `email` and created if there is none. `id` wins if it resolves. */
+export type ContactReference = {
+  /** Id of an existing contact, read as `isExternalContactId` says. */
+  readonly id?: string | undefined
+  /** Name for the contact. Fills in only what no identify call has set. */
+  readonly name?: string | undefined
+  /** What tells contacts apart here: an email address, or any other text that is unique in your system. */
+  readonly email?: string | undefined
+  /** Further facts about the contact, stored as its metadata. */
+  readonly sourceData?: FreeObject | null | undefined
+}
+
+/** An account that exists, by `id`, or one to be found by `domain` or `name` and created if there is none. `id` wins if it resolves; where domain and name point to different accounts, the domain decides. */
+export type AccountReference = {
+  /** Id of an existing account, read as `isExternalAccountId` says. */
+  readonly id?: string | undefined
+  /** Name of the account, or any other text that is unique in your system. */
+  readonly name?: string | undefined
+  /** Domain of the account, or any other text that is unique in your system. */
+  readonly domain?: string | undefined
+  /** What the contract with the account is worth. */
+  readonly contractValue?: number | null | undefined
+  /** Further facts about the account, stored as its metadata. */
+  readonly sourceData?: FreeObject | null | undefined
+}
+
+/** A project that exists, by `id`, or one to be found by `name` and created if there is none. */
+export type ProjectReference = {
+  /** The id that this service gave the project. */
+  readonly id?: string | undefined
+  /** Name of the project; two projects never share one. */
+  readonly name?: string | undefined
+}
+
+/** What is known about a person in one source system. */
+export type ContactRecord = {
+  /** The id that the source system gave the contact. */
+  readonly id: string
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
+  readonly shouldUnflattenProperties?: boolean | null | undefined
+  /** Facts about the contact. Keys that are absent keep their value. */
+  readonly properties?: ContactProperties | null | undefined
+  /** The account that the contact belongs to, identified along with it. Absent or null changes nothing. */
+  readonly account?: AccountRecord | null | undefined
+  /** Limits search and change to contacts of this source system. Without it all sources are searched, and a contact that has to be created belongs to `API`, or in a conversation to its source. */
+  readonly source?: string | null | undefined
+}
+
+/** Facts about a contact. The `$`-keys below have columns of their own, in which null clears; every other key is stored as metadata. */
+export type ContactProperties = {
+  /** Email address. Contacts with the same one are linked by it, never merged. */
+  readonly $email?: string | null | undefined
+  /** Name to show. */
+  readonly $name?: string | null | undefined
+  /** When the contact was created in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  readonly $createdAt?: string | null | undefined
+  /** When the contact last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  readonly $updatedAt?: string | null | undefined
+  /** What the contract with the contact is worth. */
+  readonly $contractValue?: number | null | undefined
+  readonly [key: string]: unknown
+}
+
+/** What is known about a company. */
+export type AccountRecord = {
+  /** The id that your system gave the account. */
+  readonly id: string
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
+  readonly shouldUnflattenProperties?: boolean | null | undefined
+  /** Facts about the account, which have to include its name and domain. Keys that are absent keep their value; keys other than those below are stored as metadata. */
+  readonly properties?:
+    | {
+        /** Name of the account. */
+        readonly $name: string
+        /** Domain of the account. */
+        readonly $domain: string
+        /** When the account was created in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+        readonly $createdAt?: string | null | undefined
+        /** When the account last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+        readonly $updatedAt?: string | null | undefined
+        /** What the contract with the account is worth. */
+        readonly $contractValue?: number | null | undefined
+        readonly [key: string]: unknown
+      }
+    | undefined
+}
+
+/** A call, an email thread or a chat: who took part and what was said. */
+export type Conversation = {
+  /** The id that the source gave the conversation. The same source and id again replace it; messages and contacts that are not sent again stay. */
+  readonly id: string
+  /** A heading for the conversation. */
+  readonly title?: string | null | undefined
+  /** The system that the conversation comes from. */
+  readonly source: string
+  /** When the conversation began in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  readonly createdAt: string
+  /** When the conversation last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  readonly updatedAt?: string | null | undefined
+  /** Contacts who took part. Each is identified as if by a call of its own. May be empty. */
+  readonly contacts: readonly ContactRecord[]
+  /** What was said, message by message. May be empty. */
+  readonly messages: readonly Message[]
+  /** A score that the conversation was given, commonly a whole number. Fractions are accepted. */
+  readonly rating?: number | null | undefined
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`. */
+  readonly shouldUnflattenProperties?: boolean | null | undefined
+  /** When true, `properties` are stored with every message as well; where both have a key, the message keeps its own. Absent or null means false. */
+  readonly propagatePropertiesToMessages?: boolean | null | undefined
+  /** Anything else worth keeping about the conversation. */
+  readonly properties?: FreeObject | undefined
+}
+
+/** One message, or one turn of a spoken conversation. */
+export type Message = {
+  /** Id of the message, unique in its conversation. Sent again, it replaces the former one. */
+  readonly id: string
+  /** True when it came from a customer or another outsider, false when somebody of your team wrote it. */
+  readonly incoming: boolean
+  /** The external id of whoever sent it. Looked up among `contacts` first, then in the source of the conversation, then everywhere; need not be known yet. */
+  readonly contactId?: string | undefined
+  /** Text of the message. May be empty. */
+  readonly content: string
+  /** When it was sent in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  readonly createdAt: string
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`. */
+  readonly shouldUnflattenProperties?: boolean | null | undefined
+  /** Anything else worth keeping about the message. */
+  readonly properties?: FreeObject | undefined
+  /** Address of the original message. */
+  readonly sourceUrl?: string | null | undefined
+}
+
+/** Free key-value pairs, kept as they are given. */
+export type FreeObject = {
+  readonly [key: string]: unknown
+}
+
+/** Whom to delete: by id, by email, or whoever matches either of them. One of the two is needed, and an email of nothing but spaces is none. */
+export type PurgeRequest = PurgeById | PurgeByEmail
+
+/** Whom to delete: by the id that a source system gave the contact, or whoever matches the other one, if it is there as well. */
+export type PurgeById = {
+  /** The id that a source system gave the contact. */
+  readonly id: string
+  /** Email address of the contact. */
+  readonly email?: string | null | undefined
+  /** Limits the search to this source system; absent or null, all are searched. */
+  readonly source?: string | null | undefined
+}
+
+/** Whom to delete: by email, or whoever matches the other one, if it is there as well. */
+export type PurgeByEmail = {
+  /** The id that a source system gave the contact. */
+  readonly id?: string | null | undefined
+  /** Email address of the contact. */
+  readonly email: string
+  /** Limits the search to this source system; absent or null, all are searched. */
+  readonly source?: string | null | undefined
+}
+
+/** Submissions that are sent together. There are no purges among them. */
+export type BatchRequest = {
+  /** They are accepted in this order. */
+  readonly items: readonly BatchItem[]
+}
+
+/** A submission: an operation and its body. */
+export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
+
+/** An item of a batch: the operation create_feedback with its body. */
+export type FeedbackItem = {
+  /** Which operation it is. */
+  readonly operation: 'create_feedback'
+  /** The body of the operation. */
+  readonly body: FeedbackSubmission
+  /** As the header `Idempotency-Key` of the operation by itself, with which it shares its keys. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** An item of a batch: the operation identify_contact with its body. */
+export type ContactItem = {
+  /** Which operation it is. */
+  readonly operation: 'identify_contact'
+  /** The body of the operation. */
+  readonly body: ContactRecord
+  /** As the header `Idempotency-Key` of the operation by itself, with which it shares its keys. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** An item of a batch: the operation identify_account with its body. */
+export type AccountItem = {
+  /** Which operation it is. */
+  readonly operation: 'identify_account'
+  /** The body of the operation. */
+  readonly body: AccountRecord
+  /** As the header `Idempotency-Key` of the operation by itself, with which it shares its keys. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** An item of a batch: the operation submit_conversation with its body. */
+export type ConversationItem = {
+  /** Which operation it is. */
+  readonly operation: 'submit_conversation'
+  /** The body of the operation. */
+  readonly body: Conversation
+  /** As the header `Idempotency-Key` of the operation by itself, with which it shares its keys. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** The feedback as it will be stored. */
+export type FeedbackCreated = {
+  /** The record. */
+  readonly feedback: Feedback
+}
+
+/** A feedback record. Members without a value are left out. */
+export type Feedback = {
+  /** Id of the record; the same whenever the same source and `sourceId` are submitted. */
+  readonly id: string
+  /** The text as it was submitted. */
+  readonly description: string
+  /** Own id of the contact who gave the feedback. */
+  readonly customerId?: string | undefined
+  /** Own id of the project that it is about. */
+  readonly projectId?: string | undefined
+  /** The score as it was submitted. */
+  readonly rating?: number | undefined
+  /** What the record is called in its source. */
+  readonly sourceId?: string | undefined
+  /** The source data, unflattened if that was asked for. */
+  readonly sourceData?:
+    | {
+        readonly [key: string]: unknown
+      }
+    | undefined
+}
+
+/** The submission was accepted. */
+export type Success = {
+  /** Always true: whatever is not accepted has another status. */
+  readonly success: boolean
+}
+
+/** What each item came to. */
+export type BatchAnswered = {
+  /** One for each item, in the order of the items. */
+  readonly results: readonly BatchResult[]
+}
+
+/** What the operation by itself would have answered. */
+export type BatchResult = {
+  /** The status of the answer. */
+  readonly status: number
+  /** Id of the accepted submission, good for `GET /submissions/{id}`. */
+  readonly submissionId?: string | undefined
+  /** What became of the submission. `queued`: waits to be processed; `applied`: is stored; `superseded`: a later submission had replaced the record by then; what it says about others took effect; `purged`: not stored, because a later purge removed what it concerns; `dead`: set aside with a reason; operators can have it processed again. */
+  readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
+  /** Whole seconds after which to send the item again. */
+  readonly retryAfter?: number | undefined
+  /** The body of the answer. */
+  readonly body: {
+    readonly [key: string]: unknown
+  }
+}
+
+/** The receipt of a submission. */
+export type SubmissionFound = {
+  /** The receipt. */
+  readonly submission: Receipt
+}
+
+/** What became of an accepted submission. Nothing in it is personal. */
+export type Receipt = {
+  /** The id that came in `Submission-Id`. */
+  readonly id: string
+  /** Which operation it was. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
+  readonly operation:
+    'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
+  /** What became of the submission. `queued`: waits to be processed; `applied`: is stored; `superseded`: a later submission had replaced the record by then; what it says about others took effect; `purged`: not stored, because a later purge removed what it concerns; `dead`: set aside with a reason; operators can have it processed again. */
+  readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
+  /** How often processing was begun. */
+  readonly attempts: number
+  /** When it was accepted. */
+  readonly acceptedAt: string
+  /** When processing ended; null while it is queued. */
+  readonly finishedAt: string | null
+  /** Why it is dead, without personal data; null otherwise. */
+  readonly error: string | null
+  /** Of a purge that has ended: what it removed, by kind. */
+  readonly counts?:
+    | {
+        readonly [key: string]: number
+      }
+    | undefined
+  /** Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for. */
+  readonly identifiers?:
+    | {
+        readonly [key: string]: string | null
+      }
+    | undefined
+}
+
+/** Why the request was turned away. */
+export type Error = {
+  /** A sentence for people; programs go by the status. */
+  readonly error: string
+}
+
+/** Everything that is wrong with the request. */
+export type ValidationError = {
+  /** All problems at once, up to 100. */
+  readonly error: readonly Problem[]
+}
+
+/** One thing that is wrong. */
+export type Problem = {
+  /** Where it is and what was expected there. Never repeats the value. */
+  readonly message: string
+  /** Members that lead there, with dots between, such as `messages.0.createdAt`; the name of a header if it is one; empty for the body as a whole. */
+  readonly path: string
+}
+
+/** The process runs. */
+export type Alive = {
+  /** Always true. */
+  readonly alive: boolean
+}
+
+/** Whether requests can be served. */
+export type Ready = {
+  /** True if Redis and Postgres answer and the process is not shutting down. */
+  readonly ready: boolean
+}

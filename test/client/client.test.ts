@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import { type BatchItem, type Client, createClient, RequestError } from '../../client/client.ts'
+import { typesText } from '../../cli/client/make-package.ts'
+import { admissionKeys } from '../../queue/keys.ts'
+import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { unwilling, type UnwillingService } from '../support/unwilling.ts'
+
+const CREATED_AT = '2026-01-31T09:30:00Z'
+const NOBODY_LISTENS = 'http://127.0.0.1:9'
+
+describe('the client', () => {
+  let service: Service
+  let between: UnwillingService
+  let client: Client
+  let admin: Client
+  before(async () => {
+    service = await startService()
+    between = await unwilling(service.urls[0]!)
+    client = createClient({ url: between.url, token: service.accessToken, strict: true })
+    admin = createClient({ url: `${between.url}/api/v1/`, token: service.adminToken })
+  })
+  after(async () => {
+    between?.stop()
+    await service?.stop()
+  })
+
+  const refused = async (call: Promise<unknown>): Promise<RequestError> => {
+    const error: unknown = await call.then(
+      () => assert.fail('It was accepted.'),
+      (reason: unknown) => reason,
+    )
+    assert.ok(error instanceof RequestError, String(error))
+    return error
+  }
+
+  it('has the types and the operations of the reference', async () => {
+    const current = readFileSync(new URL('../../client/types.ts', import.meta.url), 'utf8')
+    assert.equal(current, await typesText(), 'npm run client writes client/types.ts anew')
+    const { text } = await service.request('/openapi.json', undefined, { method: 'GET', token: null })
+    const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, { operationId: string }>> }
+    const operations = Object.entries(paths)
+      .filter(([path]) => path.startsWith('/api/v1/'))
+      .flatMap(([, methods]) => Object.values(methods).map(({ operationId }) => operationId))
+    assert.deepEqual(Object.keys(client).toSorted(), operations.toSorted())
+  })
+
+  it('submits everything, and reads receipts', async () => {
+    const sourceData = { 'page.url': '/reports' }
+    const { feedback, submissionId, state } = await client.createFeedback(
+      { description: 'x', source: 'a', sourceId: CREATED_AT, sourceData, shouldUnflattenSourceData: true },
+      { waitSeconds: 20 },
+    )
+    assert.deepEqual([feedback.sourceId, feedback.sourceData], [CREATED_AT, { page: { url: '/reports' } }])
+    assert.equal(state, 'applied')
+    const receipt = await client.getSubmission(submissionId)
+    assert.deepEqual([receipt.operation, receipt.state], ['create_feedback', 'applied'])
+    const contact = { id: 'ada', source: 'crm', properties: { $email: 'ada@x.example', plan: 'team' } }
+    const messages = [{ id: 'm', incoming: true, contactId: 'ada', content: 'It hangs.', createdAt: CREATED_AT }]
+    const accepted = [
+      await client.identifyContact({ ...contact, account: { id: 'acme' } }),
+      await client.identifyAccount({ id: 'acme', properties: { $name: 'Acme', $domain: 'acme.example' } }),
+      await client.submitConversation({
+        id: 'c',
+        source: 'chat',
+        createdAt: CREATED_AT,
+        contacts: [contact],
+        messages,
+      }),
+      await admin.purgeContact({ email: 'ada@x.example' }),
+    ]
+    assert.deepEqual(
+      accepted.map(({ success }) => success),
+      accepted.map(() => true),
+    )
+    assert.equal(new Set(accepted.map((one) => one.submissionId)).size, accepted.length)
+  })
+
+  it('sends again when the connection breaks and when it is put off, as late as it is told, and counts once', async () => {
+    const seen = between.seen.length
+    const waits: (readonly [number | undefined, number])[] = []
+    between.refuse('cut', 503, 'lost', 429)
+    const onWait = ({ ms, status }: { ms: number; status: number | undefined }): void => void waits.push([status, ms])
+    const patient = createClient({ url: between.url, token: service.accessToken, onWait })
+    const begunAt = performance.now()
+    await patient.createFeedback({ description: 'without an id of its own' }, { waitSeconds: 20 })
+    const keys = between.seen.slice(seen).map(({ key }) => key)
+    assert.equal(keys.length, 5)
+    assert.equal(new Set(keys).size, 1)
+    assert.match(keys[0]!, /^[0-9a-f-]{36}$/)
+    // On a connection that was used before, Deno sends a request again by itself.
+    assert.deepEqual(
+      waits.filter(([status]) => status !== undefined),
+      [
+        [503, 1_000],
+        [429, 1_000],
+      ],
+    )
+    assert.ok(performance.now() - begunAt >= 2_000)
+    assert.equal((await service.sql`select from feedback where description = 'without an id of its own'`).length, 1)
+  })
+
+  it('tells a purge as done whose answer was lost', async () => {
+    await client.identifyContact({ id: 'gone', source: 'crm' })
+    between.refuse('lost')
+    assert.equal((await admin.purgeContact({ id: 'gone', source: 'crm' })).success, true)
+    assert.equal((await refused(admin.purgeContact({ id: 'gone', source: 'crm' }))).status, 404)
+  })
+
+  it('sends only those items of a batch again that may be accepted later', async () => {
+    const conversation = (at: number): BatchItem => ({
+      operation: 'submit_conversation',
+      body: { id: `b${at}`, source: 'batch', createdAt: CREATED_AT, contacts: [], messages: [] },
+    })
+    const invalid = { operation: 'create_feedback', body: { description: 7 } } as unknown as BatchItem
+    const feedback: BatchItem = { operation: 'create_feedback', idempotencyKey: 'mine', body: { description: 'once' } }
+    const bucket = admissionKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation')
+    await service.redis.unlink(bucket)
+    const seen = between.seen.length
+    between.refuse('lost', 503)
+    // A spent token comes back after a minute, which is long for a test.
+    const onWait = ({ status }: { status: number | undefined }): void => {
+      if (status === 429) void service.redis.unlink(bucket)
+    }
+    const patient = createClient({ url: between.url, token: service.accessToken, onWait })
+    const items = [invalid, ...Array.from({ length: 12 }, (_, at) => conversation(at)), feedback]
+    const results = await patient.submitBatch(items)
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      [400, ...Array.from({ length: 12 }, () => 200), 201],
+    )
+    const sent = between.seen.slice(seen).map(({ body }) => (JSON.parse(body) as { items: BatchItem[] }).items)
+    assert.deepEqual(
+      sent.map((one) => one.length),
+      [14, 14, 14, 2],
+    )
+    const keys = (some: readonly BatchItem[]): unknown[] => some.map(({ idempotencyKey }) => idempotencyKey)
+    assert.deepEqual(keys(sent[2]!), keys(sent[0]!))
+    assert.deepEqual(keys(sent[3]!), keys(sent[0]!.slice(11, 13)))
+    assert.equal(keys(sent[0]!)[13], 'mine')
+    await until('each is stored once', async () => {
+      const [row] = await service.sql`
+        select (select count(*)::integer from conversation where source = 'batch') as conversations,
+               (select count(*)::integer from feedback where description = 'once') as feedback`
+      return row!['conversations'] === 12 && row!['feedback'] === 1
+    })
+  })
+
+  it('ends after its patience, and tells what was not accepted', async () => {
+    const impatient = (url: string): Client => createClient({ url, token: service.accessToken, patienceMs: 900 })
+    between.refuse(503)
+    const put = await refused(impatient(between.url).createFeedback({ description: 'x' }))
+    assert.deepEqual([put.status, put.message], [503, '503: later'])
+    const away = await refused(impatient(NOBODY_LISTENS).identifyContact({ id: 'x' }))
+    assert.deepEqual([away.status, away.message], [undefined, `${NOBODY_LISTENS} does not answer`])
+    assert.ok(away.cause instanceof Error)
+  })
+
+  it('tells refusals apart, and does not send them again', async () => {
+    const seen = between.seen.length
+    const misspelt = { description: 7, ratin: 3 } as unknown as { description: string }
+    const invalid = await refused(client.createFeedback(misspelt))
+    assert.equal(invalid.status, 400)
+    assert.deepEqual(invalid.problems.map(({ path }) => path).toSorted(), ['description', 'ratin'])
+    assert.match(invalid.message, /description must be/)
+    assert.match(invalid.requestId ?? '', /^[\w-]+$/)
+    assert.equal((await refused(client.purgeContact({ id: 'x' }))).status, 403)
+    const stranger = createClient({ url: between.url, token: 'nobody-has-this-token' })
+    assert.equal((await refused(stranger.identifyContact({ id: 'x' }))).status, 401)
+    const [id, idempotencyKey] = ['x', 'same']
+    await client.identifyContact({ id }, { idempotencyKey })
+    assert.equal((await refused(client.identifyContact({ id: 'y' }, { idempotencyKey }))).status, 422)
+    assert.equal((await refused(client.getSubmission(crypto.randomUUID()))).status, 404)
+    const elsewhere = await refused(createClient({ url: `${service.urls[0]}/docs`, token: 'x' }).getSubmission('x'))
+    assert.equal(elsewhere.status, 404)
+    assert.equal(between.seen.length - seen, 6)
+  })
+})

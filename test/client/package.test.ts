@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { runCommand } from '../support/command.ts'
+import { type Service, startService } from '../support/service.ts'
+import { isHere } from '../support/started-clone.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const programs = join(root, 'node_modules', '.bin')
+
+/** Strict, and without the types of any runtime. */
+const TSCONFIG = {
+  compilerOptions: {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    lib: ['es2022'],
+    target: 'es2022',
+    module: 'nodenext',
+    types: [],
+    noUnusedLocals: true,
+  },
+  files: ['program.ts'],
+}
+
+/** Each line that must not compile has a mark, which is an error where it does. */
+const PROGRAM = `
+import { type BatchItem, createClient, type FeedbackSubmission, type Problem, RequestError } from 'feedback-insights-client'
+
+declare const process: { argv: string[] }
+declare const console: { log: (text: string) => void }
+const [, , url = '', token = '', source = ''] = process.argv
+const client = createClient({ url, token, strict: true })
+
+const body: FeedbackSubmission = { description: 'It runs', source, sourceId: '1', title: undefined, tags: ['a'] as const }
+const { feedback, submissionId, state } = await client.createFeedback(body, { waitSeconds: 20 })
+const items: BatchItem[] = [{ operation: 'identify_contact', body: { id: source, properties: { $name: 'Ada', plan: 1 } } }]
+const [result] = await client.submitBatch(items, { waitSeconds: 20 })
+const receipt = await client.getSubmission(submissionId)
+try {
+  await client.purgeContact({ id: 'nobody', email: 'nobody@x.example' })
+} catch (error) {
+  if (!(error instanceof RequestError)) throw error
+  const problems: readonly Problem[] = error.problems
+  console.log(JSON.stringify([feedback.sourceId, state, result?.state, receipt.state, error.status, problems]))
+}
+
+export const mistakes = async (): Promise<unknown> => {
+  // @ts-expect-error Required.
+  await client.createFeedback({})
+  // @ts-expect-error Misspelt.
+  await client.createFeedback({ description: 'x', descripton: 'x' })
+  // @ts-expect-error Misspelt further down.
+  await client.createFeedback({ description: 'x', contact: { mail: 'x' } })
+  // @ts-expect-error Not a text.
+  await client.identifyContact({ id: 42 })
+  // @ts-expect-error Not a text.
+  await client.identifyContact({ id: 'x', properties: { $email: 42 } })
+  // @ts-expect-error Required.
+  await client.identifyAccount({ id: 'x', properties: { $name: 'x' } })
+  // @ts-expect-error Required in a message.
+  await client.submitConversation({ id: 'x', source, createdAt: '', contacts: [], messages: [{ id: 'x', content: '' }] })
+  // @ts-expect-error Whom?
+  await client.purgeContact({ source })
+  // @ts-expect-error There are no purges in a batch.
+  await client.submitBatch([{ operation: 'purge_contact', body: { id: 'x' } }])
+  // @ts-expect-error No such operation.
+  await client.merge({})
+  // @ts-expect-error An id is a text.
+  const id: number = feedback.id
+  return id
+}
+`
+
+/** `null`: the test runs what npm installed. */
+const INSTALLERS = {
+  npm: ['npm', 'install', '--offline', '--no-audit', '--no-fund'],
+  bun: [join(programs, 'bun'), 'add'],
+}
+const RUNTIMES = {
+  'Node.js': ['node'],
+  Bun: [join(programs, 'bun')],
+  Deno: [join(programs, 'deno'), 'run', '--allow-net', '--no-check'],
+}
+
+describe('the package of the client', () => {
+  let service: Service
+  const archives = temporaryDirectory()
+  before(async () => {
+    service = await startService()
+    const { code, stdout, stderr } = await runCommand(service, 'cli/client/client-command.ts', '--out', archives)
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.equal(stdout.trim(), archive())
+  })
+  after(() => service?.stop())
+
+  const archive = (): string => join(archives, readdirSync(archives)[0]!)
+
+  for (const [installer, words] of Object.entries(INSTALLERS)) {
+    const isThere = isHere(words[0]!)
+    describe(`installed by ${installer}`, { skip: !isThere && `there is no ${installer}` }, () => {
+      const directory = temporaryDirectory()
+      before(() => {
+        writeFileSync(join(directory, 'package.json'), '{"type": "module", "private": true}')
+        run([...words, archive()], directory)
+        writeFileSync(join(directory, 'program.ts'), PROGRAM)
+        writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(TSCONFIG))
+      })
+
+      it('has the types that a strict program needs, and nothing else with it', () => {
+        run([process.execPath, join(root, 'node_modules', 'typescript', 'bin', 'tsc')], directory)
+        const installed = readdirSync(join(directory, 'node_modules')).filter((name) => !name.startsWith('.'))
+        assert.deepEqual(installed, ['feedback-insights-client'])
+      })
+
+      for (const [runtime, command] of Object.entries(RUNTIMES)) {
+        it(`runs on ${runtime}`, { skip: !isHere(command[0]!) && `there is no ${runtime}` }, async () => {
+          const source = `${installer} ${runtime}`
+          const output = run([...command, 'program.js', service.urls[0]!, service.adminToken, source], directory)
+          assert.equal(output.trim(), '["1","applied","applied","applied",404,[]]')
+          const rows = await service.sql`
+            select description, title, tags from feedback where source = ${source}
+            union all select external_id, contact.name, null from contact_external_id
+              join contact on contact.id = contact_id where external_id = ${source}`
+          assert.deepEqual(
+            rows.map((row) => ({ ...row })),
+            [
+              { description: 'It runs', title: null, tags: ['a'] },
+              { description: source, title: 'Ada', tags: null },
+            ],
+          )
+        })
+      }
+    })
+  }
+})
+
+/** What it prints; fails when it fails. */
+const run = ([program = '', ...words]: readonly string[], cwd: string): string => {
+  const { status, stdout, stderr, error } = spawnSync(program, words, { cwd, encoding: 'utf8' })
+  assert.equal(status, 0, `${program} ${words.join(' ')}\n${stdout}${stderr}${error?.message ?? ''}`)
+  return stdout
+}

@@ -1,0 +1,65 @@
+import { Buffer } from 'node:buffer'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** `cut`: closed without an answer; `lost`: passed on, and the answer is lost; a status, with a Retry-After of a second. */
+export type Unwilling = 'cut' | 'lost' | number
+
+export type UnwillingService = {
+  readonly url: string
+  /** The `Idempotency-Key` and the body of each request. */
+  readonly seen: readonly { readonly key: string | undefined; readonly body: string }[]
+  readonly refuse: (...answers: readonly Unwilling[]) => void
+  readonly stop: () => void
+}
+
+/** Stands before a service: puts off what it is told to, and passes on the rest. Wherever the service asks for time, it says one second. */
+export const unwilling = async (serviceUrl: string): Promise<UnwillingService> => {
+  const seen: { key: string | undefined; body: string }[] = []
+  const answers: Unwilling[] = []
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
+    seen.push({ key: request.headers['idempotency-key'] as string | undefined, body: String(body) })
+    const answer = answers.shift()
+    if (answer === 'cut') return void request.socket.destroy()
+    if (typeof answer === 'number')
+      return void response.writeHead(answer, { 'Retry-After': '1' }).end('{"error":"later"}')
+    const { status, headers, text } = await passOn(serviceUrl, request, body)
+    if (answer === 'lost') request.socket.destroy()
+    else response.writeHead(status, headers).end(text)
+  }
+  const server = createServer((request, response) => void take(request, response))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    refuse: (...given) => void answers.push(...given),
+    stop: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const PASSED_ON = ['authorization', 'content-type', 'idempotency-key', 'prefer']
+
+const passOn = async (
+  serviceUrl: string,
+  { url, method = 'GET', headers }: IncomingMessage,
+  body: Buffer<ArrayBuffer>,
+): Promise<{ status: number; headers: Record<string, string>; text: string }> => {
+  const given = PASSED_ON.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]))
+  const response = await fetch(`${serviceUrl}${url}`, {
+    method,
+    headers: Object.fromEntries(given) as Record<string, string>,
+    ...(method === 'POST' && { body }),
+  })
+  const answered = Object.fromEntries(response.headers)
+  for (const name of ['content-length', 'transfer-encoding', 'connection']) delete answered[name]
+  return {
+    status: response.status,
+    headers: { ...answered, ...(answered['retry-after'] !== undefined && { 'retry-after': '1' }) },
+    text: (await response.text()).replaceAll(/"retryAfter":\d+/g, '"retryAfter":1'),
+  }
+}
