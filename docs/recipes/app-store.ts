@@ -1,0 +1,86 @@
+import { Buffer } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { type BatchItem, createClient } from 'feedback-insights-client'
+
+// Submits the reviews of the last LOOK_BACK_DAYS (30) of an app, new and changed ones alike; run it each day. A review has one id, so
+// what was submitted before is replaced. Reads FEEDBACK_URL, ACCESS_TOKEN, APP_ID, and of an API key of App Store Connect ISSUER_ID,
+// KEY_ID and KEY_FILE. https://developer.apple.com/documentation/appstoreconnectapi/get-v1-apps-_id_-customerreviews
+
+const SOURCE = 'app-store'
+const { FEEDBACK_URL = '', ACCESS_TOKEN = '', APP_ID = '', ISSUER_ID = '', KEY_ID = '', KEY_FILE = '' } = process.env
+const { LOOK_BACK_DAYS = '30', APP_STORE_URL = 'https://api.appstoreconnect.apple.com' } = process.env
+/** A token may be good for 20 minutes. */
+const TOKEN_SECONDS = 10 * 60
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+type Review = {
+  readonly id: string
+  readonly attributes: {
+    readonly rating: number
+    readonly title: string | null
+    readonly body: string | null
+    readonly reviewerNickname: string
+    readonly createdDate: string
+    readonly territory: string
+  }
+}
+type Page = { readonly data: readonly Review[]; readonly links: { readonly next?: string } }
+
+const main = async (): Promise<number> => {
+  const client = createClient({ url: FEEDBACK_URL, token: ACCESS_TOKEN, strict: true })
+  const oldest = Date.now() - Number(LOOK_BACK_DAYS) * DAY_MS
+  let next: string | undefined = `/v1/apps/${APP_ID}/customerReviews?sort=-createdDate&limit=200`
+  let refused = 0
+  while (next !== undefined) {
+    const { data, links }: Page = await fetchPage(next)
+    const reviews = data.filter(({ attributes }) => Date.parse(attributes.createdDate) >= oldest)
+    const results = await client.submitBatch(reviews.map(itemOf))
+    results.forEach(({ status, body }, at) => {
+      if (status < 300) return
+      refused++
+      console.error(`${reviews[at]!.id}: ${status} ${JSON.stringify(body['error'])}`)
+    })
+    console.log(`${results.length} reviews`)
+    next = reviews.length === data.length ? links.next : undefined
+  }
+  return refused === 0 ? 0 : 1
+}
+
+const itemOf = ({ id, attributes }: Review): BatchItem => ({
+  operation: 'create_feedback',
+  body: {
+    description: attributes.body ?? '',
+    title: attributes.title,
+    rating: attributes.rating,
+    source: SOURCE,
+    sourceId: id,
+    contact: { name: attributes.reviewerNickname },
+    createdAt: attributes.createdDate,
+    sourceData: { app: APP_ID, territory: attributes.territory },
+  },
+})
+
+const fetchPage = async (address: string): Promise<Page> => {
+  const url = new URL(address, APP_STORE_URL)
+  // The token is for nobody else.
+  if (url.origin !== new URL(APP_STORE_URL).origin) throw new Error('The next page is somewhere else')
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${await makeToken()}` } })
+  if (!response.ok) throw new Error(`App Store Connect answered ${response.status}: ${await response.text()}`)
+  return (await response.json()) as Page
+}
+
+/** A JWT, signed with ES256. https://developer.apple.com/documentation/appstoreconnectapi/generating-tokens-for-api-requests */
+const makeToken = async (): Promise<string> => {
+  const now = Math.floor(Date.now() / 1_000)
+  const head = { alg: 'ES256', kid: KEY_ID, typ: 'JWT' }
+  const claims = { iss: ISSUER_ID, iat: now, exp: now + TOKEN_SECONDS, aud: 'appstoreconnect-v1' }
+  const signed = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  const pem = readFileSync(KEY_FILE, 'utf8').replaceAll(/-----.*-----|\s/g, '')
+  const curve = { name: 'ECDSA', namedCurve: 'P-256' }
+  const key = await crypto.subtle.importKey('pkcs8', Buffer.from(pem, 'base64'), curve, false, ['sign'])
+  const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, Buffer.from(signed))
+  return `${signed}.${Buffer.from(signature).toString('base64url')}`
+}
+
+process.exitCode = await main()

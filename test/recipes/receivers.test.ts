@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { createHmac, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { type Service, startService } from '../support/service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { until } from '../support/until.ts'
+import { unwilling, type UnwillingService } from '../support/unwilling.ts'
+import * as documented from './documented-payloads.ts'
+import { installRecipes, type Runtime, startReceiver } from './running-recipe.ts'
+import { contactRow, feedbackRow, onlyRow } from './stored-rows.ts'
+
+type Headers = Readonly<Record<string, string>>
+type Sign = (bytes: string, secret: string) => Headers
+
+const sha1 = (secret: string, signed: string): string => createHmac('sha1', secret).update(signed).digest('hex')
+const sha256 = (secret: string, signed: string): string => createHmac('sha256', secret).update(signed).digest('base64')
+
+/** As the vendors say that they sign. */
+const SIGNS: Readonly<Record<string, Sign>> = {
+  segment: (bytes, secret) => ({ 'X-Signature': sha1(secret, bytes) }),
+  rudderstack: (_, secret) => ({ Authorization: `Bearer ${secret}` }),
+  zendesk: (bytes, secret) => {
+    const at = documented.ZENDESK_HEADERS['x-zendesk-webhook-signature-timestamp']
+    return {
+      ...documented.ZENDESK_HEADERS,
+      'X-Zendesk-Webhook-Signature': sha256(secret, `${at}${bytes}`),
+    }
+  },
+  intercom: (bytes, secret) => ({ 'X-Hub-Signature': `sha1=${sha1(secret, bytes)}` }),
+  typeform: (bytes, secret) => ({ 'Typeform-Signature': `sha256=${sha256(secret, bytes)}` }),
+}
+
+describe('the receivers', () => {
+  const directory = temporaryDirectory()
+  const secret = randomBytes(20).toString('hex')
+  let service: Service
+  let between: UnwillingService
+  let environment: Headers
+  before(async () => {
+    service = await startService()
+    between = await unwilling(service.urls[0]!)
+    environment = { FEEDBACK_URL: between.url, ACCESS_TOKEN: service.accessToken, WEBHOOK_SECRET: secret }
+    await installRecipes(directory)
+  })
+  after(async () => {
+    between?.stop()
+    await service?.stop()
+  })
+
+  const rowOf = (query: string) => onlyRow(service, query)
+  const contact = (source: string, id: string) => contactRow(service, source, id)
+  const feedback = (source: string, id: string) => feedbackRow(service, source, id)
+
+  const receiver = (file: string, runtime: Runtime, test: (deliver: Deliver) => Promise<void>): void => {
+    it(`${file} on ${runtime} takes what the documentation shows`, async () => {
+      const { url, stop } = await startReceiver(file, { directory, runtime, environment })
+      let wasPutOff = false
+      try {
+        const deliver: Deliver = async (sign, payload) => {
+          const bytes = typeof payload === 'string' ? payload : JSON.stringify(payload)
+          const post = async (headers: Headers): Promise<number> =>
+            (
+              await fetch(url, {
+                method: 'POST',
+                headers: { 'Content-Type': 'application/json', ...headers },
+                body: bytes,
+              })
+            ).status
+          const unsigned = [
+            await post({}),
+            await post(sign(bytes, 'another secret')),
+            await post(sign(`${bytes} `, secret)),
+          ]
+          // A header that is the secret itself signs nothing.
+          if (sign === SIGNS['rudderstack']) unsigned.pop()
+          assert.deepEqual(new Set(unsigned), new Set([401]))
+          // The very first attempt is put off, and a vendor may deliver once more.
+          if (!wasPutOff) between.refuse(503)
+          wasPutOff = true
+          const seen = between.seen.length
+          assert.deepEqual([await post(sign(bytes, secret)), await post(sign(bytes, secret))], [200, 200])
+          return between.seen.slice(seen)
+        }
+        assert.equal((await fetch(url)).status, 405)
+        await test(deliver)
+      } finally {
+        await stop()
+      }
+    })
+  }
+  type Deliver = (sign: Sign, payload: unknown) => Promise<readonly { key: string | undefined; body: string }[]>
+
+  receiver('segment.ts', 'Bun', async (deliver) => {
+    const sign = SIGNS['segment']!
+    const keys = (await deliver(sign, documented.SEGMENT_IDENTIFY)).map(({ key }) => key)
+    assert.deepEqual(new Set(keys), new Set([documented.SEGMENT_IDENTIFY.messageId]))
+    // Segment's examples of identify and group have the same messageId, which no two events have.
+    await deliver(sign, { ...documented.SEGMENT_GROUP, messageId: 'of-its-own' })
+    await deliver(sign, documented.SEGMENT_TRACK)
+    const { name, email, properties, account } = await until('the user is in the group', async () => {
+      const row = await contact('app', '97980cfea0067')
+      return row['account'] === null ? undefined : row
+    })
+    assert.deepEqual([name, email, account], ['Peter Gibbons', 'peter@example.com', '0e8c78ea9d97a7b8185e8632'])
+    const { plan, logins, address } = documented.SEGMENT_IDENTIFY.traits
+    assert.deepEqual(properties, { plan, logins, address })
+    const { properties: traits, ...group } = await rowOf(
+      `select name, domain, properties from account join account_external_id on account_id = id where external_id = '0e8c78ea9d97a7b8185e8632'`,
+    )
+    assert.deepEqual(group, { name: 'Initech', domain: '0e8c78ea9d97a7b8185e8632' })
+    assert.deepEqual(traits, { industry: 'Technology', employees: 329, plan: 'enterprise', 'total billed': 830 })
+    const { source_data: data, created_at: at, ...review } = await feedback('app', 'kdfjrj39fj39jf3')
+    assert.deepEqual(review, {
+      description: 'I love this product',
+      title: null,
+      rating: 5,
+      account: null,
+      contact: '97980cfea0067',
+    })
+    assert.deepEqual(data, { event: 'Product Reviewed', ...documented.SEGMENT_TRACK.properties })
+    assert.equal((at as Date).toISOString(), documented.SEGMENT_TRACK.timestamp)
+  })
+
+  receiver('segment.ts', 'Deno', async (deliver) => {
+    const sign = SIGNS['rudderstack']!
+    await deliver(sign, documented.RUDDERSTACK_IDENTIFY)
+    await deliver(sign, documented.RUDDERSTACK_GROUP)
+    await deliver(sign, documented.RUDDERSTACK_TRACK)
+    const row = await contact('app', 'my-user-id')
+    assert.deepEqual(row, {
+      name: 'User name',
+      email: 'user@domain.com',
+      properties: { plan: 'Enterprise' },
+      account: 'company-A',
+    })
+    const { description, rating, contact: who } = await feedback('app', '86ac1cd43')
+    const { review_body: body } = documented.RUDDERSTACK_TRACK.properties
+    assert.deepEqual([description, rating, who], [body, 3, 'my-user-id'])
+    const group = `select name from account join account_external_id on account_id = id where external_id = '${documented.RUDDERSTACK_GROUP.groupId}'`
+    assert.deepEqual(await rowOf(group), { name: 'Hooli' })
+  })
+
+  receiver('zendesk.ts', 'Bun', async (deliver) => {
+    const sign = SIGNS['zendesk']!
+    const sent = await deliver(sign, documented.ZENDESK_EVENT)
+    assert.deepEqual(new Set(sent.map(({ key }) => key)), new Set(['8350205582']))
+    const { detail } = documented.ZENDESK_EVENT
+    const { created_at: at, source_data: data, ...ticket } = await feedback('zendesk', '5158')
+    const { description, subject: title } = detail
+    assert.deepEqual(ticket, { description, title, rating: null, account: null, contact: null })
+    assert.equal((at as Date).getTime(), Date.parse(detail.created_at))
+    assert.equal((data as { priority: string }).priority, 'LOW')
+  })
+
+  receiver('zendesk.ts', 'Deno', async (deliver) => {
+    // As Zendesk fills the placeholders of the trigger.
+    const { detail } = documented.ZENDESK_EVENT
+    const values: Headers = {
+      'ticket.id': '5159',
+      'ticket.title': detail.subject,
+      'ticket.description': detail.description,
+      'ticket.url': 'example.zendesk.com/agent/tickets/5159',
+      'ticket.created_at_with_timestamp': '2025-01-08T10:12Z',
+      'ticket.requester.id': detail.requester_id,
+      'ticket.requester.name': 'Ada Byron',
+      'ticket.requester.email': 'ada@acme.example',
+      'ticket.organization.name': 'Acme',
+    }
+    const template = readFileSync(join(directory, 'zendesk-trigger.json'), 'utf8')
+    const body = template.replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => values[name] ?? assert.fail(name))
+    // Of another invocation than that of the event.
+    const sign: Sign = (bytes, key) => ({ ...SIGNS['zendesk']!(bytes, key), 'x-zendesk-webhook-invocation-id': '2' })
+    await deliver(sign, body)
+    const { account, contact: who, created_at: at } = await feedback('zendesk', '5159')
+    assert.deepEqual([account, who], ['Acme', detail.requester_id])
+    assert.equal((at as Date).toISOString(), '2025-01-08T10:12:00.000Z')
+    const { name, email } = await contact('zendesk', detail.requester_id)
+    assert.deepEqual([name, email], ['Ada Byron', 'ada@acme.example'])
+    // The ticket of the event is of the same requester, who was unknown then.
+    await until('it is linked', async () => (await feedback('zendesk', '5158'))['contact'] === detail.requester_id)
+  })
+
+  receiver('intercom.ts', 'Bun', async (deliver) => {
+    await deliver(SIGNS['intercom']!, documented.INTERCOM_CREATED)
+    await deliver(SIGNS['intercom']!, documented.INTERCOM_REPLIED)
+    const said = `select content, incoming, contact_external_id.external_id as contact, message.created_at
+      from message join conversation on conversation.id = conversation_id left join contact_external_id using (contact_id)
+      where conversation.source = 'intercom' and conversation.external_id = '1911149811' order by message.external_id`
+    const rows = await until('both messages are stored', async () => {
+      const found = await service.sql.unsafe<Record<string, unknown>[]>(said)
+      return found.length === 2 && found.map((row) => ({ ...row }))
+    })
+    const contents = ['<p>Hi</p>', "<p>Hi Jane, it's all great thanks!</p>"]
+    const contacts = ['5bc8f7ae2d96695c18a', '536e564f316c83104c000020']
+    const times = [1539897198, 1400857494]
+    assert.deepEqual(
+      rows,
+      contents.map((content, at) => ({
+        content,
+        incoming: true,
+        contact: contacts[at],
+        created_at: new Date(times[at]! * 1_000),
+      })),
+    )
+    assert.deepEqual(await rowOf(`select rating::float8 from conversation where rating is not null`), { rating: 4 })
+    assert.equal((await contact('intercom', '536e564f316c83104c000020'))['email'], 'ada@x.example')
+  })
+
+  receiver('typeform.ts', 'Deno', async (deliver) => {
+    await deliver(SIGNS['typeform']!, documented.TYPEFORM)
+    const {
+      source_data: data,
+      created_at: at,
+      ...answer
+    } = await feedback('typeform', 'a3a12ec67a1365927098a606107fac15')
+    assert.deepEqual(answer, {
+      description: documented.TYPEFORM.form_response.answers[0]!.text,
+      title: 'Webhooks example',
+      rating: 2,
+      account: null,
+      contact: 'abc123456',
+    })
+    assert.equal((at as Date).getTime(), Date.parse('2018-01-18T18:17:02Z'))
+    const { form, answers } = data as { form: string; answers: Record<string, unknown> }
+    assert.deepEqual([form, answers['JwWggjAKtOkA'], answers['RUqkXSeXBXSd']], ['lT4Z3j', 'Laura', false])
+    assert.deepEqual(answers['PNe8ZKBK8C2Q'], { labels: ['London', 'Sydney'] })
+    assert.equal((await contact('app', 'abc123456'))['email'], 'laura@example.com')
+  })
+
+  it('tell a vendor to deliver again while the service is away, and not what the service refuses', async () => {
+    const run = { directory, runtime: 'Bun' as const, environment }
+    const { url, stop } = await startReceiver('typeform.ts', run)
+    try {
+      const deliver = async (payload: unknown): Promise<Response> => {
+        const body = JSON.stringify(payload)
+        return fetch(url, { method: 'POST', headers: SIGNS['typeform']!(body, secret), body })
+      }
+      between.refuse(503, 503, 503, 503)
+      const { status, headers } = await deliver({ ...documented.TYPEFORM, event_id: 'away' })
+      assert.deepEqual([status, headers.get('Retry-After')], [503, '30'])
+      const { form_response: response } = documented.TYPEFORM
+      const long = { ...response, hidden: {}, token: 'x'.repeat(1_000) }
+      const refused = await deliver({ ...documented.TYPEFORM, event_id: 'long', form_response: long })
+      assert.equal(refused.status, 422)
+      assert.match(await refused.text(), /^400: sourceId/)
+    } finally {
+      await stop()
+    }
+  })
+})

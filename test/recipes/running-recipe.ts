@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { makePackage } from '../../cli/client/make-package.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const programs = join(root, 'node_modules', '.bin')
+const READY = /listening on port (\d+)/
+const READY_WITHIN_MS = 20_000
+
+export type Runtime = 'Bun' | 'Deno'
+const COMMANDS: Record<Runtime, readonly string[]> = {
+  Bun: [join(programs, 'bun')],
+  Deno: [join(programs, 'deno'), 'run', '--allow-net', '--allow-env', '--allow-read', '--no-check'],
+}
+
+/** Copies the recipes into a directory elsewhere, in which the package of the client is installed. */
+export const installRecipes = async (directory: string): Promise<void> => {
+  cpSync(join(root, 'docs', 'recipes'), directory, { recursive: true })
+  writeFileSync(join(directory, 'package.json'), '{"type": "module", "private": true}')
+  const archive = await makePackage(directory)
+  const { status, stderr } = spawnSync(join(programs, 'bun'), ['add', archive], { cwd: directory, encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+}
+
+type Run = {
+  readonly directory: string
+  readonly runtime: Runtime
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** Starts a recipe as a process of its own. */
+export const spawnRecipe = (file: string, { directory, runtime, environment }: Run): ChildProcess => {
+  const [program = '', ...words] = COMMANDS[runtime]
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH, HOME, ...environment }
+  return spawn(program, [...words, file], { cwd: directory, env, stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+/** The address of a receiver that listens, and how to end it. */
+export const startReceiver = async (file: string, run: Run): Promise<{ url: string; stop: () => Promise<void> }> => {
+  const child = spawnRecipe(file, { ...run, environment: { ...run.environment, PORT: '0' } })
+  let output = ''
+  const port = await new Promise<string>((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`${file} does not listen: ${output}`)), READY_WITHIN_MS)
+    child.once('exit', (code) => reject(new Error(`${file} ended with ${code}: ${output}`)))
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      const found = READY.exec(output)?.[1]
+      if (found === undefined) return
+      clearTimeout(late)
+      resolve(found)
+    })
+  })
+  const stop = async (): Promise<void> => {
+    const ended = once(child, 'exit')
+    child.kill()
+    await ended
+  }
+  return { url: `http://127.0.0.1:${port}`, stop }
+}
