@@ -27,6 +27,11 @@ export type LaneBounds = {
   busyFrom: number
   busyWaitMs: number
   enough: number
+  /**
+   * What a statement of a workspace that is apart stores at least, however slow that was: a statement can cost the same for one
+   * submission as for several, such as when each is about a contact of 16 MB, which is written anew once.
+   */
+  least: { batches: number; weight: number }
 }
 
 /** A statement under way. */
@@ -51,7 +56,7 @@ type Candidate<Held> = Statement<Held> & { dueAt: number }
 /**
  * What the next statement stores of that which may be stored now, or when to look again; undefined when there is nothing to wait for but the
  * end of a statement. Workspaces that have little waiting share a statement. One that has much, or was slow, has its own, and one at a
- * time, and of those apart the one that took least of the lanes lately begins first. Between that one and the shared statement the lowest number
+ * time; of those that were slow one at a time has any, since what they write others have to wait for; and of those apart the one that took least of the lanes lately begins first. Between that one and the shared statement the lowest number
  * decides; numbers are times.
  */
 export const nextStatement = <Held extends Waiting>(
@@ -67,16 +72,19 @@ export const nextStatement = <Held extends Waiting>(
 const firstOf = ({ held }: Statement<Waiting>): number => held[0]!.item.number
 
 const candidatesOf = <Held extends Waiting>(waiting: readonly Held[], situation: Situation): Candidate<Held>[] => {
-  const free = situation.bounds.lanes - situation.lanes.length
+  const { strides, lanes } = situation
+  const free = situation.bounds.lanes - lanes.length
   if (free === 0) return []
+  const isSlowUnderWay = lanes.some(({ isApart, workspaceIds }) => isApart && [...workspaceIds].some(strides.isSlow))
   const shared: Held[] = []
   const apart: Candidate<Held>[] = []
   for (const [workspaceId, own] of Map.groupBy(waiting, ({ item }) => item.workspaceId)) {
     if (!mayBegin(workspaceId, own, situation)) continue
-    if (mayShare(workspaceId, own, situation.strides)) shared.push(...own)
-    else if (free > 1) apart.push(apartOf(workspaceId, own, situation))
+    if (mayShare(workspaceId, own, strides)) shared.push(...own)
+    else if (free > 1 && !(strides.isSlow(workspaceId) && isSlowUnderWay))
+      apart.push(apartOf(workspaceId, own, situation))
   }
-  const taken = ({ held }: Candidate<Held>): number => situation.strides.takenLately(held[0]!.item.workspaceId)
+  const taken = ({ held }: Candidate<Held>): number => strides.takenLately(held[0]!.item.workspaceId)
   const next = apart.toSorted((one, other) => taken(one) - taken(other)).slice(0, 1)
   return shared.length === 0 ? next : [...next, sharedOf(shared, situation)]
 }
@@ -108,7 +116,7 @@ const apartOf = <Held extends Waiting>(
   return {
     isApart: true,
     mayWait: true,
-    held: withinBounds(own, most),
+    held: withinBounds(own, most, { least: bounds.least }),
     dueAt: isFull ? now : sinceOf(own) + bounds.waitMs,
   }
 }
@@ -118,7 +126,7 @@ const sharedOf = <Held extends Waiting>(shared: readonly Held[], situation: Situ
   const begun = lanes.filter(({ isApart }) => !isApart).map(({ beganAt }) => beganAt + bounds.busyWaitMs)
   const dueAt =
     weightOf(shared) >= bounds.enough ? now : Math.max(sinceOf(shared) + bounds.waitMs, gatherUntil, ...begun)
-  const held = withinBounds(shared, bounds.mostWeight, strides)
+  const held = withinBounds(shared, bounds.mostWeight, { strides })
   const isOfOne = held.every(({ item }) => item.workspaceId === held[0]!.item.workspaceId)
   return { isApart: false, mayWait: isOfOne && bounds.lanes - lanes.length > 1, held, dueAt }
 }
@@ -128,8 +136,14 @@ const sinceOf = (held: readonly Waiting[]): number =>
 
 const weightOf = (held: readonly Waiting[]): number => held.reduce((sum, { item }) => sum + item.weight, 0)
 
-/** The first by number, of each workspace no more than its stride. An item that weighs more goes all the same. */
-const withinBounds = <Held extends Waiting>(held: readonly Held[], most: number, strides?: Strides): Held[] => {
+/**
+ * The first by number, of each workspace no more than its stride. An item that weighs more goes all the same, and so does the `least`.
+ */
+const withinBounds = <Held extends Waiting>(
+  held: readonly Held[],
+  most: number,
+  { strides, least }: { strides?: Strides; least?: LaneBounds['least'] },
+): Held[] => {
   const weights = new Map<string, number>()
   const within: Held[] = []
   let weight = 0
@@ -141,7 +155,8 @@ const withinBounds = <Held extends Waiting>(held: readonly Held[], most: number,
     // What follows a batch that is left out is left out as well: a purge keeps its place.
     if (before > 0 && strides && own > strides.mostOf(workspaceId)) continue
     weight += one.item.weight
-    if (within.length > 0 && weight > most) break
+    const isOfLeast = least !== undefined && within.length < least.batches && weight <= least.weight
+    if (within.length > 0 && weight > most && !isOfLeast) break
     within.push(one)
   }
   return within

@@ -5,7 +5,15 @@ import { type Lane, type LaneBounds, nextStatement, type Placed } from '../../wo
 import { type Strides, stridesWithin } from '../../worker/strides.ts'
 import { seeded } from '../support/property-seed.ts'
 
-const bounds: LaneBounds = { lanes: 3, mostWeight: 10, waitMs: 5, busyFrom: 3, busyWaitMs: 50, enough: 6 }
+const bounds: LaneBounds = {
+  lanes: 3,
+  mostWeight: 10,
+  waitMs: 5,
+  busyFrom: 3,
+  busyWaitMs: 50,
+  enough: 6,
+  least: { batches: 2, weight: 3 },
+}
 const BUDGET_MS = 100
 
 const placed = (workspaceId: string, number: number, more: Partial<Placed> = {}): Placed => ({
@@ -67,7 +75,10 @@ describe('the next statement', () => {
     const items = [1, 2, 3, 4, 5].map((number) => placed('a', number))
     const backlog = items.map((item) => ({ ...item, isBacklog: true }))
     assert.deepEqual(next([...backlog, placed('b', 6)]), ['a1', 'a2', 'a3', 'a4', 'a5'])
-    assert.deepEqual(next([...items, placed('b', 6)], { slow: ['a'] }), ['a1'])
+    // The stride is 1.6 now, and so much is stored at least.
+    assert.deepEqual(next([...items, placed('b', 6)], { slow: ['a'] }), ['a1', 'a2'])
+    const heavy = items.map((item) => ({ ...item, weight: bounds.least.weight }))
+    assert.deepEqual(next([...heavy, placed('b', 6)], { slow: ['a'] }), ['a1'])
   })
 
   it('is, of those apart, that of the workspace that took least of the lanes lately', () => {
@@ -86,6 +97,14 @@ describe('the next statement', () => {
     assert.deepEqual(next(items, { lanes: apart }), ['c3'])
     assert.equal(next([placed('a', 1)], { lanes: apart }), undefined)
     assert.equal(next(items, { lanes: [...apart, laneOf(['y'])] }), undefined)
+  })
+
+  it('is of no slow workspace while one of another that was slow is under way', () => {
+    const items = [placed('a', 1), placed('b', 2, { isBacklog: true })]
+    const lanes = [laneOf(['s'], { isApart: true })]
+    assert.deepEqual(next(items, { lanes, slow: ['a', 's'] }), ['b2'])
+    assert.deepEqual(next([placed('a', 1)], { lanes, slow: ['a'] }), ['a1'])
+    assert.equal(next([placed('a', 1)], { lanes, slow: ['a', 's'] }), undefined)
   })
 
   it('waits behind the first of its workspace when there is enough for it, but no purge, slow workspace or last lane', () => {
