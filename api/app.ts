@@ -14,6 +14,7 @@ import { identifyContact, purgeContact } from './operations/contacts.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
 import type { AnySubmissionKind } from './operations/submission-kind.ts'
+import type { Metrics } from './operators/metrics.ts'
 import { operatorOnly } from './operators/operator-only.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { type Refusal, refusalResponse, unforeseenResponse } from './refusal.ts'
@@ -55,6 +56,7 @@ export type AppDependencies = {
   /** Origins whose pages may submit from a browser. */
   corsOrigins: readonly string[]
   metrics: () => Promise<string>
+  answered: Metrics['answered']
   /** Nothing is traced without it. */
   tracing?: Tracing | undefined
   log: Log
@@ -118,21 +120,21 @@ const BATCH_KINDS = {
 
 const incomingOf =
   (tracing: Tracing | undefined) =>
-  ({ request, bearer: token, route }: RouteContext): Incoming => {
+  ({ request, bearer: token, route }: Omit<RouteContext, 'params'>): Incoming => {
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
     return { request, token, span }
   }
 
 /** The routes. They open nothing: every store, clock and page is handed in. */
-const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tracing, log }: AppDependencies) => {
+const createRoutes = (dependencies: AppDependencies) => {
+  const { ingress, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
   const incoming = incomingOf(tracing)
+  const timed = timedBy(dependencies.answered)
   // A handler names the parts of the context that it takes. If it handed the context on whole, Elysia would make every part of
   // it, cookies too, and every answer a second time.
-  const submission =
-    (kind: AnySubmissionKind) =>
-    ({ request, bearer: token, route }: RouteContext): Promise<Response> =>
-      submit(ingress, kind, incoming({ request, bearer: token, route }))
+  const submission = (kind: AnySubmissionKind) =>
+    timed(({ request, bearer: token, route }) => submit(ingress, kind, incoming({ request, bearer: token, route })))
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
@@ -147,14 +149,16 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
     .post(`${BASE_PATH}/conversations`, submission(submitConversation), UNPARSED)
     .post(
       `${BASE_PATH}/batch`,
-      ({ request, bearer: token, route }) =>
+      timed(({ request, bearer: token, route }) =>
         submitBatch(ingress, BATCH_KINDS, incoming({ request, bearer: token, route })),
+      ),
       UNPARSED,
     )
     .get(
       `${BASE_PATH}/submissions/:id`,
-      ({ request, bearer: token, route, params }) =>
-        readReceipt(receipts, incoming({ request, bearer: token, route }), params.id),
+      timed(({ request, bearer: token, route, params }) =>
+        readReceipt(receipts, incoming({ request, bearer: token, route }), params['id'] ?? ''),
+      ),
       UNPARSED,
     )
     .get('/', ({ request }) => startAnswer(request))
@@ -170,7 +174,29 @@ const createRoutes = ({ ingress, receipts, isReady, board, overview, metrics, tr
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-type RouteContext = { request: Request; bearer: string | undefined; route: string }
+type RouteContext = {
+  request: Request
+  bearer: string | undefined
+  route: string
+  params: Readonly<Record<string, string>>
+}
+
+const timedBy =
+  (answered: Metrics['answered']) =>
+  (handle: (context: RouteContext) => Promise<Response>) =>
+  async ({ request, bearer: token, route, params }: RouteContext): Promise<Response> => {
+    const beganAt = performance.now()
+    let status = 500
+    try {
+      const response = await handle({ request, bearer: token, route, params })
+      status = response.status
+      return response
+    } finally {
+      answered({ method: request.method, route, status, seconds: (performance.now() - beganAt) / MS_PER_SECOND })
+    }
+  }
+
+const MS_PER_SECOND = 1_000
 
 /** Finds tokens, and answers what no route foresees. */
 const emptyApp = (log: Log) =>

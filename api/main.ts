@@ -173,6 +173,7 @@ const app = createApp({
   overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
   corsOrigins: config.CORS_ORIGINS ?? [],
   metrics: () => withinTime(metrics.render(), ANSWER_TIMEOUT_MS),
+  answered: metrics.answered,
   tracing,
   log,
 })

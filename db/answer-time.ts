@@ -1,4 +1,4 @@
-import { gaugeOf, type Metric } from '../process/metric-text.ts'
+import { figureOf, type ProcessMetrics } from '../process/metrics.ts'
 import type { Sql } from './postgres.ts'
 import { withinTime } from '../process/within-time.ts'
 
@@ -18,9 +18,12 @@ export const answerSeconds = async (sql: Sql): Promise<number | undefined> => {
   }
 }
 
-export const answerTimeMetric = (seconds: number | undefined): Metric =>
-  gaugeOf(
-    'feedback_insights_postgres_answer_seconds',
-    'Wait for a free connection to Postgres and one round trip, as measured for this answer.',
-    seconds,
+/** Tells how long Postgres took to answer when it was asked last. */
+export const tellAnswerTime = (metrics: ProcessMetrics, seconds: () => number | undefined): void =>
+  metrics.gauge(
+    {
+      name: 'feedback_insights_postgres_answer_seconds',
+      help: 'Wait for a free connection to Postgres and one round trip, as measured for this answer.',
+    },
+    () => figureOf(seconds()),
   )

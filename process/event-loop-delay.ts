@@ -1,4 +1,4 @@
-import { gauge, type Metric } from './metric-text.ts'
+import type { ProcessMetrics } from './metrics.ts'
 
 /** How late timers ran, in seconds: half of them at most `median`, 99 % of them at most `p99`. */
 export type LoopDelay = { median: number; p99: number; max: number }
@@ -31,9 +31,19 @@ const delayOf = (delays: readonly number[]): LoopDelay => {
   return { median: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-export const loopDelayMetric = ({ median, p99, max }: LoopDelay): Metric =>
-  gauge('feedback_insights_event_loop_delay_seconds', 'How late timers of this process ran in the last 10 s.', [
-    { labels: { quantile: '0.5' }, value: median },
-    { labels: { quantile: '0.99' }, value: p99 },
-    { labels: { quantile: '1' }, value: max },
-  ])
+export const tellLoopDelay = (metrics: ProcessMetrics, { current }: LoopDelayWatch): void =>
+  metrics.gauge(
+    {
+      name: 'feedback_insights_event_loop_delay_seconds',
+      help: 'How late timers of this process ran in the last 10 s.',
+      labels: ['quantile'],
+    },
+    () => {
+      const { median, p99, max } = current()
+      return [
+        { labels: { quantile: '0.5' }, value: median },
+        { labels: { quantile: '0.99' }, value: p99 },
+        { labels: { quantile: '1' }, value: max },
+      ]
+    },
+  )

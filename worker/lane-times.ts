@@ -1,4 +1,4 @@
-import type { Metric } from '../process/metric-text.ts'
+import type { Figure } from '../process/metrics.ts'
 import { LATELY_SECONDS, type ProcessReport } from '../queue/process-reports.ts'
 
 /** Hears how long a workspace was worked on in a lane: of what is stored together, each gets a part by the weight of its own. */
@@ -14,7 +14,8 @@ const FORGOTTEN_SECONDS = 0.001
 type LaneTimes = {
   add: OnLaneTime
   lately: () => ProcessReport['lanes']
-  read: () => Metric
+  /** Seconds since the start, by `workspace`. */
+  counted: () => Figure[]
 }
 
 /**
@@ -69,14 +70,7 @@ export const laneTimes = (now: () => number): LaneTimes => {
       keepHeaviest()
       return { total, byWorkspace: Object.fromEntries(lately) }
     },
-    read: () => ({
-      name: 'feedback_insights_lane_seconds_total',
-      help: 'Time that statements which store took in this worker, by workspace: of up to ten that take much, and of all others.',
-      type: 'counter',
-      figures: [...counted, ['others', others] as const].map(([workspace, value]) => ({
-        labels: { workspace },
-        value,
-      })),
-    }),
+    counted: () =>
+      [...counted, ['others', others] as const].map(([workspace, value]) => ({ labels: { workspace }, value })),
   }
 }

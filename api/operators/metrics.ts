@@ -1,6 +1,6 @@
-import { answerTimeMetric } from '../../db/answer-time.ts'
-import { type LoopDelayWatch, loopDelayMetric } from '../../process/event-loop-delay.ts'
-import { createCounter, gauge, gaugeOf, type Metric, metricText } from '../../process/metric-text.ts'
+import { tellAnswerTime } from '../../db/answer-time.ts'
+import { type LoopDelayWatch, tellLoopDelay } from '../../process/event-loop-delay.ts'
+import { type Figure, figureOf, openMetrics, type ProcessMetrics } from '../../process/metrics.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/process-reports.ts'
 import type { WorkspaceLoad } from '../../queue/workspace-loads.ts'
@@ -11,45 +11,46 @@ import type { Ingress } from '../submit/ingress.ts'
 
 export type Metrics = {
   count: Ingress['count']
+  /** Hears of a request that was answered, and how long that took. `route` is the route's own text, not the path. */
+  answered: (request: { method: string; route: string; status: number; seconds: number }) => void
   /** As Prometheus text. */
   render: () => Promise<string>
   /** What this process reports of itself to all processes. */
   figures: (postgresSeconds: number | undefined) => ProcessFigures
 }
 
+const REQUEST_BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
+
 /** Counts what this process accepts and refuses, and tells that, its own state and the condition of the installation. */
 export const createMetrics = (
   readCondition: ReadCondition,
   own: { loopDelay: LoopDelayWatch; bodies: () => BodyFigures },
 ): Metrics => {
-  const submissions = createCounter(
-    'feedback_insights_submissions_total',
-    'Submissions by operation and result: accepted, or why refused.',
-  )
-  const unavailable = createCounter(
-    'feedback_insights_unavailable_total',
-    'Submissions that were refused with 503, by reason.',
-  )
+  const metrics = openMetrics('api')
+  const { submissions, unavailable, requests } = countersIn(metrics)
+  let latest: Latest = { condition: { at: 0 }, loads: [] }
+  tellCondition(metrics, () => latest)
+  tellBodies(metrics, own.bodies)
+  tellLoopDelay(metrics, own.loopDelay)
   let accepted = 0
+  let refused = 0
   return {
     count: ({ operation, result, why }) => {
-      if (why !== undefined) unavailable.add({ reason: why })
+      if (why !== undefined) unavailable.inc({ reason: why })
       if (result === 'accepted') accepted++
-      submissions.add({ operation, result })
+      else refused++
+      submissions.inc({ operation, result })
     },
+    answered: ({ method, route, status, seconds }) =>
+      requests.observe({ method, route, status: String(status) }, seconds),
     render: async () => {
       const condition = await readCondition()
-      return metricText([
-        submissions.read(),
-        unavailable.read(),
-        ...metricsOf(condition, loadsIn(condition) ?? []),
-        ...bodyMetrics(own.bodies()),
-        loopDelayMetric(own.loopDelay.current()),
-      ])
+      latest = { condition, loads: loadsIn(condition) ?? [] }
+      return metrics.text()
     },
     figures: (postgresSeconds) => ({
       accepted,
-      refused: submissions.total() - accepted,
+      refused,
       bodies: own.bodies(),
       loopDelaySeconds: own.loopDelay.current().p99,
       postgresSeconds: postgresSeconds ?? null,
@@ -57,93 +58,151 @@ export const createMetrics = (
   }
 }
 
-const metricsOf = (
-  { redis, queues, processes, postgresSeconds, purges, ledgers }: Condition,
-  loads: readonly WorkspaceLoad[],
-): Metric[] => [
-  gauge('feedback_insights_up', 'Whether this process reaches a server: 1, else 0.', [
-    { labels: { server: 'redis' }, value: redis === undefined ? 0 : 1 },
-    { labels: { server: 'postgres' }, value: postgresSeconds === undefined ? 0 : 1 },
-  ]),
+const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
+  submissions: counter({
+    name: 'feedback_insights_submissions_total',
+    help: 'Submissions by operation and result: accepted, or why refused.',
+    labels: ['operation', 'result'],
+  }),
+  unavailable: counter({
+    name: 'feedback_insights_unavailable_total',
+    help: 'Submissions that were refused with 503, by reason.',
+    labels: ['reason'],
+  }),
+  requests: histogram({
+    name: 'feedback_insights_request_seconds',
+    help: 'Time until a request was answered, waiting for a submission included.',
+    labels: ['method', 'route', 'status'],
+    buckets: REQUEST_BOUNDS_SECONDS,
+  }),
+})
+
+/** The condition of the installation as it was read for a scrape, and what each workspace takes. */
+type Latest = { condition: Condition; loads: readonly WorkspaceLoad[] }
+
+const tellCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
+  const { gauge } = metrics
+  const condition = (): Condition => latest().condition
   gauge(
-    'feedback_insights_processes',
-    'Processes of the installation that reported in the last 10 s.',
-    processes === undefined
-      ? []
-      : (['api', 'worker'] as const).map((kind) => ({
-          labels: { kind },
-          value: processes.filter((process) => process.kind === kind).length,
-        })),
-  ),
-  ...queueMetrics(queues ?? []),
-  ...waitingMetrics(loads),
-  ...ledgerMetrics(ledgers ?? []),
-  gaugeOf('feedback_insights_redis_memory_used_bytes', 'Memory that Redis uses.', redis?.usedBytes),
-  gaugeOf('feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 is any.', redis?.maxBytes),
-  gaugeOf('feedback_insights_purges_under_way', 'Purges whose records are being removed.', purges?.underWay),
-  gaugeOf('feedback_insights_fences', 'Identity keys that purges have ended.', purges?.fences),
-  answerTimeMetric(postgresSeconds),
+    {
+      name: 'feedback_insights_up',
+      help: 'Whether this process reaches a server: 1, else 0.',
+      labels: ['server'],
+    },
+    () => [
+      { labels: { server: 'redis' }, value: condition().redis === undefined ? 0 : 1 },
+      { labels: { server: 'postgres' }, value: condition().postgresSeconds === undefined ? 0 : 1 },
+    ],
+  )
+  gauge(
+    {
+      name: 'feedback_insights_processes',
+      help: 'Processes of the installation that reported in the last 10 s.',
+      labels: ['kind'],
+    },
+    () => {
+      const { processes } = condition()
+      if (processes === undefined) return []
+      return KINDS.map((kind) => ({
+        labels: { kind },
+        value: processes.filter((process) => process.kind === kind).length,
+      }))
+    },
+  )
+  tellQueues(metrics, () => condition().queues ?? [])
+  tellWaiting(metrics, () => latest().loads)
+  tellLedgers(metrics, () => condition().ledgers ?? [])
+  tellAnswerTime(metrics, () => condition().postgresSeconds)
+  for (const [name, help, value] of ALONE) gauge({ name, help }, () => figureOf(value(condition())))
+}
+
+const KINDS = ['api', 'worker'] as const
+const ALONE: readonly (readonly [name: string, help: string, value: (condition: Condition) => number | undefined])[] = [
+  ['feedback_insights_redis_memory_used_bytes', 'Memory that Redis uses.', ({ redis }) => redis?.usedBytes],
+  ['feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 is any.', ({ redis }) => redis?.maxBytes],
+  ['feedback_insights_purges_under_way', 'Purges whose records are being removed.', ({ purges }) => purges?.underWay],
+  ['feedback_insights_fences', 'Identity keys that purges have ended.', ({ purges }) => purges?.fences],
 ]
 
-const bodyMetrics = ({ bytes, mostBytes }: BodyFigures): Metric[] => [
-  gaugeOf('feedback_insights_bytes_in_hand', 'Bytes of bodies that this process reads, parses and validates.', bytes),
-  gaugeOf('feedback_insights_bytes_in_hand_max', 'Bytes of bodies that it may have in hand.', mostBytes),
-]
+const tellBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): void => {
+  gauge(
+    {
+      name: 'feedback_insights_bytes_in_hand',
+      help: 'Bytes of bodies that this process reads, parses and validates.',
+    },
+    () => figureOf(bodies().bytes),
+  )
+  gauge({ name: 'feedback_insights_bytes_in_hand_max', help: 'Bytes of bodies that it may have in hand.' }, () =>
+    figureOf(bodies().mostBytes),
+  )
+}
 
 const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
-const queueMetrics = (queues: readonly QueueDepth[]): Metric[] => [
-  gauge(
-    'feedback_insights_queue_jobs',
-    'Jobs in a queue by state.',
-    queues.flatMap((depth) =>
+const tellQueues = ({ gauge }: ProcessMetrics, queues: () => readonly QueueDepth[]): void => {
+  gauge({ name: 'feedback_insights_queue_jobs', help: 'Jobs in a queue by state.', labels: ['queue', 'state'] }, () =>
+    queues().flatMap((depth) =>
       QUEUE_STATES.map((state) => ({ labels: { queue: depth.queue, state }, value: depth[state] })),
     ),
-  ),
+  )
   gauge(
-    'feedback_insights_queue_oldest_seconds',
-    'Age of the oldest job of a queue that is neither done nor failed; 0 when there is none.',
-    queues.map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
-  ),
-]
+    {
+      name: 'feedback_insights_queue_oldest_seconds',
+      help: 'Age of the oldest job of a queue that is neither done nor failed; 0 when there is none.',
+      labels: ['queue'],
+    },
+    () => queues().map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
+  )
+}
 
 /** A thousand workspaces have few figures here, and the same few as long as they wait. */
 const WAITING_SHOWN = 10
 
-const waitingMetrics = (loads: readonly WorkspaceLoad[]): Metric[] => {
-  const most = loads
-    .filter(({ waiting }) => waiting > 0)
-    .toSorted((one, other) => other.waiting - one.waiting)
-    .slice(0, WAITING_SHOWN)
-  const ofEach = (of: (load: WorkspaceLoad) => number): Metric['figures'] =>
-    most.map((load) => ({ labels: { workspace: load.id }, value: of(load) }))
-  return [
-    gauge(
-      'feedback_insights_waiting_submissions',
-      'Accepted submissions that are not settled, of the ten workspaces that have most of them.',
-      ofEach(({ waiting }) => waiting),
-    ),
-    gauge(
-      'feedback_insights_waiting_oldest_seconds',
-      'Age of the oldest submission that is not settled, of the same ten workspaces.',
-      ofEach(({ oldestSeconds }) => oldestSeconds),
-    ),
-  ]
+const tellWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly WorkspaceLoad[]): void => {
+  const ofEach = (of: (load: WorkspaceLoad) => number): Figure[] =>
+    loads()
+      .filter(({ waiting }) => waiting > 0)
+      .toSorted((one, other) => other.waiting - one.waiting)
+      .slice(0, WAITING_SHOWN)
+      .map((load) => ({ labels: { workspace: load.id }, value: of(load) }))
+  gauge(
+    {
+      name: 'feedback_insights_waiting_submissions',
+      help: 'Accepted submissions that are not settled, of the ten workspaces that have most of them.',
+      labels: ['workspace'],
+    },
+    () => ofEach(({ waiting }) => waiting),
+  )
+  gauge(
+    {
+      name: 'feedback_insights_waiting_oldest_seconds',
+      help: 'Age of the oldest submission that is not settled, of the same ten workspaces.',
+      labels: ['workspace'],
+    },
+    () => ofEach(({ oldestSeconds }) => oldestSeconds),
+  )
 }
 
 const LEDGER_STATES = ['accepted', 'queued', 'applied', 'superseded', 'purged', 'dead'] as const
 
-const ledgerMetrics = (ledgers: readonly Ledger[]): Metric[] => [
+const tellLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]): void => {
   gauge(
-    'feedback_insights_ledger',
-    'Submissions of a workspace: accepted, and what became of them.',
-    ledgers.flatMap((ledger) =>
-      LEDGER_STATES.map((state) => ({ labels: { workspace: ledger.workspaceId, state }, value: ledger[state] })),
-    ),
-  ),
+    {
+      name: 'feedback_insights_ledger',
+      help: 'Submissions of a workspace: accepted, and what became of them.',
+      labels: ['workspace', 'state'],
+    },
+    () =>
+      ledgers().flatMap((ledger) =>
+        LEDGER_STATES.map((state) => ({ labels: { workspace: ledger.workspaceId, state }, value: ledger[state] })),
+      ),
+  )
   gauge(
-    'feedback_insights_ledger_difference',
-    'Accepted less all states; 0 but for what is just being settled.',
-    ledgers.map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),
-  ),
-]
+    {
+      name: 'feedback_insights_ledger_difference',
+      help: 'Accepted less all states; 0 but for what is just being settled.',
+      labels: ['workspace'],
+    },
+    () => ledgers().map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),
+  )
+}

@@ -35,6 +35,7 @@ export const appWithoutStores = (
     overview: notAsked,
     corsOrigins,
     metrics: notAsked,
+    answered: () => {},
     log: () => {},
   })
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import * as v from 'valibot'
-import { parse as parseYaml } from 'yaml'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -52,6 +51,13 @@ describe('metrics', () => {
       const difference = `feedback_insights_ledger_difference{workspace="${service.workspaceId}"}`
       return valueOf(await ofApi(), difference) === 0
     })
+  })
+
+  it('requests: how long each took until it was answered, by route and status', async () => {
+    const counted = 'feedback_insights_request_seconds_count{method="POST",route="/api/v1/feedbacks",status="400"}'
+    const former = valueOf(await ofApi(), counted) ?? 0
+    assert.equal((await service.post('/feedbacks', {})).status, 400)
+    assert.equal((valueOf(await ofApi(), counted) ?? 0) - former, 1)
   })
 
   it('a queue: its jobs by state, and the age of the oldest', async () => {
@@ -136,9 +142,9 @@ describe('metrics', () => {
   it('workers: what became of submissions, attempts, time to storage, and tagged texts', async () => {
     const settled =
       'feedback_insights_settled_total{queue="submissions",operation="identify_account",outcome="applied"}'
-    const attempts = 'feedback_insights_settled_attempts_bucket{queue="submissions",le="1"}'
+    const attempts = 'feedback_insights_settled_attempts_bucket{le="1",queue="submissions"}'
     const storage = (part: string): string => `feedback_insights_storage_seconds_${part}{queue="submissions"}`
-    const atAll = 'feedback_insights_storage_seconds_bucket{queue="submissions",le="+Inf"}'
+    const atAll = 'feedback_insights_storage_seconds_bucket{le="+Inf",queue="submissions"}'
     const tagged = 'feedback_insights_tagged_texts_total'
     const former = await ofWorker()
     const grown = (now: string, metric: string): number => (valueOf(now, metric) ?? 0) - (valueOf(former, metric) ?? 0)
@@ -195,7 +201,7 @@ describe('metrics', () => {
     new Set([...text.matchAll(/\bfeedback_insights_\w+/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, '')))
   const rendered = async (): Promise<Set<string>> =>
     new Set(
-      [...`${await ofApi()}${await ofWorker()}`.matchAll(/^# TYPE (\w+)/gm)].flatMap(([, name]) =>
+      [...`${await ofApi()}${await ofWorker()}`.matchAll(/^# TYPE (feedback_insights_\w+)/gm)].flatMap(([, name]) =>
         name ? [name] : [],
       ),
     )
@@ -256,44 +262,5 @@ describe('the dashboard for Grafana', () => {
       Array.from({ length: h * w }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
     )
     assert.equal(new Set(taken).size, taken.length)
-  })
-})
-
-const text = v.pipe(v.string(), v.nonEmpty())
-const ruleFile = v.object({
-  groups: v.tuple([
-    v.object({
-      name: text,
-      rules: v.array(
-        v.object({
-          alert: v.pipe(v.string(), v.regex(/^FeedbackInsights[A-Z]\w+$/)),
-          expr: text,
-          labels: v.object({ severity: v.picklist(['critical', 'warning']) }),
-          annotations: v.object({ summary: text, description: text }),
-        }),
-      ),
-    }),
-  ]),
-})
-
-describe('the alert rules', () => {
-  it('each says what is the matter and what to do, under a name of its own', () => {
-    const [{ rules }] = v.parse(ruleFile, parseYaml(read('api/operators/alert-rules.yaml'))).groups
-    assert.ok(rules.length >= 8)
-    assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
-  })
-
-  it('name commands that there are', () => {
-    const { scripts } = JSON.parse(read('package.json')) as { scripts: object }
-    const named = [...read('api/operators/alert-rules.yaml').matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name!)
-    assert.ok(named.length > 5)
-    assert.deepEqual(
-      named.filter((name) => !Object.hasOwn(scripts, name)),
-      [],
-    )
-  })
-
-  it('tell that nothing is there any more that could say so', () => {
-    assert.match(read('api/operators/alert-rules.yaml'), /expr: absent\(feedback_insights_processes\)/)
   })
 })

@@ -13,7 +13,7 @@ const onClock = () => {
   const clock = { ms: 0 }
   const times = laneTimes(() => clock.ms)
   const counters = (): Map<string, number> =>
-    new Map(times.read().figures.map(({ labels, value }) => [labels['workspace']!, value]))
+    new Map(times.counted().map(({ labels, value }) => [labels!['workspace']!, value]))
   return { clock, ...times, counters }
 }
 const near = (value: number | undefined, expected: number, what?: string): void =>

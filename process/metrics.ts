@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** What a metric says about one set of labels. */
+export type Figure = { labels?: Readonly<Record<string, string>>; value: number }
+type Described = { name: string; help: string; labels?: readonly string[] }
+
+/** The metrics of one process. */
+export type ProcessMetrics = {
+  /** Counts since the start of the process. */
+  counter: (described: Described) => Counter
+  /** Counts how many values are at most as great as each of the `buckets`, which ascend. */
+  histogram: (described: Described & { buckets: readonly number[] }) => Histogram
+  /** A gauge whose figures are asked for with each scrape; it has none for what is not known. */
+  gauge: (described: Described, read: () => readonly Figure[]) => void
+  /** The same as a counter, for what is counted elsewhere. */
+  counted: (described: Described, read: () => readonly Figure[]) => void
+  /** In the Prometheus text format 0.0.4. */
+  text: () => Promise<string>
+}
+
+/** Opens the metrics of an API or worker process: those of the process itself are there from the start, with `feedback_insights_build_info`. */
+export const openMetrics = (kind: 'api' | 'worker'): ProcessMetrics => {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  const gauge: ProcessMetrics['gauge'] = ({ name, help, labels = [] }, read) => {
+    const told = new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: [],
+      collect() {
+        clear(this)
+        for (const figure of read()) this.set(figure.labels ?? {}, figure.value)
+      },
+    })
+    registry.registerMetric(told)
+  }
+  const build = { process: kind, version: ownVersion(), runtime: runtimeName() }
+  gauge(
+    { name: 'feedback_insights_build_info', help: 'Which version runs on what; always 1.', labels: Object.keys(build) },
+    () => [{ labels: build, value: 1 }],
+  )
+  return {
+    counter: ({ name, help, labels = [] }) => new Counter({ name, help, labelNames: labels, registers }),
+    histogram: ({ name, help, labels = [], buckets }) =>
+      new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers }),
+    gauge,
+    counted: ({ name, help, labels = [] }, read) => {
+      const told = new Counter({
+        name,
+        help,
+        labelNames: labels,
+        registers: [],
+        collect() {
+          clear(this)
+          for (const figure of read()) this.inc(figure.labels ?? {}, figure.value)
+        },
+      })
+      registry.registerMetric(told)
+    },
+    text: () => registry.metrics(),
+  }
+}
+
+/** A metric without labels is at 0 after a reset, and would say so. */
+const clear = (metric: Gauge | Counter): void => {
+  metric.reset()
+  metric.remove({})
+}
+
+/** The figure of a metric without labels, if its value is known. */
+export const figureOf = (value: number | undefined): Figure[] => (value === undefined ? [] : [{ value }])
+
+const ownVersion = (): string => {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+const runtimeName = (): string => {
+  const { bun, deno, node } = process.versions
+  return bun !== undefined ? `bun ${bun}` : deno !== undefined ? `deno ${deno}` : `node ${node}`
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import * as v from 'valibot'
+import { parse as parseYaml } from 'yaml'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+
+const RULES = fileURLToPath(new URL('../../../api/operators/alert-rules.yaml', import.meta.url))
+const RULES_TEXT = readFileSync(RULES, 'utf8')
+/** Of Debian's package `prometheus`. */
+const isThere = spawnSync('promtool', ['--version']).status === 0
+
+type Case = { name: string; series: Readonly<Record<string, string>>; after: string; alerts: readonly string[] }
+
+const PROCESSES = 'feedback_insights_processes{kind="worker",instance="api:1"}'
+const CASES: readonly Case[] = [
+  { name: 'all is well', series: { [PROCESSES]: '1x20' }, after: '10m', alerts: [] },
+  { name: 'nobody is scraped', series: {}, after: '5m', alerts: ['FeedbackInsightsNoApi'] },
+  {
+    name: 'the last API process went',
+    series: { [PROCESSES]: '1 1 1 stale' },
+    after: '8m',
+    alerts: ['FeedbackInsightsNoApi'],
+  },
+  { name: 'no worker reports', series: { [PROCESSES]: '0x20' }, after: '10m', alerts: ['FeedbackInsightsNoWorker'] },
+  {
+    name: 'Postgres is away',
+    series: { [PROCESSES]: '1x20', 'feedback_insights_up{server="postgres",instance="api:1"}': '0x20' },
+    after: '10m',
+    alerts: ['FeedbackInsightsServerAway'],
+  },
+  {
+    name: 'jobs grow old',
+    series: { [PROCESSES]: '1x20', 'feedback_insights_queue_oldest_seconds{queue="submissions"}': '0+60x20' },
+    after: '15m',
+    alerts: ['FeedbackInsightsJobsOld'],
+  },
+  {
+    name: 'a submission died',
+    series: { [PROCESSES]: '1x20', 'feedback_insights_ledger{workspace="w",state="dead"}': '0x5 1x15' },
+    after: '10m',
+    alerts: ['FeedbackInsightsDead'],
+  },
+]
+
+const RULE_NAMES = [
+  'FeedbackInsightsNoApi',
+  'FeedbackInsightsNoWorker',
+  'FeedbackInsightsServerAway',
+  'FeedbackInsightsJobsOld',
+  'FeedbackInsightsDead',
+]
+
+/** As promtool takes them; JSON is YAML. Of each rule that is asked about, either its alert or none. */
+const testFile = (): string =>
+  JSON.stringify({
+    rule_files: [RULES],
+    evaluation_interval: '1m',
+    tests: CASES.map(({ name, series, after, alerts }) => ({
+      name,
+      interval: '1m',
+      input_series: Object.entries(series).map(([one, values]) => ({ series: one, values })),
+      promql_expr_test: RULE_NAMES.map((rule) => ({
+        expr: `count(ALERTS{alertname="${rule}",alertstate="firing"})`,
+        eval_time: after,
+        exp_samples: alerts.includes(rule) ? [{ labels: '{}', value: 1 }] : [],
+      })),
+    })),
+  })
+
+const WHERE = { skip: !isThere && 'promtool is not installed' }
+
+describe('the alert rules, as Prometheus takes them', () => {
+  it('are rules', WHERE, () => {
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', RULES], { encoding: 'utf8' })
+    assert.equal(status, 0, stdout + stderr)
+  })
+
+  it('fire when they should, and not otherwise', WHERE, () => {
+    const file = join(temporaryDirectory(), 'rules.test.yaml')
+    writeFileSync(file, testFile())
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
+    assert.equal(status, 0, stdout + stderr)
+  })
+})
+
+const text = v.pipe(v.string(), v.nonEmpty())
+const ruleFile = v.object({
+  groups: v.tuple([
+    v.object({
+      name: text,
+      rules: v.array(
+        v.object({
+          alert: v.pipe(v.string(), v.regex(/^FeedbackInsights[A-Z]\w+$/)),
+          expr: text,
+          labels: v.object({ severity: v.picklist(['critical', 'warning']) }),
+          annotations: v.object({ summary: text, description: text }),
+        }),
+      ),
+    }),
+  ]),
+})
+
+describe('the alert rules', () => {
+  it('each says what is the matter and what to do, under a name of its own', () => {
+    const [{ rules }] = v.parse(ruleFile, parseYaml(RULES_TEXT)).groups
+    assert.ok(rules.length >= 8)
+    assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
+  })
+
+  it('name commands that there are', () => {
+    const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+      scripts: object
+    }
+    const named = [...RULES_TEXT.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name!)
+    assert.ok(named.length > 5)
+    assert.deepEqual(
+      named.filter((name) => !Object.hasOwn(scripts, name)),
+      [],
+    )
+  })
+
+  it('tell that nothing is there any more that could say so', () => {
+    assert.match(RULES_TEXT, /expr: absent\(feedback_insights_processes\)/)
+  })
+})
