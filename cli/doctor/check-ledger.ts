@@ -1,4 +1,4 @@
-import { type Ledger, ledgersOf } from '../../contract/ledger.ts'
+import { type BookTotals, type Ledger, ledgersOf } from '../../contract/ledger.ts'
 import { readSettledTotals } from '../../db/submissions/ledger.ts'
 import { listWorkspaces, type Workspace } from '../../db/workspaces.ts'
 import { readBookTotals } from '../../queue/book-totals.ts'
@@ -12,6 +12,9 @@ const MICROSECONDS_PER_SECOND = 1_000_000
 const MS_PER_SECOND = 1_000
 /** Submissions wait longer only when more than a burst came in. */
 const SLOW_SECONDS = 60
+/** What is as old as this, and is still the oldest a little later, is worked on by nobody, or for long. */
+const STILL_SECONDS = 10
+const LOOK_AGAIN_AFTER_MS = 2_000
 const STUCK_SECONDS = 600
 /** Of the room for bodies; one workspace alone never has half of it, and is refused there. */
 const MUCH_IN_HAND = 0.4
@@ -26,24 +29,42 @@ export const checkLedger = async (sql: Sql, redis: RedisClient, prefix: string):
   const books = await readBookTotals(redis, prefix, ids)
   const ledgers = ledgersOf(books, await readSettledTotals(sql))
   const processes = await processReportsIn(redis, prefix).read()
+  const isStill =
+    secondsOf(ledgers) >= STILL_SECONDS && (await isStillAfter(LOOK_AGAIN_AFTER_MS, { redis, prefix, ledgers }))
   return [
-    judgeWaiting(ledgers),
+    judgeWaiting(ledgers, isStill),
     ...judgeCrowding({ workspaces, ledgers, processes }),
     ...judgeBodies(processes),
     ...judgeMissing(ledgers),
   ]
 }
 
-const judgeWaiting = (ledgers: readonly Ledger[]): Finding => {
+const oldestOf = (ledgers: readonly BookTotals[]): number =>
+  Math.min(...ledgers.flatMap(({ oldestNumber }) => oldestNumber ?? []))
+
+const secondsOf = (ledgers: readonly Ledger[]): number => {
+  const oldest = oldestOf(ledgers)
+  return Number.isFinite(oldest) ? Math.max(0, Date.now() / MS_PER_SECOND - oldest / MICROSECONDS_PER_SECOND) : 0
+}
+
+type Books = { redis: RedisClient; prefix: string; ledgers: readonly Ledger[] }
+
+const isStillAfter = async (ms: number, { redis, prefix, ledgers }: Books): Promise<boolean> => {
+  await new Promise((resolve) => setTimeout(resolve, ms))
+  const ids = ledgers.map(({ workspaceId }) => workspaceId)
+  return oldestOf(await readBookTotals(redis, prefix, ids)) === oldestOf(ledgers)
+}
+
+const judgeWaiting = (ledgers: readonly Ledger[], isStill: boolean): Finding => {
   const queued = sumQueued(ledgers)
-  const oldest = Math.min(...ledgers.flatMap(({ oldestNumber }) => oldestNumber ?? []))
-  const seconds = Number.isFinite(oldest)
-    ? Math.max(0, Date.now() / MS_PER_SECOND - oldest / MICROSECONDS_PER_SECOND)
-    : 0
-  const text = `${queued} submissions are accepted and not stored${queued === 0 ? '' : `, the oldest for ${Math.round(seconds)} s`}.`
-  const remedy = 'See that workers run, and what they log; more workers share the work.'
+  const seconds = secondsOf(ledgers)
+  const age = queued === 0 ? '' : `, the oldest for ${Math.round(seconds)} s${isStill ? ' and growing older' : ''}`
+  const text = `${queued} submissions are accepted and not stored${age}.`
+  const remedy = isStill
+    ? 'See whether workers are frozen or try one submission again and again: what they log, and the queues in /admin/queues.'
+    : 'See that workers run, and what they log; more workers share the work.'
   if (seconds >= STUCK_SECONDS) return wrong(text, remedy)
-  return seconds >= SLOW_SECONDS ? warning(text, remedy) : well(text)
+  return isStill || seconds >= SLOW_SECONDS ? warning(text, remedy) : well(text)
 }
 
 type Seen = { workspaces: readonly Workspace[]; ledgers: readonly Ledger[]; processes: readonly ProcessReport[] }

@@ -41,7 +41,9 @@ describe('the doctor', () => {
       { environment: { ...service.environment, ...dataDir, ...changes } },
       PROGRAM,
     )
-    return { code, stdout, stderr, wrong: stdout.split('\n').filter((line) => line.startsWith('wrong ')) }
+    const lines = stdout.split('\n')
+    const [wrong, warnings] = ['wrong ', 'warning '].map((state) => lines.filter((line) => line.startsWith(state)))
+    return { code, stdout, stderr, wrong: wrong!, warnings: warnings! }
   }
   const atRedis = async (change: (client: Redis) => Promise<unknown>): Promise<Awaited<ReturnType<typeof run>>> => {
     const client = new Redis(redis.url)
@@ -191,13 +193,17 @@ describe('the doctor', () => {
     }
   })
 
-  it('tells a worker that is connected and frozen', async () => {
+  it('tells a worker that is connected and frozen, and that what waits grows older', async () => {
     const [pid] = service.workerPids
     process.kill(pid!, 'SIGSTOP')
     try {
+      assert.equal((await service.post('/feedbacks', { description: 'waits' })).status, 201)
       await until('it is missed', async () => {
-        const { wrong } = await run()
-        return wrong.some((line) => /worker processes that are connected have said nothing/.test(line))
+        const { wrong, warnings } = await run()
+        return (
+          wrong.some((line) => /worker processes that are connected have said nothing/.test(line)) &&
+          warnings.some((line) => /1 submissions are accepted and not stored, .* growing older/.test(line))
+        )
       })
     } finally {
       process.kill(pid!, 'SIGCONT')

@@ -20,6 +20,9 @@ const LATE_LOOP_SECONDS = 0.5
 /** A state that lasts for fewer points than this comes and goes, and is no finding. */
 const POINTS_TO_LAST = 3
 const POINTS_WITHOUT_WORKER = 2
+const MS_PER_SECOND = 1_000
+/** By so much a point is read later than its time says. */
+const CLOCK_SECONDS = 0.1
 /** What is just being settled makes the books differ for a moment, but not for this long. */
 const DIFFERS_FOR_MS = 60_000
 
@@ -101,6 +104,12 @@ const work = ({ oldestSeconds, queues, dead }: Point, points: readonly Point[]):
       remedy:
         'When the number of waiting jobs grows, start more workers, and see that some serve its queue (WORKER_QUEUES). When it does not, look in the queues for a job that is tried again and again.',
     }),
+    ...when(isStill(points) && !above(oldestSeconds, OLD_SECONDS), {
+      level: 'attention',
+      what: 'The oldest job grows older: nobody is done with it.',
+      remedy:
+        'Look whether a worker is frozen (npm run doctor), and in the queues for a job that is tried again and again.',
+    }),
     ...when(died > 0, {
       level: 'attention',
       what: `${count(died, 'submission has', 'submissions have')} died lately: they cannot be stored.`,
@@ -113,6 +122,25 @@ const work = ({ oldestSeconds, queues, dead }: Point, points: readonly Point[]):
         'Submissions that cannot be stored end dead, and no job of theirs stays failed. These are named, with their reasons, in the queues.',
     }),
   ]
+}
+
+/** A backlog that is worked off has another oldest job at each point, and a purge may take its time. Without a worker or Postgres nothing moves, which is said already. */
+const isStill = (points: readonly Point[]): boolean => {
+  const lately = points.slice(-POINTS_TO_LAST)
+  return (
+    lately.length === POINTS_TO_LAST &&
+    lately.every(({ oldestSeconds, workers, postgresUp, purgesUnderWay, at }, place) => {
+      const before = lately[place - 1]
+      const passed = before ? (at - before.at) / MS_PER_SECOND : 0
+      return (
+        postgresUp &&
+        workers !== 0 &&
+        purgesUnderWay === 0 &&
+        above(oldestSeconds, 0) &&
+        oldestSeconds! >= (before?.oldestSeconds ?? 0) + passed - CLOCK_SECONDS
+      )
+    })
+  )
 }
 
 /** Without a worker or Postgres everybody waits, and nobody is in anybody's way. */

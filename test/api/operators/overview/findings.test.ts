@@ -43,6 +43,17 @@ describe('findings', () => {
     assert.deepEqual(findings({ points: [], pressure: undefined }), [])
   })
 
+  it('tell of an oldest job that grows older, and not of a backlog that is worked off', () => {
+    const aged = (...ages: number[]): Point[] => [
+      ...over({}),
+      ...ages.map((oldestSeconds, place) => ({ ...WELL, oldestSeconds, at: WELL.at + 20 * MINUTE_MS + 5_000 * place })),
+    ]
+    const says = (points: Point[]): string[] => findings({ points, pressure: undefined }).map(({ what }) => what)
+    assert.deepEqual(says(aged(2, 7, 12.02)), ['The oldest job grows older: nobody is done with it.'])
+    assert.deepEqual(says(aged(20, 23, 26)), [])
+    assert.deepEqual(says(aged(2, 0.1, 5)), [])
+  })
+
   const failed = { feedback: { waiting: 0, active: 0, delayed: 0, failed: 2, oldestSeconds: 0 } }
   const crowding = {
     id: 'w',
