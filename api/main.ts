@@ -168,6 +168,7 @@ const app = createApp({
   board: createBoard({
     queues: Object.values(queues),
     basePath: BOARD_PATH,
+    overviewPath: OVERVIEW_PATH,
     onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
   }),
   overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),

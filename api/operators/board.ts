@@ -20,6 +20,8 @@ export type BoardOptions = {
   queues: readonly BoardQueue[]
   /** Where the board is mounted: a path without a trailing slash, such as `/admin/queues`. */
   basePath: string
+  /** Where its menu leads back to. */
+  overviewPath: string
   /** Hears of each fault behind a 500, whose answer does not say what failed. */
   onFault: (error: unknown, request: Request) => void
 }
@@ -64,8 +66,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  * refusal is `{"error": string}`; where Bull Board's own operations refuse, `error` is the key of a text that its page has in
  * every language.
  */
-export const createBoard = ({ queues, basePath, onFault }: BoardOptions): Handler => {
-  const board: Board = { ...assemble(queues), basePath }
+export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
+  const board: Board = { ...assemble(queues, overviewPath), basePath }
   return async (request) => {
     const response = await answer(board, request).catch((error: unknown) => {
       // The router and Bull Board's own operations throw this when they decode a malformed percent escape.
@@ -80,7 +82,7 @@ export const createBoard = ({ queues, basePath, onFault }: BoardOptions): Handle
   }
 }
 
-const assemble = (queues: readonly BoardQueue[]): Parts => {
+const assemble = (queues: readonly BoardQueue[], overviewPath: string): Parts => {
   const handed: Partial<Parts> = {}
   const keep = (part: Partial<Parts>): IServerAdapter => {
     Object.assign(handed, part)
@@ -99,7 +101,13 @@ const assemble = (queues: readonly BoardQueue[]): Parts => {
   createBullBoard({
     queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
     serverAdapter: adapter,
-    options: { uiConfig: { boardTitle: 'Queues', hideDocsLink: true } },
+    options: {
+      uiConfig: {
+        boardTitle: 'Queues',
+        hideDocsLink: true,
+        miscLinks: [{ text: 'Back to the overview', url: overviewPath }],
+      },
+    },
   })
   if (!isComplete(handed)) throw new Error('Bull Board did not hand over all of its parts')
   return handed

@@ -3,6 +3,8 @@
 
 const WIDTH = 300
 const HEIGHT = 100
+/** Curves keep so far from the frame that their strokes do not touch it. */
+const MARGIN = 6
 /** A curve has a gap where the next point comes later than this many points should. */
 const GAP_POINTS = 4
 const POINTS_KEPT = 240
@@ -22,15 +24,18 @@ const bytes = (value) => {
 }
 const short = (value) => new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(value)
 
-const CURVES = [
+/** What tells at a glance whether work comes in and gets done. */
+const MAIN_CURVES = [
   {
     title: 'Submissions a second',
     unit: rate,
     series: { accepted: 'acceptedPerSecond', refused: 'refusedPerSecond', stored: 'storedPerSecond' },
   },
-  { title: 'Jobs waiting', unit: amount, series: { 'all queues': 'waiting' } },
   { title: 'Age of the oldest job', unit: duration, series: { oldest: 'oldestSeconds' } },
   { title: 'From acceptance to storage', unit: duration, series: { '95 % within': 'storageSeconds' } },
+]
+const OTHER_CURVES = [
+  { title: 'Jobs waiting', unit: amount, series: { 'all queues': 'waiting' } },
   { title: 'Texts tagged a second', unit: rate, series: { tagged: 'taggedPerSecond' } },
   { title: 'Failed attempts a second', unit: rate, series: { failed: 'failedPerSecond' } },
   { title: 'Dead submissions', unit: amount, series: { dead: 'dead' } },
@@ -62,29 +67,31 @@ const makeSvg = (name, attributes) => {
   return element
 }
 
-const addCurve = ({ title, unit, series }) => {
-  const figure = make('figure')
-  const caption = make('figcaption')
-  const values = make('p')
-  caption.append(make('h3', title), values)
-  const svg = makeSvg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img' })
-  svg.append(makeSvg('path', { class: 'grid', d: `M0 1H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 1}H${WIDTH}` }))
-  const lines = Object.entries(series).map(([name, key], at) => {
-    const line = makeSvg('path', { class: CLASSES[at], 'data-series': key })
-    const value = make('span')
-    value.className = CLASSES[at]
-    svg.append(line)
-    values.append(value)
-    return { name, key, line, value }
-  })
-  const scale = make('div')
-  scale.className = 'scale'
-  const [from, top] = [make('span'), make('span')]
-  scale.append(from, top)
-  figure.append(caption, svg, scale)
-  byId('curves').append(figure)
-  return { title, unit, lines, svg, from, top }
-}
+const addCurveTo =
+  (place) =>
+  ({ title, unit, series }) => {
+    const figure = make('figure')
+    const caption = make('figcaption')
+    const values = make('p')
+    caption.append(make('h3', title), values)
+    const svg = makeSvg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img' })
+    svg.append(makeSvg('path', { class: 'grid', d: `M0 1H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 1}H${WIDTH}` }))
+    const lines = Object.entries(series).map(([name, key], at) => {
+      const line = makeSvg('path', { class: CLASSES[at], 'data-series': key })
+      const value = make('span')
+      value.className = CLASSES[at]
+      svg.append(line)
+      values.append(value)
+      return { name, key, line, value }
+    })
+    const scale = make('div')
+    scale.className = 'scale'
+    const [from, top] = [make('span'), make('span')]
+    scale.append(from, top)
+    figure.append(caption, svg, scale)
+    byId(place).append(figure)
+    return { title, unit, lines, svg, from, top }
+  }
 
 const drawCurve = ({ title, unit, lines, svg, from, top }, points, everySeconds) => {
   const known = lines.flatMap(({ key }) => points.map((point) => point[key])).filter((value) => value !== null)
@@ -93,8 +100,8 @@ const drawCurve = ({ title, unit, lines, svg, from, top }, points, everySeconds)
   const span = Math.max(points.at(-1)?.at - begin, 1)
   const height = high - low || 1
   const place = (point, key) => ({
-    x: ((point.at - begin) / span) * WIDTH,
-    y: HEIGHT - 2 - ((point[key] - low) / height) * (HEIGHT - 4),
+    x: 2 + ((point.at - begin) / span) * (WIDTH - 4),
+    y: HEIGHT - MARGIN - ((point[key] - low) / height) * (HEIGHT - 2 * MARGIN),
   })
   const said = lines.map(({ name, key, line, value }) => {
     line.setAttribute('d', pathOf(points, key, { place, gapMs: everySeconds * 1_000 * GAP_POINTS }))
@@ -139,8 +146,11 @@ const showState = (verdict, findings) => {
 const showQueues = (queues) => {
   const rows = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed, oldestSeconds }]) => {
     const row = make('tr')
-    const head = make('th', name)
+    const head = make('th')
     head.scope = 'row'
+    const link = make('a', name)
+    link.href = `${location.origin}/admin/queues/queue/${encodeURIComponent(name)}`
+    head.append(link)
     const cells = [...[waiting, active, delayed, failed].map(amount), oldestSeconds > 0 ? duration(oldestSeconds) : '–']
     row.append(head, ...cells.map((cell) => make('td', cell)))
     return row
@@ -181,7 +191,7 @@ const showFacts = (point) => {
   )
 }
 
-const curves = CURVES.map(addCurve)
+const curves = [...MAIN_CURVES.map(addCurveTo('curves')), ...OTHER_CURVES.map(addCurveTo('more-curves'))]
 let points = []
 let everySeconds = 5
 

@@ -25,7 +25,12 @@ describe('the board', () => {
   const connection = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
   const queue = new Queue(name, { connection, prefix })
   const faults: unknown[] = []
-  const board = createBoard({ queues: [queue], basePath: BASE, onFault: (error) => faults.push(error) })
+  const board = createBoard({
+    queues: [queue],
+    basePath: BASE,
+    overviewPath: '/admin',
+    onFault: (error) => faults.push(error),
+  })
 
   before(async () => {
     await queue.add('waiting', DATA, { jobId: 'waiting-1' })
@@ -60,6 +65,10 @@ describe('the board', () => {
       assert.doesNotMatch(page, /<%|%>/)
       assert.doesNotMatch(page, /(?:href|src)="(?:https?:)?\/\//)
       assert.match(page, /<title>Queues<\/title>/)
+    })
+
+    it('leads back to the overview, which leads to each queue', async () => {
+      assert.match(await (await get('/')).text(), /"miscLinks":\[\{"text":"Back to the overview","url":"\/admin"\}\]/)
     })
 
     it('names only files that are served', async () => {
@@ -249,7 +258,12 @@ describe('the board', () => {
       away.on('error', () => undefined)
       const broken = new Queue(name, { connection: away, prefix, skipWaitingForReady: true })
       broken.on('error', () => undefined)
-      const of = createBoard({ queues: [broken], basePath: BASE, onFault: (error) => faults.push(error) })
+      const of = createBoard({
+        queues: [broken],
+        basePath: BASE,
+        overviewPath: '/admin',
+        onFault: (error) => faults.push(error),
+      })
       assert.deepEqual(faults, [])
 
       const response = await of(new Request(`${ORIGIN}${BASE}/api/queues`))
