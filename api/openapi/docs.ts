@@ -63,7 +63,11 @@ const page = (basePath: string): Response =>
   )
 
 /** The page keeps no token in the browser, and asks no validator on the internet about the document. */
-const startScript = (documentPath: string): string => `SwaggerUIBundle({
+const startScript = (documentPath: string): string => `const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', follow)
+follow()
+SwaggerUIBundle({
   url: ${JSON.stringify(documentPath)},
   dom_id: '#reference',
   deepLinking: true,
@@ -74,9 +78,20 @@ const startScript = (documentPath: string): string => `SwaggerUIBundle({
 })
 `
 
+/** On a phone, refusals have their status and reason: the examples of all of them are thousands of pixels. */
 const STYLE = `body {
   margin: 0;
+}
+html:not(.dark-mode) body {
   background: #fafafa;
+}
+@media (max-width: 40rem) {
+  .swagger-ui .response:not([data-code^='2']) .response-col_description > :not(.response-col_description__inner) {
+    display: none;
+  }
+  .swagger-ui .response-col_links {
+    display: none;
+  }
 }
 `
 

@@ -105,8 +105,16 @@ describe('the overview in Chromium', () => {
         )
         assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
         assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
-        assert.deepEqual(await workspacesShown(page), [], 'nobody takes anything')
+        await until('nobody takes anything', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
         await fits(page)
+        const cut: number = await page.evaluate(
+          `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
+        )
+        assert.ok(cut <= 1, `the queues are cut by ${cut} pixels`)
+        assert.equal(
+          await page.evaluate(`document.querySelector('#queues a').href`),
+          `${service.urls[0]}/admin/queues/queue/${QUEUE_NAMES[0]}`,
+        )
         const isDark: boolean = await page.evaluate(
           `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
         )
@@ -119,6 +127,24 @@ describe('the overview in Chromium', () => {
       })
     }
   }
+
+  it('is left for the reference, which follows the colors and has its refusals short on a phone', async () => {
+    const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
+      width: 360,
+      height: 900,
+      colors: 'dark',
+      password: service.adminToken,
+    })
+    const heights = await until('an operation is shown', async () => {
+      const found: number[] = await page.evaluate(
+        `[...document.querySelectorAll('.response:not([data-code^="2"])')].map((row) => row.offsetHeight)`,
+      )
+      return found.length > 5 && found
+    })
+    assert.ok(Math.max(...heights) < 300, heights.join())
+    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.swagger-ui')).colorScheme`), 'dark')
+    assert.deepEqual(page.complaints, [])
+  })
 
   it('has a name for everything that can be reached by keyboard, and one heading of each page', async () => {
     const page = await browser.open(`${service.urls[0]}/admin`, {
