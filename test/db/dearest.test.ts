@@ -72,13 +72,15 @@ describe('what storing costs for a byte', () => {
     return { ms: spentMs() - former, bytes: JSON.stringify(submitted).length }
   }
 
-  /** How much more a byte costs in `TIMES` the bytes. */
+  /** How much more a byte costs in `TIMES` the bytes. Others on the machine can make it dearer, but not cheaper: so the least of three counts. */
   const growthOf = async (dearest: Dearest, perBatch: number): Promise<{ growth: number; msPerMb: number }> => {
-    const [small, large] = [await costOf(dearest, SIZE, perBatch), await costOf(dearest, SIZE * TIMES, perBatch)]
-    return {
-      growth: large.ms / large.bytes / (Math.max(small.ms, FIXED_MS) / small.bytes),
-      msPerMb: (large.ms / large.bytes) * 1e6,
+    let least = { growth: Infinity, msPerMb: Infinity }
+    for (let time = 0; time < 3 && least.growth >= MOST_GROWTH; time++) {
+      const [small, large] = [await costOf(dearest, SIZE, perBatch), await costOf(dearest, SIZE * TIMES, perBatch)]
+      const growth = large.ms / large.bytes / (Math.max(small.ms, FIXED_MS) / small.bytes)
+      if (growth < least.growth) least = { growth, msPerMb: (large.ms / large.bytes) * 1e6 }
     }
+    return least
   }
 
   for (const dearest of DEAREST) {
