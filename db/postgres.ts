@@ -17,6 +17,8 @@ export type PostgresOptions = {
    * prepared, and settings of a session have to be set for the role.
    */
   pooler?: 'session' | 'transaction'
+  /** Who only reads looks at whole tables, and needs no plan that holds whatever a table grows to. */
+  isReader?: boolean
 }
 
 const CONNECT_TIMEOUT_SECONDS = 5
@@ -55,13 +57,13 @@ export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
   })
 
 /** PgBouncer in mode `transaction` refuses a client that asks for these. */
-const settingsOfSession = ({ statementTimeoutMs, schema }: PostgresOptions) => ({
+const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: PostgresOptions) => ({
   statement_timeout: statementTimeoutMs,
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: statementTimeoutMs,
   // A plan that was made while a table was empty reads the whole table when it has grown, until the next analyze: after a purge had
   // left 100,000 fences, a look-up took up to 1.6 s.
-  enable_seqscan: 'off',
+  ...(isReader ? { default_transaction_read_only: true } : { enable_seqscan: 'off' }),
   ...(schema !== undefined && { search_path: schema }),
 })
 

@@ -16,6 +16,7 @@ export const READABLE_TABLES = [
   'message',
   'project',
   'submission',
+  'workspace',
 ] as const
 
 const PASSWORD_BYTES = 24

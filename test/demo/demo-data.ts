@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { ratingOf } from './rating-of.ts'
+import { RELEASE_PRODUCT, releaseStory } from './release-story.ts'
 
 /** Everything that the demo submits carries this source. */
 export const DEMO_SOURCE = 'demo'
@@ -15,11 +17,20 @@ export type DemoData = {
   readonly conversations: readonly Submission[]
 }
 
+/** A text as somebody gave it, so many days before now. */
+type Given = { readonly id: string; readonly text: string; readonly product: string; readonly daysAgo: number }
+
 type Company = { readonly id: string; readonly name: string; readonly domain: string }
 type Person = { readonly id: string; readonly name: string; readonly email: string; readonly company: Company }
 
 const PEOPLE = 60
 const CONVERSATIONS = 8
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Over so many days feedback is spread; STEP has no divisor in common with it, so that every day gets its share. */
+const DAYS = 182
+const STEP = 67
+const DAYS_BETWEEN_CONVERSATIONS = 7
 const PIECES_PER_REVIEW = 2
 const MIN_WORDS_PER_PIECE = 45
 
@@ -82,21 +93,30 @@ export const readReviews = (): Review[] => {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Review)
 }
 
-/** The same submissions each time, so that a second run gives the same records. */
-export const createDemoData = (reviews: readonly Review[]): DemoData => {
+/**
+ * The same submissions each time, so that a second run gives the same records, given up to `now`. First comes what people say about
+ * a release that broke something.
+ */
+export const createDemoData = (reviews: readonly Review[], now: Date): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)
   const people = Array.from({ length: PEOPLE }, (_, at) => toPerson(at, pick(companies, at)))
-  const texts = reviews.flatMap(({ id, text }) => [
-    { id: `review:${id}`, text },
-    ...cutIntoPieces(text).map((piece, at) => ({ id: `piece:${id}/${at + 1}`, text: piece })),
-  ])
+  const about = (id: string, text: string, at: number): Given => {
+    return { id, text, product: productOf(id), daysAgo: (at * STEP) % DAYS }
+  }
+  const story = releaseStory().map((piece, at) => ({ ...piece, id: `release:${at + 1}`, product: RELEASE_PRODUCT }))
+  const texts = reviews
+    .flatMap(({ id, text }) => [
+      { id: `review:${id}`, text },
+      ...cutIntoPieces(text).map((piece, at) => ({ id: `piece:${id}/${at + 1}`, text: piece })),
+    ])
+    .map(({ id, text }, at) => about(id, text, at))
   return {
     accounts: companies.map(identifyAccount),
     contacts: people.map(identifyContact),
-    feedback: texts.map((text, at) => submitFeedback(text, at, pick(people, at * 7))),
+    feedback: [...story, ...texts].map((text, at) => submitFeedback(text, at, { person: pick(people, at * 7), now })),
     conversations: reviews
       .slice(0, CONVERSATIONS)
-      .map((review, at) => submitConversation(review, at, pick(people, at * 5))),
+      .map((review, at) => submitConversation(review, at, { person: pick(people, at * 5), now })),
   }
 }
 
@@ -117,7 +137,8 @@ const identifyAccount = (company: Company, at: number): Submission => {
   const properties = {
     $name: company.name,
     $domain: company.domain,
-    $contractValue: 1_200 * (at + 1),
+    // From a shop's to a bank's: 1,200 and then two fifths more each time.
+    $contractValue: Math.round(12 * 1.4 ** at) * 100,
     plan: pick(PLANS, at),
     'address.city': pick(CITIES, at),
   }
@@ -142,7 +163,11 @@ const identifyContact = (person: Person, at: number): Submission => {
 }
 
 /** Contacts and accounts are named in turn by external id and by what identifies them otherwise. */
-const submitFeedback = ({ id, text }: Review, at: number, person: Person): Submission => {
+const submitFeedback = (
+  { id, text, product, daysAgo }: Given,
+  at: number,
+  { person, now }: { person: Person; now: Date },
+): Submission => {
   const contact =
     at % 2 === 0
       ? { contactId: person.id, isExternalContactId: true }
@@ -155,8 +180,9 @@ const submitFeedback = ({ id, text }: Review, at: number, person: Person): Submi
     description: text,
     source: DEMO_SOURCE,
     sourceId: id,
-    rating: 1 + ((at * 3) % 5),
-    project: { name: productOf(id) },
+    rating: ratingOf(text),
+    createdAt: hoursBefore(now, 24 * daysAgo + (at % 9)),
+    project: { name: product },
     shouldUnflattenSourceData: true,
     sourceData: { url: `https://shop.example.com/reviews/${at + 1}`, 'device.type': pick(DEVICES, at) },
     ...contact,
@@ -165,17 +191,22 @@ const submitFeedback = ({ id, text }: Review, at: number, person: Person): Submi
   return { path: 'feedbacks', body }
 }
 
-const submitConversation = ({ id, text }: Review, at: number, person: Person): Submission => {
+const submitConversation = (
+  { id, text }: Review,
+  at: number,
+  { person, now }: { person: Person; now: Date },
+): Submission => {
   const pieces = cutIntoPieces(text)
-  const start = at * 24
+  const start = new Date(now.getTime() - (at * DAYS_BETWEEN_CONVERSATIONS + 1) * DAY_MS)
+  const after = (hours: number): string => hoursBefore(start, -hours)
   const asked = (pieces.length > 0 ? pieces : [text]).map((content, turn) => [
-    { id: `m${2 * turn + 1}`, incoming: true, contactId: person.id, content, createdAt: isoTime(start + 2 * turn) },
+    { id: `m${2 * turn + 1}`, incoming: true, contactId: person.id, content, createdAt: after(2 * turn) },
     {
       id: `m${2 * turn + 2}`,
       incoming: false,
       contactId: 'agent-1',
       content: 'Thank you for telling us. We have passed this on.',
-      createdAt: isoTime(start + 2 * turn + 1),
+      createdAt: after(2 * turn + 1),
       properties: { 'handled.by': 'support' },
       shouldUnflattenProperties: true,
     },
@@ -184,7 +215,7 @@ const submitConversation = ({ id, text }: Review, at: number, person: Person): S
     id: `chat-${at + 1}`,
     title: `About the ${productOf(id)}`,
     source: DEMO_SOURCE,
-    createdAt: isoTime(start),
+    createdAt: start.toISOString(),
     contacts: [{ id: person.id, properties: { $email: person.email } }],
     messages: asked.flat().map((message) => ({ properties: {}, ...message })),
     properties: { channel: 'chat' },
@@ -216,7 +247,11 @@ const productOf = (id: string): string => {
 }
 
 const isoTime = (hours: number): string => {
-  return new Date(Date.UTC(2024, 0, 8, 9) + hours * 3_600_000).toISOString()
+  return hoursBefore(new Date(Date.UTC(2024, 0, 8, 9)), -hours)
+}
+
+const hoursBefore = (time: Date, hours: number): string => {
+  return new Date(time.getTime() - hours * HOUR_MS).toISOString()
 }
 
 const twoDigits = (number: number): string => {

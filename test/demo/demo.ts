@@ -24,7 +24,7 @@ const STATEMENT_TIMEOUT_MS = 30_000
 const runDemo = async (): Promise<number> => {
   const service = findService(process.env)
   if (service === undefined || !(await answers(service))) throw new Unreachable()
-  const data = createDemoData(readReviews())
+  const data = createDemoData(readReviews(), new Date())
   await submitPhase('Accounts', data.accounts, service)
   await submitPhase('Contacts', data.contacts, service)
   await submitPhase('Feedback', data.feedback, service)
@@ -37,6 +37,7 @@ const runDemo = async (): Promise<number> => {
   try {
     await untilProcessed(sql, data)
     console.log(`\n${describeReport(await demoReport(sql, DEMO_SOURCE))}`)
+    console.log('\nSee who says what, and what has changed: npm run report -- --out report.html')
   } finally {
     await sql.end()
   }

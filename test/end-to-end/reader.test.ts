@@ -35,7 +35,7 @@ describe('the role that only reads', () => {
   let reader: Sql
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '1000' } })
-    const demo = createDemoData(readReviews())
+    const demo = createDemoData(readReviews(), new Date())
     for (const group of [demo.accounts, demo.contacts, demo.feedback.slice(0, FEEDBACK), demo.conversations]) {
       for (let at = 0; at < group.length; at += AT_ONCE) {
         const answers = await Promise.all(
@@ -64,7 +64,7 @@ describe('the role that only reads', () => {
     assert.equal(code, 0, stderr)
   })
 
-  it('has ten queries to begin with', () => assert.equal(QUERIES.length, 10))
+  it('has queries to begin with', () => assert.equal(QUERIES.length, 17))
   for (const query of QUERIES) {
     it(`can ask: ${query.split('\n')[0]}`, async () => {
       assert.notEqual((await reader.unsafe(query)).length, 0)
@@ -88,10 +88,11 @@ describe('the role that only reads', () => {
     await reader`set default_transaction_read_only = off`
     for (const table of READABLE_TABLES) {
       const name = reader(table)
+      const column = table === 'workspace' ? 'id' : 'workspace_id'
       const refusals = VIEWS.includes(table) ? REFUSED_BY_VIEWS : [INSUFFICIENT_PRIVILEGE]
       for (const written of [
         reader`insert into ${name} default values`,
-        reader`update ${name} set workspace_id = workspace_id`,
+        reader`update ${name} set ${reader(column)} = ${reader(column)}`,
         reader`delete from ${name}`,
         reader`truncate ${name}`,
       ]) {

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { fillTables } from '../support/fill-tables.ts'
+import { readmeCommands, statementsIn } from '../support/readme-commands.ts'
+import { freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'
+import { testServers } from '../support/servers.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const FEEDBACK = LONG ? 1_000_000 : 20_000
+/** Of the best of three, since others are at work on the machine. */
+const MOST_MS = 1_000
+const TIMES = 3
+const TIMEOUT_MS = 600_000
+
+const titleOf = (part: string): string => part.slice(0, part.indexOf('\n'))
+const text = readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8')
+const named = text
+  .split(/^## /m)
+  .flatMap((part) => [...part.matchAll(/^```sql\n([\s\S]*?)^```$/gm)].map(([, query = '']) => [titleOf(part), query]))
+const withPsql = readmeCommands(text).flatMap(({ command }) =>
+  statementsIn(command).map((query) => [`with psql: ${titleOf(query)}`, query]),
+)
+
+describe(`the queries of docs/queries.md, with ${FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () => {
+  let schema: TestSchema
+  let reader: Sql
+  before(async () => {
+    schema = await freshSchema(1)
+    await withOtherConnection(schema.name, TIMEOUT_MS, async (sql) => {
+      await fillTables(sql, FEEDBACK)
+      await sql`analyze`
+    })
+    reader = connectPostgres(testServers().databaseUrl, {
+      connections: 1,
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+      schema: schema.name,
+      isReader: true,
+    })
+  })
+  after(async () => {
+    await reader?.end({ timeout: 5 })
+    await schema?.drop()
+  })
+
+  for (const [name = '', query = ''] of [...named, ...withPsql]) {
+    it(`${name} takes less than ${MOST_MS} ms`, async () => {
+      const took: number[] = []
+      for (let time = 0; time < TIMES; time++) {
+        const startedAt = performance.now()
+        await reader.unsafe(query)
+        took.push(performance.now() - startedAt)
+      }
+      const best = Math.min(...took)
+      if (LONG) console.log(`${name}: ${Math.round(best)} ms`)
+      assert.ok(best < MOST_MS, `${Math.round(best)} ms`)
+    })
+  }
+})
