@@ -32,6 +32,8 @@ export type CommandContext = {
 export type Command = {
   usage: string
   options: NonNullable<ParseArgsConfig['options']>
+  /** It only reads, what the role of `npm run reader` may read, and looks at whole tables. */
+  isReader?: boolean
   run: (context: CommandContext) => Promise<void>
 }
 
@@ -62,7 +64,7 @@ export const runCommand = async (command: Command): Promise<never> => {
       allowPositionals: true,
     })
     if (values['help'] === true) print(command.usage)
-    else await runConnected(command.run, values as ParsedValues, positionals)
+    else await runConnected(command, values as ParsedValues, positionals)
     // The output is whole before this command ends well. On a full disk this waits, and the event above ends the process.
     await new Promise((resolve) => process.stdout.write('', (error) => error || resolve(undefined)))
     return process.exit(0)
@@ -71,7 +73,7 @@ export const runCommand = async (command: Command): Promise<never> => {
   }
 }
 
-const runConnected = async (run: Command['run'], values: ParsedValues, words: string[]): Promise<void> => {
+const runConnected = async (command: Command, values: ParsedValues, words: string[]): Promise<void> => {
   const environment = await serviceEnvironment(withSecretFiles(process.env))
   if (!environment['DATABASE_URL']) {
     throw new CommandError('No service runs here: start it with `npm start`, or set DATABASE_URL to its database.')
@@ -80,6 +82,7 @@ const runConnected = async (run: Command['run'], values: ParsedValues, words: st
   const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
     name: 'command',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    isReader: command.isReader ?? false,
   })
   // Only a command that ends well waits for its connections to close: after a fault a server may not answer.
   const opened = new AsyncDisposableStack()
@@ -92,7 +95,7 @@ const runConnected = async (run: Command['run'], values: ParsedValues, words: st
     opened.defer(() => redis.disconnect())
     return { redis, prefix: REDIS_PREFIX }
   }
-  await run({
+  await command.run({
     sql,
     words,
     values: values as CommandContext['values'],
@@ -117,7 +120,7 @@ const runConnected = async (run: Command['run'], values: ParsedValues, words: st
 /** One connection to Postgres. The server cancels a statement that takes longer than `statementTimeoutMs`. */
 export const openForCommand = (
   settings: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>,
-  how: { name: string; statementTimeoutMs: number },
+  how: { name: string; statementTimeoutMs: number; isReader?: boolean },
 ): Sql => openDatabase({ ...settings, DATABASE_CONNECTIONS: 1 }, how)
 
 /** What an operator reads about each kind of error. An error that no line knows came from Postgres. */

@@ -9,11 +9,12 @@ type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_
 /** The pool of a process, as its settings have it. A statement that takes longer than `statementTimeoutMs` is cancelled. */
 export const openDatabase = (
   settings: DatabaseSettings,
-  { name, statementTimeoutMs }: { name: string; statementTimeoutMs: number },
+  { name, statementTimeoutMs, isReader = false }: { name: string; statementTimeoutMs: number; isReader?: boolean },
 ): Sql =>
   connectPostgres(settings.DATABASE_URL, {
     connections: settings.DATABASE_CONNECTIONS,
     statementTimeoutMs,
+    isReader,
     pooler: settings.DATABASE_POOLER,
     applicationName: `feedback-insights-${name}`,
     ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),

@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
 import { countRetag } from '../../db/tags/retag.ts'
+import { dateOf } from '../date-option.ts'
 import { findWorkspace } from '../find-workspace.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, print, runCommand } from '../run-command.ts'
@@ -12,17 +13,6 @@ Has the workers generate tags anew for feedback and conversations whose tags wer
 version of the tagger read; --all-versions takes the others too. Tags that people gave are never touched.
 DATE is a day in UTC (2026-01-31) or a date-time; what was accepted from --since on, and before --until.
 It can be stopped and run again.`
-
-const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
-
-const dateOf = (option: string, text: string | undefined): Date | undefined => {
-  if (text === undefined) return undefined
-  const date = new Date(text)
-  if (!DATE.test(text) || Number.isNaN(date.getTime())) {
-    throw new CommandError(`--${option} is no date: 2026-01-31, or 2026-01-31T12:00:00Z.`)
-  }
-  return date
-}
 
 await runCommand({
   usage: USAGE,

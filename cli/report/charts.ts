@@ -1,0 +1,112 @@
+import { html, type Html } from './html.ts'
+
+/** One place on the horizontal axis; `value` is null where there is none. */
+export type Point = { readonly label: string; readonly value: number | null; readonly told: string }
+
+const WIDTH = 720
+const HEIGHT = 190
+const LEFT = 40
+const TOP = 12
+const BOTTOM = 24
+const MOST_LABELS = 8
+const SPARK = { width: 96, height: 22 }
+
+/** Columns from zero. */
+export const columnChart = (title: string, points: readonly Point[]): Html => {
+  const top = niceTop(Math.max(...points.map(({ value }) => value ?? 0)))
+  const width = (WIDTH - LEFT) / Math.max(points.length, 1)
+  const columns = points.map(({ value, told }, at) => {
+    const height = ((value ?? 0) / top) * (HEIGHT - TOP - BOTTOM)
+    const x = LEFT + at * width + width * 0.12
+    return html`<rect
+      x="${x.toFixed(1)}"
+      y="${(HEIGHT - BOTTOM - height).toFixed(1)}"
+      width="${(width * 0.76).toFixed(1)}"
+      height="${height.toFixed(1)}"
+      rx="2"
+      ><title>${told}</title></rect
+    >`
+  })
+  return frame({ title, points, ends: [0, top], drawn: html`<g class="columns">${columns}</g>` })
+}
+
+/** A line from the lower to the upper end, broken where there is no value. */
+export const lineChart = (title: string, points: readonly Point[], ends: readonly [number, number]): Html => {
+  const dots = points.flatMap(({ value, told }, at) =>
+    value === null ? [] : [{ at, told, x: placeOf(at, points.length), y: heightOf(value, ends) }],
+  )
+  const path = dots
+    .map(({ at, x, y }, index) => `${dots[index - 1]?.at === at - 1 ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`)
+    .join('')
+  const circles = dots.map(
+    ({ x, y, told }) => html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3.5"><title>${told}</title></circle>`,
+  )
+  return frame({ title, points, ends, drawn: html`<path class="line" d="${path}" /><g class="dots">${circles}</g>` })
+}
+
+/** A small one beside a name, from zero. */
+export const sparkline = (title: string, values: readonly number[]): Html => {
+  const top = Math.max(...values, 1)
+  const width = SPARK.width / Math.max(values.length, 1)
+  const columns = values.map((value, at) => {
+    const height = (value / top) * SPARK.height
+    return html`<rect
+      x="${(at * width).toFixed(1)}"
+      y="${(SPARK.height - height).toFixed(1)}"
+      width="${Math.max(width - 1, 0.5).toFixed(1)}"
+      height="${height.toFixed(1)}"
+    />`
+  })
+  return html`<svg class="spark" viewBox="0 0 ${SPARK.width} ${SPARK.height}" role="img" aria-label="${title}">
+    ${columns}
+  </svg>`
+}
+
+type Frame = {
+  readonly title: string
+  readonly points: readonly Point[]
+  readonly ends: readonly [number, number]
+  readonly drawn: Html
+}
+
+const frame = ({ title, points, ends, drawn }: Frame): Html => {
+  const lines = [0, 0.5, 1].map((share) => {
+    const value = ends[0] + share * (ends[1] - ends[0])
+    const y = heightOf(value, ends)
+    return html`<line x1="${LEFT}" x2="${WIDTH}" y1="${y}" y2="${y}" /><text
+        x="${LEFT - 6}"
+        y="${y + 4}"
+        text-anchor="end"
+        >${value}</text
+      >`
+  })
+  const every = Math.ceil(points.length / MOST_LABELS)
+  const labels = points.flatMap(({ label }, at) =>
+    at % every === 0
+      ? [
+          html`<text x="${placeOf(at, points.length).toFixed(1)}" y="${HEIGHT - 6}" text-anchor="middle"
+            >${label}</text
+          >`,
+        ]
+      : [],
+  )
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">
+    <g class="axis">${lines}${labels}</g>
+    ${drawn}
+  </svg>`
+}
+
+const placeOf = (at: number, points: number): number => LEFT + ((WIDTH - LEFT) / Math.max(points, 1)) * (at + 0.5)
+
+const heightOf = (value: number, [low, high]: readonly [number, number]): number => {
+  const share = Math.min(1, Math.max(0, (value - low) / (high - low || 1)))
+  return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM)
+}
+
+/** The next even number of the form 2, 4, 10, 20, 40, 100 …, so that half of it is whole. */
+const niceTop = (most: number): number => {
+  for (let power = 1; ; power *= 10) {
+    const found = [2, 4, 6, 8, 10].find((step) => step * power >= most)
+    if (found !== undefined) return found * power
+  }
+}

@@ -1,0 +1,26 @@
+/** Text that is HTML already. Only `html` and `trusted` make it. */
+export type Html = { readonly html: string }
+
+type Value = Html | string | number | readonly Html[]
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** HTML as a template: every value in it is escaped, unless it is HTML itself. Attributes have to stand in quotes. */
+export const html = (texts: TemplateStringsArray, ...values: readonly Value[]): Html => ({
+  html: texts.map((text, at) => text + (at < values.length ? escaped(values[at]!) : '')).join(''),
+})
+
+/** A file of ours as it is. */
+export const trusted = (text: string): Html => ({ html: text })
+
+const escaped = (value: Value): string => {
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'string') return value.replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!)
+  return 'html' in value ? value.html : value.map((one) => one.html).join('')
+}

@@ -1,0 +1,207 @@
+import type { Sql } from '../../db/postgres.ts'
+import type { Account, Example, News, Period, Project, Report, Source, Step, Topic, Totals } from './report.ts'
+
+const MOST_TOPICS = 12
+const MOST_NEWS = 6
+const MOST_ACCOUNTS = 12
+const MOST_SOURCES = 12
+const EXAMPLES = 3
+const TAGS_OF_ACCOUNT = 3
+
+/** `id` is the workspace that is asked for: every statement here has it. */
+type Asked = { readonly id: string; readonly period: Period }
+
+/** Reads a report from the tables and views that readers may read. */
+export const readReport = async (
+  sql: Sql,
+  workspace: { id: string; name: string },
+  period: Period,
+): Promise<Report> => {
+  const asked = { id: workspace.id, period }
+  const { now, before } = await readTotals(sql, asked)
+  const steps = await readSteps(sql, asked)
+  const topics = await readTopics(sql, asked)
+  const news = await readNews(sql, asked)
+  const tags = [...new Set([...topics, ...news].map(({ tag }) => tag))]
+  const examples = Map.groupBy(await readExamples(sql, asked, tags), ({ tag }) => tag)
+  const stepsOf = await readTopicSteps(
+    sql,
+    asked,
+    topics.map(({ tag }) => tag),
+  )
+  const saying = await readSaying(
+    sql,
+    asked,
+    topics.map(({ tag }) => tag),
+  )
+  return {
+    workspace: workspace.name,
+    period,
+    now,
+    before,
+    steps,
+    topics: topics.map((topic) => ({
+      ...topic,
+      ...(saying.get(topic.tag) ?? NOBODY),
+      steps: steps.map(({ begin }) => stepsOf.get(`${begin.getTime()} ${topic.tag}`) ?? 0),
+      examples: examples.get(topic.tag) ?? [],
+    })),
+    news: news.map((one) => ({ ...one, examples: examples.get(one.tag) ?? [] })),
+    accounts: await readAccounts(sql, asked),
+    sources: await readSources(sql, asked),
+    projects: await readProjects(sql, asked),
+  }
+}
+
+const NOTHING: Totals = { feedback: 0, contacts: 0, accounts: 0, rating: null }
+
+const readTotals = async (sql: Sql, { id, period }: Asked): Promise<{ now: Totals; before: Totals }> => {
+  const rows = await sql<(Totals & { isNow: boolean })[]>`
+    select created_at >= ${period.since} as "isNow", count(*)::int as feedback, count(distinct contact_id)::int as contacts,
+      count(distinct account_id)::int as accounts, avg(rating)::float8 as rating
+    from feedback_view
+    where workspace_id = ${id} and created_at >= ${period.before} and created_at < ${period.until}
+    group by "isNow"`
+  const of = (wanted: boolean): Totals => rows.find(({ isNow }) => isNow === wanted) ?? NOTHING
+  return { now: of(true), before: of(false) }
+}
+
+const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Promise<Step[]> =>
+  sql<Step[]>`
+    with said as (
+      select date_trunc(${unit}, created_at) as begin, count(*)::int as feedback, avg(rating)::float8 as rating
+      from feedback
+      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until}
+      group by begin
+    )
+    select begin, coalesce(feedback, 0) as feedback, rating
+    from generate_series(
+      date_trunc(${unit}, ${since}::timestamptz), ${until}::timestamptz - interval '1 microsecond', ('1 ' || ${unit}::text)::interval
+    ) as begin
+    left join said using (begin)
+    order by begin`.execute()
+
+type Found<Row> = Omit<Row, 'examples' | 'steps' | 'accounts' | 'contractValue'>
+type Saying = { accounts: number; contractValue: number | null }
+const NOBODY: Saying = { accounts: 0, contractValue: null }
+
+const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Found<Topic>[]> =>
+  sql<Found<Topic>[]>`
+    with said as materialized (
+      select tags, rating, created_at >= ${since} as is_now
+      from feedback
+      where workspace_id = ${id} and created_at >= ${before} and created_at < ${until}
+    )
+    select tag, count(*) filter (where is_now)::int as feedback, count(*) filter (where not is_now)::int as before,
+      (avg(rating) filter (where is_now))::float8 as rating
+    from said cross join unnest(tags) as tag
+    group by tag
+    having count(*) filter (where is_now) > 0
+    order by feedback desc, tag
+    limit ${MOST_TOPICS}`.execute()
+
+/** The last seven days beside the eight weeks before: what at least doubled, of three feedback or more. */
+const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<News>[]> =>
+  sql<Found<News>[]>`
+    select tag, now as feedback, before / 8.0::float8 as "weeklyBefore", rating
+    from (
+      select tag, count(*) filter (where is_now)::int as now, count(*) filter (where not is_now)::int as before,
+        (avg(rating) filter (where is_now))::float8 as rating
+      from (
+        select tags, rating, created_at >= ${until}::timestamptz - interval '7 days' as is_now
+        from feedback
+        where workspace_id = ${id} and created_at >= ${until}::timestamptz - interval '63 days' and created_at < ${until}
+      ) as said
+      cross join unnest(tags) as tag
+      group by tag
+    ) as counted
+    where now >= 3 and now >= 2 * before / 8.0
+    order by now / (1 + before / 8.0) desc, tag
+    limit ${MOST_NEWS}`.execute()
+
+const readExamples = (sql: Sql, { id, period: { since, until } }: Asked, tags: readonly string[]): Promise<Example[]> =>
+  sql<Example[]>`
+    select tag, description, rating, created_at as at, contact_name as contact, account_name as account
+    from unnest(${tags}::text[]) as tag
+    cross join lateral (
+      select description, rating, created_at, contact_name, account_name
+      from feedback_view
+      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and has_tag(tags, tag)
+      order by created_at desc, id
+      limit ${EXAMPLES}
+    ) as latest`.execute()
+
+const readTopicSteps = async (
+  sql: Sql,
+  { id, period: { since, until, unit } }: Asked,
+  tags: readonly string[],
+): Promise<Map<string, number>> => {
+  const rows = await sql<{ tag: string; begin: Date; feedback: number }[]>`
+    select tag, date_trunc(${unit}, created_at) as begin, count(*)::int as feedback
+    from feedback cross join unnest(tags) as tag
+    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tag = any (${tags}::text[])
+    group by tag, begin`
+  return new Map(rows.map(({ tag, begin, feedback }) => [`${begin.getTime()} ${tag}`, feedback]))
+}
+
+const readSaying = async (
+  sql: Sql,
+  { id, period: { since, until } }: Asked,
+  tags: readonly string[],
+): Promise<Map<string, Saying>> => {
+  const rows = await sql<(Saying & { tag: string })[]>`
+    with said as materialized (
+      select account_id, account_contract_value as value, tags
+      from feedback_view
+      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and account_id is not null
+    )
+    select tag, count(*)::int as accounts, sum(value)::float8 as "contractValue"
+    from (select distinct tag, account_id, value from said cross join unnest(tags) as tag where tag = any (${tags}::text[])) as each
+    group by tag`
+  return new Map(rows.map(({ tag, ...saying }) => [tag, saying]))
+}
+
+const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Account[]> =>
+  sql<Account[]>`
+    with said as materialized (
+      select account_id, account_name, account_contract_value as value, rating, tags, created_at >= ${since} as is_now
+      from feedback_view
+      where workspace_id = ${id} and created_at >= ${before} and created_at < ${until} and account_id is not null
+    ), largest as (
+      select account_id, account_name as name, value::float8 as value, count(*) filter (where is_now)::int as feedback,
+        (avg(rating) filter (where is_now))::float8 as rating, (avg(rating) filter (where not is_now))::float8 as rating_before
+      from said
+      group by account_id, account_name, value
+      having count(*) filter (where is_now) > 0
+      order by value desc nulls last, feedback desc, name
+      limit ${MOST_ACCOUNTS}
+    )
+    select name, value as "contractValue", feedback, rating, rating_before as "ratingBefore",
+      array(
+        select tag from said as own cross join unnest(own.tags) as tag
+        where own.account_id = largest.account_id and own.is_now
+        group by tag order by count(*) desc, tag limit ${TAGS_OF_ACCOUNT}
+      ) as tags
+    from largest
+    order by value desc nulls last, feedback desc, name`.execute()
+
+const readSources = (sql: Sql, { id, period: { since, until } }: Asked): Promise<Source[]> =>
+  sql<Source[]>`
+    select source, count(*)::int as ratings, max(rating) as highest,
+      case when max(rating) <= 5 then 100.0::float8 * count(*) filter (where rating >= 4) / count(*) end as csat,
+      case when max(rating) > 5
+        then 100.0::float8 * (count(*) filter (where rating >= 9) - count(*) filter (where rating <= 6)) / count(*) end as nps
+    from feedback
+    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and rating between 0 and 10
+    group by source
+    order by ratings desc, source
+    limit ${MOST_SOURCES}`.execute()
+
+const readProjects = (sql: Sql, { id, period: { since, until } }: Asked): Promise<Project[]> =>
+  sql<Project[]>`
+    select project_name as project, count(*)::int as feedback, avg(rating)::float8 as rating
+    from feedback_view
+    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and project_name is not null
+    group by project_id, project_name
+    order by feedback desc, project
+    limit ${MOST_SOURCES}`.execute()

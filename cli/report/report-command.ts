@@ -1,0 +1,49 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import process from 'node:process'
+import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
+import { describeFault } from '../../process/fault.ts'
+import { dateOf } from '../date-option.ts'
+import { NO_SUCH_WORKSPACE } from '../find-workspace.ts'
+import { CommandError, runCommand } from '../run-command.ts'
+import { readReport } from './read-report.ts'
+import { periodOf } from './report.ts'
+import { reportPage } from './report-page.ts'
+
+const USAGE = `usage: npm run report -- --out FILE [--since DATE] [--until DATE] [--workspace NAME]
+
+Writes a page about the feedback of one workspace: what is said, how it changes, and who says it, with charts and examples. It is one
+HTML file, which loads nothing. It reads what the role of \`npm run reader\` may read: with that role in DATABASE_URL, too.
+DATE is a day in UTC (2026-01-31) or a date-time. Without --since it is about the last 13 weeks, without --until it goes up to now, without
+--workspace it is about ${DEFAULT_WORKSPACE}.`
+
+const DEFAULT_MS = 13 * 7 * 86_400_000
+/** It has names and texts of customers. */
+const OWNER_ONLY = 0o600
+
+await runCommand({
+  usage: USAGE,
+  isReader: true,
+  options: {
+    out: { type: 'string' },
+    since: { type: 'string' },
+    until: { type: 'string' },
+    workspace: { type: 'string' },
+  },
+  run: async ({ sql, words, values }) => {
+    const { out } = values
+    if (words.length > 0 || !out) throw new CommandError(USAGE)
+    const now = new Date()
+    const until = dateOf('until', values['until']) ?? now
+    const since = dateOf('since', values['since']) ?? new Date(until.getTime() - DEFAULT_MS)
+    if (since >= until) throw new CommandError('--since has to be before --until.')
+    const name = values['workspace'] ?? DEFAULT_WORKSPACE
+    const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`
+    if (workspace === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
+    const report = await readReport(sql, workspace, periodOf(since, until))
+    const style = await readFile(new URL('./report.css', import.meta.url), 'utf8')
+    await writeFile(out, reportPage(report, style, now).html, { mode: OWNER_ONLY }).catch((error: unknown) => {
+      throw new CommandError(`${out} cannot be written (${describeFault(error)}).`)
+    })
+    process.stdout.write(`${out}: ${report.now.feedback} feedback, ${report.topics.length} topics\n`)
+  },
+})

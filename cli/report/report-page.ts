@@ -1,0 +1,290 @@
+import { columnChart, lineChart, type Point, sparkline } from './charts.ts'
+import { html, type Html, trusted } from './html.ts'
+import type { Account, Example, News, Project, Report, Source, Step, Topic, Unit } from './report.ts'
+
+const MOST_CHARACTERS = 600
+const LOWEST_RATING = 1
+const SCALE = 5
+
+/** The whole page: one file, which loads nothing and runs nothing. */
+export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="referrer" content="no-referrer" />
+        <meta
+          http-equiv="Content-Security-Policy"
+          content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+        />
+        <link rel="icon" href="data:," />
+        <title>What customers say: ${report.workspace}</title>
+        <style>
+          ${trusted(style)}
+        </style>
+      </head>
+      <body>
+        <header>
+          <h1>What customers say</h1>
+          <p>
+            Workspace <bdi>${report.workspace}</bdi>, ${day(report.period.since)} to ${day(lastMoment(report))} (UTC),
+            beside as long before
+          </p>
+        </header>
+        <main>
+          ${tiles(report)} ${changes(report)} ${report.news.length > 0 ? news(report.news) : html``} ${topics(report)}
+          ${accounts(report)} ${satisfaction(report)}
+        </main>
+        <footer>
+          <p>
+            Made ${day(madeAt)} by <code>npm run report</code>. This file has names and texts of customers: a purge does
+            not reach it, so delete it when it has been read.
+          </p>
+        </footer>
+      </body>
+    </html> `
+
+const tiles = ({ now, before }: Report): Html =>
+  html`<section class="tiles" aria-label="In short">
+    ${tile('Feedback', number(now.feedback), change(now.feedback, before.feedback))}
+    ${tile('Mean rating', rating(now.rating), now.rating === null || before.rating === null ? '' : `${signed(now.rating - before.rating)} since before`)}
+    ${tile('People', number(now.contacts), change(now.contacts, before.contacts))}
+    ${tile('Accounts', number(now.accounts), change(now.accounts, before.accounts))}
+  </section>`
+
+const tile = (name: string, value: string, note: string): Html =>
+  html`<div>
+    <h2>${name}</h2>
+    <p class="figure">${value}</p>
+    <p class="note">${note}</p>
+  </div>`
+
+const changes = ({ steps, period: { unit } }: Report): Html => {
+  const ratings = steps.flatMap((step) => step.rating ?? [])
+  const top = Math.max(SCALE, ...ratings) > SCALE ? 2 * SCALE : SCALE
+  const ends: [number, number] = [Math.min(LOWEST_RATING, ...ratings), top]
+  return html`<section>
+    <h2>How it changes</h2>
+    <figure>
+      <figcaption>Feedback each ${unit}; the first and the last may be cut off</figcaption>
+      ${columnChart(
+        `Feedback each ${unit}`,
+        steps.map((step) => pointOf(step, unit, 'feedback')),
+      )}
+    </figure>
+    <figure>
+      <figcaption>Mean rating each ${unit}</figcaption>
+      ${lineChart(
+        `Mean rating each ${unit}`,
+        steps.map((step) => pointOf(step, unit, 'rating')),
+        ends,
+      )}
+    </figure>
+  </section>`
+}
+
+const pointOf = (step: Step, unit: Unit, kind: 'feedback' | 'rating'): Point => ({
+  label: unit === 'month' ? step.begin.toISOString().slice(0, 7) : step.begin.toISOString().slice(5, 10),
+  value: step[kind],
+  told: `${unit} of ${day(step.begin)}: ${number(step.feedback)} feedback, rated ${rating(step.rating)}`,
+})
+
+const news = (found: readonly News[]): Html =>
+  html`<section class="news">
+    <h2>New in the last seven days</h2>
+    <ul>
+      ${found.map(
+        ({ tag, feedback, weeklyBefore, rating: rated, examples }) =>
+          html`<li>
+            <strong><bdi>${tag}</bdi></strong
+            >: ${number(feedback)} feedback, rated ${rating(rated)}; before it was ${weeklyBefore.toFixed(1)} a
+            week${opened(examples)}
+          </li>`,
+      )}
+    </ul>
+  </section>`
+
+const topics = ({ topics: found, period: { unit } }: Report): Html => {
+  const most = Math.max(...found.map(({ feedback }) => feedback), 1)
+  return html`<section>
+    <h2>What is said</h2>
+    ${
+      found.length === 0
+        ? html`<p>Nothing with tags.</p>`
+        : html`<div class="scroll" tabindex="0" role="region" aria-label="What is said">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Topic</th>
+                  <th scope="col">Feedback</th>
+                  <th scope="col">Each ${unit}</th>
+                  <th scope="col">Since before</th>
+                  <th scope="col">Rating</th>
+                  <th scope="col">Accounts</th>
+                  <th scope="col">Contract value</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${found.map((topic) => topicRows(topic, most))}
+              </tbody>
+            </table>
+          </div>`
+    }
+  </section>`
+}
+
+const topicRows = (topic: Topic, most: number): Html =>
+  html`<tr>
+      <th scope="row"><bdi>${topic.tag}</bdi></th>
+      <td>${bar(topic.feedback, most)}</td>
+      <td>${sparkline(`Feedback over time: ${topic.steps.join(', ')}`, topic.steps)}</td>
+      <td>${change(topic.feedback, topic.before)}</td>
+      <td>${rating(topic.rating)}</td>
+      <td>${number(topic.accounts)}</td>
+      <td>${number(topic.contractValue)}</td>
+    </tr>
+    <tr class="examples">
+      <td colspan="7">${opened(topic.examples)}</td>
+    </tr>`
+
+const accounts = ({ accounts: found }: Report): Html => {
+  const most = Math.max(...found.map(({ contractValue }) => contractValue ?? 0), 1)
+  return html`<section>
+    <h2>Who says it</h2>
+    <p>The accounts of the highest contract value that said something.</p>
+    ${
+      found.length === 0
+        ? html`<p>No feedback of accounts.</p>`
+        : html`<div class="scroll" tabindex="0" role="region" aria-label="Who says it">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Account</th>
+                  <th scope="col">Contract value</th>
+                  <th scope="col">Feedback</th>
+                  <th scope="col">Rating</th>
+                  <th scope="col">Before</th>
+                  <th scope="col">Mostly about</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${found.map((account) => accountRow(account, most))}
+              </tbody>
+            </table>
+          </div>`
+    }
+  </section>`
+}
+
+const accountRow = (
+  { name, contractValue, feedback, rating: rated, ratingBefore, tags }: Account,
+  most: number,
+): Html => {
+  const isWorse = rated !== null && ratingBefore !== null && ratingBefore - rated >= 0.5
+  return html`<tr>
+    <th scope="row"><bdi>${name ?? '(no name)'}</bdi></th>
+    <td>${contractValue === null ? '–' : bar(contractValue, most)}</td>
+    <td>${number(feedback)}</td>
+    <td>${isWorse ? html`<strong class="worse">${rating(rated)} ↓</strong>` : rating(rated)}</td>
+    <td>${rating(ratingBefore)}</td>
+    <td>${tags.map((tag) => html`<span class="tag"><bdi>${tag}</bdi></span> `)}</td>
+  </tr>`
+}
+
+const satisfaction = ({ sources, projects }: Report): Html =>
+  html`<section>
+    <h2>How satisfied they are</h2>
+    <p>
+      The highest rating of a source tells its scale. Up to 5: CSAT, the percentage of 4 and 5. Above: NPS, the
+      percentage of 9 and 10 less that of 0 to 6.
+    </p>
+    <div class="halves">
+      <div>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Source</th>
+              <th scope="col">Ratings</th>
+              <th scope="col">CSAT</th>
+              <th scope="col">NPS</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${sources.map(sourceRow)}
+          </tbody>
+        </table>
+      </div>
+      <div>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Project</th>
+              <th scope="col">Feedback</th>
+              <th scope="col">Rating</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${projects.map(projectRow)}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  </section>`
+
+const sourceRow = ({ source, ratings, csat, nps }: Source): Html =>
+  html`<tr>
+    <th scope="row"><bdi>${source}</bdi></th>
+    <td>${number(ratings)}</td>
+    <td>${csat === null ? '–' : `${Math.round(csat)} %`}</td>
+    <td>${nps === null ? '–' : signed(Math.round(nps), 0)}</td>
+  </tr>`
+
+const projectRow = ({ project, feedback, rating: rated }: Project): Html =>
+  html`<tr>
+    <th scope="row"><bdi>${project}</bdi></th>
+    <td>${number(feedback)}</td>
+    <td>${rating(rated)}</td>
+  </tr>`
+
+const opened = (examples: readonly Example[]): Html =>
+  examples.length === 0
+    ? html``
+    : html`<details>
+        <summary>Examples</summary>
+        ${examples.map(
+          ({ description, rating: rated, at, contact, account }) =>
+            html`<blockquote>
+              <p dir="auto">${cut(description)}</p>
+              <footer>
+                <bdi>${[contact, account].filter((name) => name !== null).join(', ') || 'Unknown'}</bdi>, ${day(at)},
+                rated ${rating(rated)}
+              </footer>
+            </blockquote>`,
+        )}
+      </details>`
+
+const bar = (value: number, most: number): Html =>
+  html`<span class="bar"
+    ><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect width="${((100 * value) / most).toFixed(1)}" height="10" rx="1" /></svg
+    >${number(value)}</span
+  >`
+
+const cut = (text: string): string => {
+  const characters = [...text]
+  return characters.length > MOST_CHARACTERS ? `${characters.slice(0, MOST_CHARACTERS).join('')}…` : text
+}
+
+const day = (at: Date): string => at.toISOString().slice(0, 10)
+const lastMoment = ({ period }: Report): Date => new Date(period.until.getTime() - 1)
+const number = (value: number | null): string => (value === null ? '–' : Math.round(value).toLocaleString('en'))
+const rating = (value: number | null): string => (value === null ? '–' : value.toFixed(1))
+const signed = (value: number, digits = 1): string =>
+  `${value > 0 ? '+' : ''}${value.toFixed(digits)}`.replace('-', '−')
+
+const change = (now: number, before: number): string => {
+  if (before === 0) return now === 0 ? '' : 'new'
+  return `${signed((100 * (now - before)) / before, 0)} %`
+}

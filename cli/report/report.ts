@@ -1,0 +1,62 @@
+/** What a report has, without its form. Ratings are means; null where nobody gave one. */
+export type Report = {
+  readonly workspace: string
+  /** From this time on, and before that one; `before` is as long before `since`. */
+  readonly period: Period
+  readonly now: Totals
+  readonly before: Totals
+  readonly steps: readonly Step[]
+  readonly topics: readonly Topic[]
+  readonly news: readonly News[]
+  readonly accounts: readonly Account[]
+  readonly sources: readonly Source[]
+  readonly projects: readonly Project[]
+}
+
+export type Period = { readonly before: Date; readonly since: Date; readonly until: Date; readonly unit: Unit }
+export type Unit = 'day' | 'week' | 'month'
+export type Totals = { feedback: number; contacts: number; accounts: number; rating: number | null }
+/** A day, week or month, by its beginning. */
+export type Step = { begin: Date; feedback: number; rating: number | null }
+export type Example = {
+  tag: string
+  description: string
+  rating: number | null
+  at: Date
+  contact: string | null
+  account: string | null
+}
+export type Topic = {
+  tag: string
+  feedback: number
+  before: number
+  rating: number | null
+  accounts: number
+  /** Of these accounts, each counted once. */
+  contractValue: number | null
+  steps: number[]
+  examples: Example[]
+}
+/** Of the last seven days, beside the mean of the eight weeks before. */
+export type News = { tag: string; feedback: number; weeklyBefore: number; rating: number | null; examples: Example[] }
+export type Account = {
+  name: string | null
+  contractValue: number | null
+  feedback: number
+  rating: number | null
+  ratingBefore: number | null
+  tags: string[]
+}
+/** The highest rating that came from it tells its scale: CSAT up to 5, NPS above. */
+export type Source = { source: string; ratings: number; highest: number; csat: number | null; nps: number | null }
+export type Project = { project: string; feedback: number; rating: number | null }
+
+const DAY_MS = 86_400_000
+const MOST_DAYS = 35
+const MOST_WEEKS_IN_DAYS = 400
+
+export const periodOf = (since: Date, until: Date): Period => {
+  const lasts = until.getTime() - since.getTime()
+  const unit = lasts <= MOST_DAYS * DAY_MS ? 'day' : lasts <= MOST_WEEKS_IN_DAYS * DAY_MS ? 'week' : 'month'
+  return { before: new Date(since.getTime() - lasts), since, until, unit }
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { runCommand } from '../support/command.ts'
+import { type Service, startService } from '../support/service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const DAY_MS = 86_400_000
+const HOSTILE = '<script>alert(1)</script>'
+const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
+
+describe('npm run report', () => {
+  const role = `reader_${randomBytes(4).toString('hex')}`
+  const directory = temporaryDirectory()
+  let service: Service
+  let asReader: Pick<Service, 'environment'>
+  before(async () => {
+    service = await startService()
+    const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)
+    assert.equal(code, 0, stderr)
+    const url = new URL(service.environment['DATABASE_URL']!)
+    url.username = role
+    url.password = stdout.trim()
+    asReader = { environment: { ...service.environment, DATABASE_URL: url.href } }
+    const account = { name: 'Acme', contractValue: 5_000 }
+    for (let day = 1; day <= 6; day++) {
+      const said = { rating: 1, tags: ['battery drain', HOSTILE], account, contact: { email: `p${day}@acme.example` } }
+      await service.submit('/feedbacks', { ...said, description: `${HOSTILE} no ${day}`, createdAt: daysAgo(day) })
+    }
+    await service.submit('/feedbacks', { description: 'Fine', rating: 5, tags: ['praise'], createdAt: daysAgo(40) })
+    await service.submit('/feedbacks', { description: 'Long ago', tags: ['ancient'], createdAt: daysAgo(900) })
+    await createWorkspace(service.sql, 'other')
+  })
+  after(async () => {
+    await runCommand(service, 'cli/reader-command.ts', 'drop', role)
+    await service?.stop()
+  })
+
+  const report = async (...words: string[]): Promise<string> => {
+    const out = join(directory, `${randomBytes(4).toString('hex')}.html`)
+    const { code, stdout, stderr } = await runCommand(asReader, 'cli/report/report-command.ts', '--out', out, ...words)
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /\d+ feedback/)
+    assert.equal(statSync(out).mode & 0o777, 0o600)
+    return readFileSync(out, 'utf8')
+  }
+
+  it('shows with a reader’s rights what is said, what is new, and who says it, and takes it for text', async () => {
+    const page = await report()
+    for (const shown of ['battery drain', 'praise', 'Acme', '5,000', 'Examples', 'New in the last seven days'])
+      assert.ok(page.includes(shown), shown)
+    assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt; no 1'))
+    assert.ok(!page.includes('<script'))
+    assert.ok(!page.includes('ancient'))
+  })
+
+  it('is about the time and the workspace that are asked for', async () => {
+    const since = daysAgo(1_000).slice(0, 10)
+    const until = daysAgo(800).slice(0, 10)
+    const earlier = await report('--since', since, '--until', until)
+    assert.ok(earlier.includes('ancient') && !earlier.includes('battery drain'))
+    const other = await report('--workspace', 'other')
+    assert.ok(!other.includes('battery drain') && !other.includes('Acme'))
+    for (const page of [earlier, other]) assert.doesNotMatch(page, /NaN|Infinity|undefined/)
+  })
+
+  it('says what is wrong with how it was called', async () => {
+    const out = join(directory, 'never.html')
+    const wrong: [RegExp, string[]][] = [
+      [/usage/, []],
+      [/no date/, ['--out', out, '--since', 'yesterday']],
+      [/before --until/, ['--out', out, '--since', '2026-02-01', '--until', '2026-01-01']],
+      [/no workspace of this name/, ['--out', out, '--workspace', 'nobody']],
+      [/cannot be written/, ['--out', join(directory, 'nowhere', 'report.html')]],
+    ]
+    for (const [message, words] of wrong) {
+      const { code, stderr } = await runCommand(asReader, 'cli/report/report-command.ts', ...words)
+      assert.equal(code, 1)
+      assert.match(stderr, message)
+    }
+  })
+})
