@@ -126,7 +126,7 @@ const readExamples = (sql: Sql, { id, period: { since, until } }: Asked, tags: r
     cross join lateral (
       select description, rating, created_at, contact_name, account_name
       from feedback_view
-      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and has_tag(tags, tag)
+      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tags @> array[tag]
       order by created_at desc, id
       limit ${EXAMPLES}
     ) as latest`.execute()
