@@ -142,7 +142,11 @@ describe('the README and the documents', () => {
   for (const { path, script } of scriptsIn('ts')) {
     it(`have a script whose types are right, and that sends again when it has to, in ${path}`, async () => {
       writeFileSync(join(clone, 'test', 'script.ts'), script)
-      await terminal.run('node_modules/.bin/bun node_modules/typescript/bin/tsc --noEmit')
+      const project = { extends: './tsconfig.json', include: ['test/script.ts'] }
+      writeFileSync(join(clone, 'script.tsconfig.json'), JSON.stringify(project))
+      await terminal.run(
+        'node_modules/.bin/bun node_modules/typescript/bin/tsc --noEmit --project script.tsconfig.json',
+      )
       await submitsPatiently(`${runtime} test/script.ts`)
     })
   }
