@@ -16,6 +16,7 @@ COPY package.json LICENSE ./
 COPY contract ./contract
 COPY process ./process
 COPY queue ./queue
+COPY condition ./condition
 COPY db ./db
 COPY cli ./cli
 COPY api ./api

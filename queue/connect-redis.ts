@@ -32,9 +32,10 @@ export const connectToAnswer = (url: string): RedisClient =>
     retryStrategy: reconnectDelay,
   })
 
-/** For workers: a command waits for its Redis as long as it takes, and is sent again when its answer was lost with the connection. */
-export const connectToWork = (url: string): RedisClient =>
+/** For workers: a command waits for its Redis as long as it takes, and is sent again when its answer was lost with the connection. `name` is shown by CLIENT LIST. */
+export const connectToWork = (url: string, name?: string): RedisClient =>
   connect(url, {
+    ...(name !== undefined && { connectionName: name }),
     maxRedirections: REDIRECTIONS_OF_WORK,
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: null,
@@ -67,7 +68,7 @@ export const isRefusedByRedis = (error: unknown): boolean => error instanceof Re
 
 type ConnectOptions = Pick<
   RedisOptions,
-  'lazyConnect' | 'enableOfflineQueue' | 'commandTimeout' | 'connectTimeout' | 'maxRetriesPerRequest'
+  'connectionName' | 'lazyConnect' | 'enableOfflineQueue' | 'commandTimeout' | 'connectTimeout' | 'maxRetriesPerRequest'
 > &
   Pick<ClusterOptions, 'maxRedirections' | 'retryDelayOnFailover'> & {
     retryStrategy: (times: number) => number | null

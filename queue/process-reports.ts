@@ -23,6 +23,8 @@ const processReport = v.object({
   kind: v.picklist(['api', 'worker']),
   /** How long the process has been reporting. The version before does not tell. */
   upSeconds: v.optional(count, 0),
+  /** Which queues a worker serves. The version before does not tell. */
+  queues: v.optional(v.array(v.string())),
   accepted: count,
   refused: count,
   /** Attempts at jobs that failed, whether or not another one followed. */
@@ -48,7 +50,7 @@ export type ProcessReport = v.InferOutput<typeof processReport>
 export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind' | 'upSeconds'>>
 
 /** A process that has not reported for so long counts as gone. */
-const GONE_AFTER_MS = 10_000
+export const GONE_AFTER_MS = 10_000
 
 const REPORT = luaScript('report-process')
 const READ_REPORTS = luaScript('read-process-reports')

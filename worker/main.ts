@@ -14,6 +14,7 @@ import { describeFault } from '../process/fault.ts'
 import { closeQueues, openQueues } from '../queue/job-queues.ts'
 import { processReportsIn, startReporting } from '../queue/process-reports.ts'
 import { connectToWork } from '../queue/connect-redis.ts'
+import { workerConnection } from '../queue/silent-workers.ts'
 import { openTracing } from '../process/open-tracing.ts'
 import { jobsInHand } from './jobs-in-hand.ts'
 import { readWorkerConfig } from './config.ts'
@@ -26,11 +27,13 @@ const STATEMENT_TIMEOUT_MS = 60_000
 /** By then Postgres has cancelled the statement, unless the connection hangs. */
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 
+const id = randomUUID()
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
   readConfig: () => readWorkerConfig(process.env),
   connectPostgres: (settings) => openDatabase(settings, { name: 'worker', statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
-  connectRedis: ({ REDIS_URL }, logRedis) => whenReady(connectToWork(REDIS_URL), logRedis),
+  connectRedis: ({ REDIS_URL, REDIS_PREFIX }, logRedis) =>
+    whenReady(connectToWork(REDIS_URL, workerConnection(REDIS_PREFIX, id)), logRedis),
   reasonsNotToStart: [
     (stores) => whyNotThisRedis(stores.redis, stores.log),
     (stores) => whyNotThisDatabase(stores.sql, stores.hashKey),
@@ -97,11 +100,10 @@ health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
   log('info', 'working', { port: typeof address === 'object' ? address?.port : undefined })
 })
 
-const reporting = startReporting(
-  processReportsIn(redis, config.REDIS_PREFIX),
-  { id: randomUUID(), kind: 'worker' },
-  metrics.figures,
-)
+const reporting = startReporting(processReportsIn(redis, config.REDIS_PREFIX), { id, kind: 'worker' }, async () => ({
+  ...(await metrics.figures()),
+  queues: config.WORKER_QUEUES,
+}))
 
 const upkeep = startUpkeep({ ...stores, handOver }, { receiptDays: config.RECEIPT_DAYS, log })
 

@@ -5,7 +5,7 @@ import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/process-reports.ts'
 import type { WorkspaceLoad } from '../../queue/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/queue-depths.ts'
-import { type Condition, loadsIn, type ReadCondition } from './condition.ts'
+import { type Condition, loadsIn, type ReadCondition } from '../../condition/condition.ts'
 import type { BodyFigures } from '../submit/bodies-in-hand.ts'
 import type { Ingress } from '../submit/ingress.ts'
 

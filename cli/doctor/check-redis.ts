@@ -1,27 +1,22 @@
-import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
-import { closeQueues, countWaiting, openQueues } from '../../queue/job-queues.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
-import { processReportsIn } from '../../queue/process-reports.ts'
 import { serverCondition, unfitness } from '../../queue/redis-condition.ts'
 import { type RedisServer, serversOf } from '../../queue/redis-servers.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */
 const OLDEST_MAJOR = 7
-const NEARLY_FULL = 0.6
 const BYTES_PER_MIB = 1024 * 1024
 
-/** What each server of Redis says about itself, how many jobs wait, and how many workers take them. */
-export const checkRedis = async (redis: RedisClient, prefix: string): Promise<Finding[]> => {
+/** What each server of Redis says about itself. */
+export const checkRedis = async (redis: RedisClient): Promise<Finding[]> => {
   const servers = await serversOf(redis)
   const each = await Promise.all(servers.map(checkServer))
-  const named = each.flatMap((findings, index) => {
+  return each.flatMap((findings, index) => {
     const { host, port } = servers[index]!.options
     return servers.length === 1
       ? findings
       : findings.map((finding) => ({ ...finding, text: `${host}:${port}: ${finding.text}` }))
   })
-  return [...named, ...(await checkWork(redis, prefix))]
 }
 
 const checkServer = async (redis: RedisServer): Promise<Finding[]> => {
@@ -108,50 +103,5 @@ const checkMemory = ({ usedBytes, maxBytes }: { usedBytes: number; maxBytes: num
       'Set maxmemory in redis.conf: from 80 % on new submissions are then put off.',
     )
   }
-  const share = usedBytes / maxBytes
-  const text = `Redis uses ${used}, ${Math.round(100 * share)} % of maxmemory.`
-  if (share >= REDIS_FULL_SHARE) {
-    return wrong(`${text} New submissions are put off (503).`, 'See that workers run and keep up, or raise maxmemory.')
-  }
-  return share >= NEARLY_FULL ? warning(text, 'See that workers run and keep up, or raise maxmemory.') : well(text)
+  return well(`Redis uses ${used}, ${Math.round((100 * usedBytes) / maxBytes)} % of maxmemory.`)
 }
-
-const checkWork = async (redis: RedisClient, prefix: string): Promise<Finding[]> => {
-  const queues = openQueues(redis, prefix, () => {})
-  try {
-    const waiting = await countWaiting(queues)
-    const counts = await Promise.all(Object.values(queues).map((queue) => queue.getWorkersCount())).catch(() => [])
-    const reports = await processReportsIn(redis, prefix).read()
-    const connected = Math.max(0, ...counts)
-    const silent = connected - reports.filter(({ kind }) => kind === 'worker').length
-    const unserved = Object.keys(queues).filter((_, at) => counts[at] === 0)
-    return [...judgeWork({ waiting, unserved, workers: counts }), ...judgeSilence(connected, silent)]
-  } finally {
-    await closeQueues(queues)
-  }
-}
-
-/** `workers`: how many take jobs of each queue; empty when Redis does not tell. */
-type Work = { waiting: number; unserved: readonly string[]; workers: readonly number[] }
-
-const judgeWork = ({ waiting, unserved, workers }: Work): Finding[] => {
-  const text = `${waiting} jobs wait; ${workers.length > 0 ? Math.max(...workers) : 'an unknown number of'} worker processes take them.`
-  if (unserved.length === 0) return [well(text)]
-  const isNobodyThere = unserved.length === workers.length
-  const remedy = isNobodyThere
-    ? 'Start one: npm run worker (npm start does)'
-    : 'Start a worker that does, or add them to WORKER_QUEUES of one that runs.'
-  const whole = isNobodyThere ? text : `${text} None of them serves the queues ${unserved.join(', ')}.`
-  return [waiting > 0 ? wrong(whole, remedy) : warning(whole, remedy)]
-}
-
-/** A worker that is frozen keeps its connections. */
-const judgeSilence = (connected: number, silent: number): Finding[] =>
-  silent <= 0
-    ? []
-    : [
-        wrong(
-          `${silent} of ${connected} worker processes that are connected have said nothing for ten seconds: they are frozen, or have no processor time.`,
-          'Look at their logs and what they do; end one that does not answer. What it has in hand is delivered again within seconds.',
-        ),
-      ]

@@ -10,10 +10,10 @@ import { BadSettings, readSettings, type SettingName, type Settings, withSecretF
 import { withinTime } from '../../process/within-time.ts'
 import { connectForCommand } from '../../queue/connect-redis.ts'
 import { openForCommand, print } from '../run-command.ts'
-import { checkLedger } from './check-ledger.ts'
 import { checkApi, checkDisk, checkRuntime, checkWorkerPort, type Tested } from './check-machine.ts'
 import { checkPostgres } from './check-postgres.ts'
 import { checkRedis } from './check-redis.ts'
+import { checkWork } from './check-work.ts'
 import { describeFinding, type Finding, wrong } from './finding.ts'
 
 const USAGE = `usage: npm run doctor
@@ -60,11 +60,12 @@ const examine = async (): Promise<Finding[]> => {
   const read = reader(environment, findings)
   const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
   const redis = read(['REDIS_URL', 'REDIS_PREFIX'])
+  const maxBacklog = read(['MAX_BACKLOG'])?.MAX_BACKLOG ?? Infinity
   const hashKey = read(['HASH_KEY'])
   const sql = postgres && openForCommand(postgres, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
   try {
     if (sql) findings.push(...(await examinePostgres(sql, hashKey?.HASH_KEY)))
-    if (redis) findings.push(...(await examineRedis(redis, sql)))
+    if (redis) findings.push(...(await examineRedis(redis, sql, maxBacklog)))
   } finally {
     await sql?.end({ timeout: 1 })
   }
@@ -122,6 +123,7 @@ const examinePostgres = async (sql: Sql, hashKey: string | undefined): Promise<F
 const examineRedis = async (
   { REDIS_URL, REDIS_PREFIX }: Settings<'REDIS_URL' | 'REDIS_PREFIX'>,
   sql: Sql | undefined,
+  maxBacklog: number,
 ): Promise<Finding[]> => {
   let redis
   try {
@@ -132,12 +134,9 @@ const examineRedis = async (
     ]
   }
   try {
-    const findings = await withinTime(checkRedis(redis, REDIS_PREFIX), SERVER_TIMEOUT_MS)
-    // Without Postgres or its tables there is nothing to compare with; checkPostgres has told so.
-    const compared = sql
-      ? await withinTime(checkLedger(sql, redis, REDIS_PREFIX), SERVER_TIMEOUT_MS).catch(() => [])
-      : []
-    return [...findings, ...compared]
+    const findings = await withinTime(checkRedis(redis), SERVER_TIMEOUT_MS)
+    if (sql === undefined) return findings
+    return [...findings, ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog }))]
   } catch (error) {
     return [
       wrong(

@@ -12,6 +12,7 @@ export const SOURCES = [
   'api',
   'cli',
   'client',
+  'condition',
   'contract',
   'db',
   'docs/recipes',

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
@@ -147,10 +146,10 @@ describe('the doctor', () => {
     assert.ok(lazy.wrong.some((line) => line.includes('appendfsync no')))
     const bare = await atRedis((client) => client.config('SET', 'appendonly', 'no'))
     assert.ok(bare.wrong.some((line) => line.includes('no append-only file')))
-    const full = await atRedis((client) => client.config('SET', 'maxmemory', '1mb'))
-    assert.ok(full.wrong.some((line) => line.includes('New submissions are put off')))
     // Nobody works on this one.
-    assert.match(full.stdout, /0 worker processes take them\.\n +→ Start one/)
+    assert.match(bare.stdout, /^wrong +No worker is running\..*\n +→ Start a worker/m)
+    const full = await atRedis((client) => client.config('SET', 'maxmemory', '1mb'))
+    assert.ok(full.wrong.some((line) => line.includes('Redis is nearly full. Submissions are refused')))
   })
 
   it('tells tokens that are gone and submissions that are dead', async () => {
@@ -182,33 +181,16 @@ describe('the doctor', () => {
       await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 12_000 })
       const { code, stdout } = await run()
       assert.equal(code, 0, stdout)
-      const itself = '3 submissions, the oldest for \\d\\d s, and \\d+ % of the lanes'
-      const said = `^warning +The workspace heavy \\(${heavy.id}\\) has most of what waits.*: ${itself}\\. Others wait for up to \\d\\d s\\.`
-      assert.match(stdout, new RegExp(`${said}\n +→ More workers help the others.*SUBMISSIONS_PER_MINUTE`, 'm'))
+      const said =
+        /^warning +The workspace heavy has most of what waits.*, while others wait\.\n +→ More workers help the others.*SUBMISSIONS_PER_MINUTE/m
+      assert.match(stdout, said)
+      assert.match(stdout, /^well +4 submissions are accepted and not stored, the oldest for [3-9]\d s\./m)
     } finally {
       await queues.submissions.resume()
       await until('all is stored', async () =>
         (await readLedgers(service.sql, service.redis, service.redisPrefix)).every(({ queued }) => queued === 0),
       )
     }
-  })
-
-  it('tells a worker that is connected and frozen, and that what waits grows older', async () => {
-    const [pid] = service.workerPids
-    process.kill(pid!, 'SIGSTOP')
-    try {
-      assert.equal((await service.post('/feedbacks', { description: 'waits' })).status, 201)
-      await until('it is missed', async () => {
-        const { wrong, warnings } = await run()
-        return (
-          wrong.some((line) => /worker processes that are connected have said nothing/.test(line)) &&
-          warnings.some((line) => /1 submissions are accepted and not stored, .* growing older/.test(line))
-        )
-      })
-    } finally {
-      process.kill(pid!, 'SIGCONT')
-    }
-    await until('it is back', async () => (await run()).wrong.length === 0)
   })
 
   it('tells ports that something else has', async () => {

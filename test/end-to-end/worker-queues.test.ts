@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { type ServiceProcess, spawnProgram, startProcess } from '../support/service-process.ts'
@@ -13,6 +14,8 @@ const CONVERSATION = {
   contacts: [{ id: 'c-1' }],
   messages: [{ id: 'm-1', incoming: true, content: 'Hello', createdAt: '2026-01-31T09:30:00Z' }],
 }
+
+const MISSED_WITHIN_MS = 45_000
 
 describe('WORKER_QUEUES', () => {
   let service: Service
@@ -52,10 +55,7 @@ describe('WORKER_QUEUES', () => {
     assert.deepEqual([await stateOf(feedback), await stateOf(purge), await stateOf(later)], Array(3).fill('queued'))
 
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
-    assert.match(
-      stdout,
-      /^wrong .*None of them serves the queues submissions, backlogs, tagging\.\n +→ .*WORKER_QUEUES/m,
-    )
+    assert.match(stdout, /^wrong +No worker serves submissions, backlogs, tagging\.\n +→ .*WORKER_QUEUES/m)
 
     await startWorker('submissions,backlogs,tagging')
     const settled = await Promise.all([feedback, purge, later].map((answer) => service.settled(answer)))
@@ -63,6 +63,29 @@ describe('WORKER_QUEUES', () => {
     await until('texts are tagged', async () => {
       const [row] = await service.sql`select tags from feedback where description = 'Nobody serves this yet'`
       return row!['tags'] !== null
+    })
+  })
+
+  it('does not hide a worker that is frozen from the doctor: others run, and it is connected', async () => {
+    const [, frozen] = workers
+    process.kill(frozen!.pid, 'SIGSTOP')
+    try {
+      const said = await until(
+        'it is missed',
+        async () => {
+          const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
+          return /^wrong +1 worker is connected and silent/m.test(stdout) && stdout
+        },
+        MISSED_WITHIN_MS,
+      )
+      assert.match(said, /^warning +No worker serves submissions, backlogs, tagging\./m)
+      assert.doesNotMatch(said, /No worker is running/)
+    } finally {
+      process.kill(frozen!.pid, 'SIGCONT')
+    }
+    await until('it is back', async () => {
+      const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
+      return /^0 wrong, /m.test(stdout)
     })
   })
 

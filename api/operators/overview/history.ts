@@ -1,5 +1,5 @@
-import type { Condition, ReadCondition } from '../condition.ts'
-import { type Point, pointOf } from './point.ts'
+import type { Condition, ReadCondition } from '../../../condition/condition.ts'
+import { type Point, pointOf } from '../../../condition/point.ts'
 
 export type History = {
   /** The latest last. */

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { PAGE_HEADERS } from '../../page-headers.ts'
 import { refusalResponse } from '../../refusal.ts'
 import type { Handler } from '../../serve.ts'
-import { type Finding, findings, type Judged } from './findings.ts'
+import { type Finding, findings, type Judged } from '../../../condition/findings.ts'
 import { SAMPLE_EVERY_SECONDS } from './history.ts'
-import type { Point } from './point.ts'
+import type { Point } from '../../../condition/point.ts'
 
 /** What `/admin/overview.json` answers. */
 export type Overview = {
@@ -13,7 +13,7 @@ export type Overview = {
   /** Seconds from one point to the next. */
   everySeconds: number
   /** The points after the time in `?since=`, the latest last. */
-  points: Omit<Point, 'queues' | 'heaviest' | 'crowding'>[]
+  points: Omit<Point, 'queues' | 'unserved' | 'heaviest' | 'crowding'>[]
   /** The queues at the latest point. */
   queues: Point['queues']
   /** The heaviest workspaces at the latest point. */
@@ -56,7 +56,7 @@ const overviewOf = (state: Judged, since: number): Overview => {
     everySeconds: SAMPLE_EVERY_SECONDS,
     points: state.points
       .filter(({ at }) => !(at <= since))
-      .map(({ queues: _queues, heaviest: _heaviest, crowding: _crowding, ...point }) => point),
+      .map(({ queues: _queues, unserved: _unserved, heaviest: _heaviest, crowding: _crowding, ...point }) => point),
     queues: latest?.queues ?? null,
     workspaces: latest?.heaviest ?? null,
   }

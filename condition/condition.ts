@@ -1,18 +1,19 @@
-import type { RedisClient } from '../../queue/connect-redis.ts'
-import { answerSeconds } from '../../db/answer-time.ts'
-import { type BookTotals, type Ledger, ledgersOf } from '../../contract/ledger.ts'
-import { readSettledTotals } from '../../db/submissions/ledger.ts'
-import type { Workspace } from '../../db/workspaces.ts'
-import { readBookTotals } from '../../queue/book-totals.ts'
-import type { JobQueue } from '../../queue/job-queues.ts'
-import type { Sql } from '../../db/postgres.ts'
-import { type ProcessReport, processReportsIn } from '../../queue/process-reports.ts'
-import { countPurges, type PurgesUnderWay } from '../../db/purges/purges-under-way.ts'
-import { type QueueDepth, readQueueDepths } from '../../queue/queue-depths.ts'
-import { type RedisCondition, redisCondition } from '../../queue/redis-condition.ts'
-import { type WorkspaceLoad, workspaceLoads } from '../../queue/workspace-loads.ts'
-import { withinTime } from '../../process/within-time.ts'
-import type { ListKnownWorkspaces } from '../known-workspaces.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
+import { answerSeconds } from '../db/answer-time.ts'
+import { type BookTotals, type Ledger, ledgersOf } from '../contract/ledger.ts'
+import { readSettledTotals } from '../db/submissions/ledger.ts'
+import type { Workspace } from '../db/workspaces.ts'
+import { readBookTotals } from '../queue/book-totals.ts'
+import type { JobQueue } from '../queue/job-queues.ts'
+import type { Sql } from '../db/postgres.ts'
+import { type ProcessReport, processReportsIn } from '../queue/process-reports.ts'
+import { countPurges, type PurgesUnderWay } from '../db/purges/purges-under-way.ts'
+import { type QueueDepth, readQueueDepths } from '../queue/queue-depths.ts'
+import { type RedisCondition, redisCondition } from '../queue/redis-condition.ts'
+import { type WorkspaceLoad, workspaceLoads } from '../queue/workspace-loads.ts'
+import { countSilent } from '../queue/silent-workers.ts'
+import { withinTime } from '../process/within-time.ts'
+import type { ListKnownWorkspaces } from '../db/known-workspaces.ts'
 
 /** How the installation is at one moment. A member that could not be read is missing: its server is away. */
 export type Condition = {
@@ -21,6 +22,8 @@ export type Condition = {
   redis?: RedisCondition
   queues?: QueueDepth[]
   processes?: ProcessReport[]
+  /** Workers that are connected to Redis and say nothing. */
+  silent?: number
   postgresSeconds?: number
   purges?: PurgesUnderWay
   workspaces?: readonly Workspace[]
@@ -64,10 +67,12 @@ export const conditionOf =
         known.map(({ id }) => id),
       ),
     )
+    const processes = processReportsIn(redis, prefix).read()
     const parts = await Promise.all([
       read('redis', redisCondition(redis)),
       read('queues', readQueueDepths(queues, redis, at)),
-      read('processes', processReportsIn(redis, prefix).read()),
+      read('processes', processes),
+      read('silent', countSilent(redis, prefix, processes)),
       read('postgresSeconds', answerSeconds(sql)),
       read('purges', countPurges(sql)),
       read('workspaces', workspaces),

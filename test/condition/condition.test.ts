@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { QUEUE_NAMES } from '../../../contract/queues.ts'
+import { QUEUE_NAMES } from '../../contract/queues.ts'
 import { Redis } from 'ioredis'
-import { type Condition, conditionOf } from '../../../api/operators/condition.ts'
-import { createMetrics } from '../../../api/operators/metrics.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../../queue/job-queues.ts'
-import { connectPostgres, type Sql } from '../../../db/postgres.ts'
-import { connectToAnswer, type RedisClient } from '../../../queue/connect-redis.ts'
-import { testServers } from '../../support/servers.ts'
+import { type Condition, conditionOf } from '../../condition/condition.ts'
+import { createMetrics } from '../../api/operators/metrics.ts'
+import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectToAnswer, type RedisClient } from '../../queue/connect-redis.ts'
+import { testServers } from '../support/servers.ts'
 
 const WORKSPACE = { id: randomUUID(), name: 'acme', createdAt: new Date(), isBeingDeleted: false }
 /** Nothing listens there. */

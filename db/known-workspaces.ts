@@ -1,5 +1,5 @@
-import type { Sql } from '../db/postgres.ts'
-import { listWorkspaces, type Workspace } from '../db/workspaces.ts'
+import type { Sql } from './postgres.ts'
+import { listWorkspaces, type Workspace } from './workspaces.ts'
 import { withinTime } from '../process/within-time.ts'
 
 export type ListKnownWorkspaces = () => Promise<readonly Workspace[]>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Condition } from '../../../../api/operators/condition.ts'
-import { pointOf } from '../../../../api/operators/overview/point.ts'
-import type { ProcessReport } from '../../../../queue/process-reports.ts'
+import type { Condition } from '../../condition/condition.ts'
+import { pointOf } from '../../condition/point.ts'
+import type { ProcessReport } from '../../queue/process-reports.ts'
 
 const report = (own: Partial<ProcessReport>): ProcessReport => ({
   id: 'a',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { findings } from '../../../../api/operators/overview/findings.ts'
-import type { Point } from '../../../../api/operators/overview/point.ts'
+import { findings } from '../../condition/findings.ts'
+import type { Point } from '../../condition/point.ts'
 
 const MINUTE_MS = 60_000
 const WELL: Point = {
@@ -10,10 +10,13 @@ const WELL: Point = {
   postgresUp: true,
   apis: 1,
   workers: 1,
+  silent: 0,
+  unserved: [],
   acceptedPerSecond: 5,
   refusedPerSecond: 0,
   refusedForBytesPerSecond: 0,
   bytesInHand: 0,
+  bytesShare: 0,
   storedPerSecond: 5,
   taggedPerSecond: 1,
   failedPerSecond: 0,
@@ -22,6 +25,7 @@ const WELL: Point = {
   heaviest: [],
   crowding: null,
   waiting: 1,
+  queued: 1,
   oldestSeconds: 0.1,
   dead: 3,
   difference: -1,
@@ -35,6 +39,12 @@ const WELL: Point = {
 /** The same for twenty minutes until the last point. */
 const over = (point: Partial<Point>): Point[] =>
   Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
+/** With ages of the oldest job, five seconds from one to the next. */
+const aging = (...ages: number[]): Point[] => [
+  ...over({}),
+  ...ages.map((oldestSeconds, place) => ({ ...WELL, oldestSeconds, at: WELL.at + 20 * MINUTE_MS + 5_000 * place })),
+]
+const idle = over({ queued: 0, difference: 2 }).map((point, place) => ({ ...point, at: WELL.at + 750 * place }))
 const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...point, at: WELL.at + 20 * MINUTE_MS }]
 
 describe('findings', () => {
@@ -44,14 +54,12 @@ describe('findings', () => {
   })
 
   it('tell of an oldest job that grows older, and not of a backlog that is worked off', () => {
-    const aged = (...ages: number[]): Point[] => [
-      ...over({}),
-      ...ages.map((oldestSeconds, place) => ({ ...WELL, oldestSeconds, at: WELL.at + 20 * MINUTE_MS + 5_000 * place })),
-    ]
     const says = (points: Point[]): string[] => findings({ points, pressure: undefined }).map(({ what }) => what)
-    assert.deepEqual(says(aged(2, 7, 12.02)), ['The oldest job grows older: nobody is done with it.'])
-    assert.deepEqual(says(aged(20, 23, 26)), [])
-    assert.deepEqual(says(aged(2, 0.1, 5)), [])
+    assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest job grows older: nobody is done with it.'])
+    assert.deepEqual(says(aging(20, 23, 26)), [])
+    assert.deepEqual(says(aging(2, 0.1, 5)), [])
+    // What is young may just take its time.
+    assert.deepEqual(says(aging(0.1, 4, 9)), [])
   })
 
   const failed = { feedback: { waiting: 0, active: 0, delayed: 0, failed: 2, oldestSeconds: 0 } }
@@ -68,6 +76,12 @@ describe('findings', () => {
     'Redis away': [now({ redisUp: false, queues: null, workers: null }), 'trouble', /^Redis does not answer/],
     'Postgres away': [now({ postgresUp: false, dead: null }), 'trouble', /^Postgres does not answer/],
     'no worker': [over({ workers: 0 }), 'trouble', /^No worker/],
+    'a worker that is frozen beside others': [over({ silent: 1 }), 'trouble', /^1 worker is connected and silent/],
+    'the only worker, frozen': [over({ workers: 0, silent: 1 }), 'trouble', /^1 worker is connected and silent/],
+    'a queue that nobody serves': [over({ unserved: ['tagging'] }), 'attention', /^No worker serves tagging\./],
+    'one with jobs': [over({ unserved: ['feedback'] }), 'trouble', /^No worker serves feedback\./],
+    'bodies in hand': [over({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
+    'missing from idle books': [idle.slice(-3), 'attention', /missing from the books/],
     'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
     'a busy process': [over({ loopDelaySeconds: 0.7 }), 'attention', /too busy/],
     'too many bytes in hand': [now({ refusedForBytesPerSecond: 0.5 }), 'attention', /too many bytes of bodies/],
@@ -76,6 +90,7 @@ describe('findings', () => {
     'one that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
     'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
     'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
+    'jobs that nobody is done with': [aging(599, 604, 609), 'trouble', /^A job waits for more than ten minutes/],
     'books that do not add up': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /missing from the books/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {

@@ -1,10 +1,11 @@
-import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../../../queue/process-reports.ts'
-import { type Crowding, crowdingIn, type WorkspaceLoad } from '../../../queue/workspace-loads.ts'
-import { type Condition, loadsIn } from '../condition.ts'
+import { QUEUE_NAMES } from '../contract/queues.ts'
+import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../queue/process-reports.ts'
+import { type Crowding, crowdingIn, type WorkspaceLoad } from '../queue/workspace-loads.ts'
+import { type Condition, loadsIn } from './condition.ts'
 
 type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
 
-/** The installation at one moment, as the overview draws it. A member is null if it could not be read, or if there was none. */
+/** The installation at one moment, as it is drawn and judged. A member is null if it could not be read, or if there was none. */
 export type Point = {
   /** Milliseconds since 1970. */
   at: number
@@ -12,6 +13,10 @@ export type Point = {
   postgresUp: boolean
   apis: number | null
   workers: number | null
+  /** Workers that are connected to Redis and say nothing. */
+  silent: number | null
+  /** Queues whose jobs no worker takes. */
+  unserved: readonly string[] | null
   acceptedPerSecond: number | null
   refusedPerSecond: number | null
   storedPerSecond: number | null
@@ -24,6 +29,8 @@ export type Point = {
   heaviest: readonly WorkspaceLoad[] | null
   crowding: Crowding | null
   waiting: number | null
+  /** Submissions that are accepted and not settled. */
+  queued: number | null
   oldestSeconds: number | null
   dead: number | null
   /** The difference of the workspace that differs most. */
@@ -32,6 +39,8 @@ export type Point = {
   redisMaxBytes: number | null
   /** Of the API process that has most. */
   bytesInHand: number | null
+  /** Of the bytes that it may have, what the API process has that is fullest. */
+  bytesShare: number | null
   /** Submissions that were refused since an API process had too many bytes of bodies in hand. */
   refusedForBytesPerSecond: number | null
   /** The figure of the slowest process. */
@@ -54,22 +63,32 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     postgresUp: postgresSeconds !== undefined,
     apis: processes?.filter(({ kind }) => kind === 'api').length ?? null,
     workers: processes?.filter(({ kind }) => kind === 'worker').length ?? null,
+    silent: condition.silent ?? null,
+    unserved: processes ? unservedBy(processes) : null,
     ...rates(condition, before),
     queues: queues ? Object.fromEntries(queues.map(({ queue, ...depth }) => [queue, depth])) : null,
     heaviest: loads?.slice(0, HEAVIEST_SHOWN) ?? null,
     crowding: (loads && crowdingIn(loads)) ?? null,
     waiting: queues?.reduce((sum, { waiting, delayed }) => sum + waiting + delayed, 0) ?? null,
+    queued: ledgers?.reduce((sum, { queued }) => sum + queued, 0) ?? null,
     oldestSeconds: queues ? Math.max(0, ...queues.map(({ oldestSeconds }) => oldestSeconds)) : null,
     dead: ledgers?.reduce((sum, { dead }) => sum + dead, 0) ?? null,
     difference: ledgers ? furthest(ledgers.map(({ difference }) => difference)) : null,
     redisUsedBytes: redis?.usedBytes ?? null,
     redisMaxBytes: redis?.maxBytes ?? null,
     bytesInHand: highest((processes ?? []).map(({ bodies }) => bodies.bytes)),
+    bytesShare: highest((processes ?? []).map(({ bodies: { bytes, mostBytes } }) => bytes / Math.max(1, mostBytes))),
     postgresSeconds: highest([postgresSeconds, ...(processes ?? []).map((process) => process.postgresSeconds)]),
     loopDelaySeconds: highest((processes ?? []).map(({ loopDelaySeconds }) => loopDelaySeconds)),
     purgesUnderWay: purges?.underWay ?? null,
     fences: purges?.fences ?? null,
   }
+}
+
+const unservedBy = (processes: readonly ProcessReport[]): string[] => {
+  const workers = processes.filter(({ kind }) => kind === 'worker')
+  // A worker of the version before does not tell what it serves: it counts as one that serves all.
+  return QUEUE_NAMES.filter((name) => !workers.some(({ queues }) => queues?.includes(name) ?? true))
 }
 
 const furthest = (values: readonly number[]): number =>
