@@ -118,6 +118,11 @@ const tellCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
 
 const KINDS = ['api', 'worker'] as const
 const ALONE: readonly (readonly [name: string, help: string, value: (condition: Condition) => number | undefined])[] = [
+  [
+    'feedback_insights_silent_workers',
+    'Workers that are connected to Redis and do not report.',
+    ({ silent }) => silent,
+  ],
   ['feedback_insights_redis_memory_used_bytes', 'Memory that Redis uses.', ({ redis }) => redis?.usedBytes],
   ['feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 is any.', ({ redis }) => redis?.maxBytes],
   ['feedback_insights_purges_under_way', 'Purges whose records are being removed.', ({ purges }) => purges?.underWay],

@@ -27,6 +27,23 @@ const CASES: readonly Case[] = [
   },
   { name: 'no worker reports', series: { [PROCESSES]: '0x20' }, after: '10m', alerts: ['FeedbackInsightsNoWorker'] },
   {
+    name: 'a worker is frozen beside others',
+    series: { [PROCESSES]: '1x20', 'feedback_insights_silent_workers{instance="api:1"}': '0 0 1x20' },
+    after: '10m',
+    alerts: ['FeedbackInsightsWorkerSilent'],
+  },
+  {
+    name: 'one process of several is gone, and a program of somebody else',
+    series: {
+      [PROCESSES]: '1x20',
+      'feedback_insights_build_info{job="f",instance="api:2"}': '1 1 1 stale',
+      'up{job="f",instance="api:2"}': '1 1 1 0x20',
+      'up{job="other",instance="api:2"}': '0x20',
+    },
+    after: '12m',
+    alerts: ['FeedbackInsightsProcessDown'],
+  },
+  {
     name: 'Postgres is away',
     series: { [PROCESSES]: '1x20', 'feedback_insights_up{server="postgres",instance="api:1"}': '0x20' },
     after: '10m',
@@ -46,15 +63,26 @@ const CASES: readonly Case[] = [
   },
 ]
 
-const RULE_NAMES = [
-  'FeedbackInsightsNoApi',
-  'FeedbackInsightsNoWorker',
-  'FeedbackInsightsServerAway',
-  'FeedbackInsightsJobsOld',
-  'FeedbackInsightsDead',
-]
+const text = v.pipe(v.string(), v.nonEmpty())
+const ruleFile = v.object({
+  groups: v.tuple([
+    v.object({
+      name: text,
+      rules: v.array(
+        v.object({
+          alert: v.pipe(v.string(), v.regex(/^FeedbackInsights[A-Z]\w+$/)),
+          expr: text,
+          labels: v.object({ severity: v.picklist(['critical', 'warning']) }),
+          annotations: v.object({ summary: text, description: text }),
+        }),
+      ),
+    }),
+  ]),
+})
 
-/** As promtool takes them; JSON is YAML. Of each rule that is asked about, either its alert or none. */
+const rulesIn = (yaml: string) => v.parse(ruleFile, parseYaml(yaml)).groups[0].rules
+
+/** As promtool takes them; JSON is YAML. Of each rule, either its alert or none. */
 const testFile = (): string =>
   JSON.stringify({
     rule_files: [RULES],
@@ -63,10 +91,10 @@ const testFile = (): string =>
       name,
       interval: '1m',
       input_series: Object.entries(series).map(([one, values]) => ({ series: one, values })),
-      promql_expr_test: RULE_NAMES.map((rule) => ({
-        expr: `count(ALERTS{alertname="${rule}",alertstate="firing"})`,
+      promql_expr_test: rulesIn(RULES_TEXT).map(({ alert }) => ({
+        expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
         eval_time: after,
-        exp_samples: alerts.includes(rule) ? [{ labels: '{}', value: 1 }] : [],
+        exp_samples: alerts.includes(alert) ? [{ labels: '{}', value: 1 }] : [],
       })),
     })),
   })
@@ -87,26 +115,9 @@ describe('the alert rules, as Prometheus takes them', () => {
   })
 })
 
-const text = v.pipe(v.string(), v.nonEmpty())
-const ruleFile = v.object({
-  groups: v.tuple([
-    v.object({
-      name: text,
-      rules: v.array(
-        v.object({
-          alert: v.pipe(v.string(), v.regex(/^FeedbackInsights[A-Z]\w+$/)),
-          expr: text,
-          labels: v.object({ severity: v.picklist(['critical', 'warning']) }),
-          annotations: v.object({ summary: text, description: text }),
-        }),
-      ),
-    }),
-  ]),
-})
-
 describe('the alert rules', () => {
   it('each says what is the matter and what to do, under a name of its own', () => {
-    const [{ rules }] = v.parse(ruleFile, parseYaml(RULES_TEXT)).groups
+    const rules = rulesIn(RULES_TEXT)
     assert.ok(rules.length >= 8)
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
   })
