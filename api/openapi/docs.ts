@@ -62,13 +62,16 @@ const page = (basePath: string): Response =>
     { headers: { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' } },
   )
 
-/** The page keeps no token in the browser, and asks no validator on the internet about the document. */
+/**
+ * The page keeps no token in the browser, and asks no validator on the internet about the document. It asks for the document at its whole
+ * address: its own may have a token in it (http://op:TOKEN@host/), and nothing relative to such a one is fetched.
+ */
 const startScript = (documentPath: string): string => `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)
 follow()
 SwaggerUIBundle({
-  url: ${JSON.stringify(documentPath)},
+  url: location.origin + ${JSON.stringify(documentPath)},
   dom_id: '#reference',
   deepLinking: true,
   validatorUrl: null,
@@ -78,19 +81,46 @@ SwaggerUIBundle({
 })
 `
 
-/** On a phone, refusals have their status and reason: the examples of all of them are thousands of pixels. */
+/**
+ * In the dark, Swagger UI leaves some names as dark as what is behind them. On a phone, refusals have their status and reason, and what is in
+ * columns comes one below the other: the examples of all refusals, and columns of one word's width, are thousands of pixels.
+ */
 const STYLE = `body {
   margin: 0;
 }
 html:not(.dark-mode) body {
   background: #fafafa;
 }
+.dark-mode .swagger-ui :is(td.header-col, .examples-select__section-label) {
+  color: #e4e6e6;
+}
 @media (max-width: 40rem) {
   .swagger-ui .response:not([data-code^='2']) .response-col_description > :not(.response-col_description__inner) {
     display: none;
   }
-  .swagger-ui .response-col_links {
+  .swagger-ui :is(.parameters, .headers, .responses-table) :is(tbody, tr, td) {
+    display: block;
+    width: auto;
+    max-width: none;
+    padding: 2px 0;
+  }
+  .swagger-ui :is(.parameters, .headers, .responses-table) tr {
+    margin-bottom: 8px;
+  }
+  .swagger-ui .responses-table td.response-col_status {
+    float: left;
+    min-width: 0;
+    margin-right: 10px;
+    font-weight: bold;
+  }
+  .swagger-ui .responses-table td.response-col_links,
+  .swagger-ui :is(.parameters, .headers, .responses-table) > thead,
+  .swagger-ui .headers td.header-col:last-child {
     display: none;
+  }
+  .swagger-ui .headers p,
+  .swagger-ui .response-col_description__inner p {
+    margin: 0;
   }
 }
 `

@@ -20,7 +20,7 @@ export type BoardOptions = {
   queues: readonly BoardQueue[]
   /** Where the board is mounted: a path without a trailing slash, such as `/admin/queues`. */
   basePath: string
-  /** Where its menu leads back to. */
+  /** Where a link on each of its pages leads back to. */
   overviewPath: string
   /** Hears of each fault behind a 500, whose answer does not say what failed. */
   onFault: (error: unknown, request: Request) => void
@@ -67,7 +67,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  * every language.
  */
 export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
-  const board: Board = { ...assemble(queues, overviewPath), basePath }
+  const parts = assemble(queues)
+  const board: Board = { ...parts, template: withWayBack(parts.template, overviewPath), basePath }
   return async (request) => {
     const response = await answer(board, request).catch((error: unknown) => {
       // The router and Bull Board's own operations throw this when they decode a malformed percent escape.
@@ -82,7 +83,7 @@ export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOp
   }
 }
 
-const assemble = (queues: readonly BoardQueue[], overviewPath: string): Parts => {
+const assemble = (queues: readonly BoardQueue[]): Parts => {
   const handed: Partial<Parts> = {}
   const keep = (part: Partial<Parts>): IServerAdapter => {
     Object.assign(handed, part)
@@ -105,7 +106,6 @@ const assemble = (queues: readonly BoardQueue[], overviewPath: string): Parts =>
       uiConfig: {
         boardTitle: 'Queues',
         hideDocsLink: true,
-        miscLinks: [{ text: 'Back to the overview', url: overviewPath }],
       },
     },
   })
@@ -121,6 +121,27 @@ const isComplete = (handed: Partial<Parts>): handed is Parts => {
 /** The page without its links to other hosts: it has to work without the internet, and tells nobody that it is open. */
 const readTemplate = (folder: string): string =>
   readFileSync(join(folder, 'index.ejs'), 'utf8').replaceAll(/<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/gi, '')
+
+/** A link that every page shows at every width. Bull Board has a place for links of others in a menu alone. */
+const withWayBack = (template: string, overviewPath: string): string =>
+  template.replace(
+    /<body\b[^>]*>/i,
+    `$&<script src="${WITHOUT_TOKEN.name}"></script><a href="${overviewPath}" style="${WAY_BACK_STYLE}">← Overview</a>`,
+  )
+
+const WAY_BACK_STYLE =
+  'position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.4rem .9rem;border-radius:1rem;background:#0b57b0;color:#fff;font:14px system-ui,sans-serif'
+
+/** An address may have the token in it (http://op:TOKEN@host/). Browsers fetch nothing from such a page, but know the token from then on. */
+const WITHOUT_TOKEN = {
+  name: 'without-token.js',
+  text: `try {
+  new Request('/')
+} catch {
+  location.replace(location.origin + location.pathname + location.search + location.hash)
+}
+`,
+} as const
 
 /** Every file by the path at which it is served. A path that is not in this map does not exist. */
 const listFiles = (route: string, folder: string): ReadonlyMap<string, string> =>
@@ -148,6 +169,9 @@ const show = async (board: Board, request: Request, url: URL): Promise<Response>
   const path = url.pathname.slice(board.basePath.length) || '/'
   const file = board.files.get(path)
   if (file !== undefined) return sendFile(file)
+  if (path === `/${WITHOUT_TOKEN.name}`) {
+    return new Response(WITHOUT_TOKEN.text, { headers: { 'Content-Type': CONTENT_TYPES['.js']! } })
+  }
   const isPage = [board.entry.route].flat().some((pattern) => matchPath(pattern, path))
   return isPage ? sendPage(board) : callOperation(board, { request, url, path })
 }

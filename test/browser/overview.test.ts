@@ -141,9 +141,38 @@ describe('the overview in Chromium', () => {
       )
       return found.length > 5 && found
     })
-    assert.ok(Math.max(...heights) < 300, heights.join())
+    assert.ok(heights.reduce((sum, height) => sum + height) < 1_000, heights.join())
+    const { contrast } = await page.evaluate(LEAST_CONTRAST)
+    assert.ok(contrast > 3, `${contrast}`)
     assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.swagger-ui')).colorScheme`), 'dark')
     assert.deepEqual(page.complaints, [])
+  })
+
+  it('is there at an address that has the token in it, as are the dashboard, which leads back, and the reference', async () => {
+    const base = service.urls[0]!.replace('//', `//op:${service.adminToken}@`)
+    const expected = {
+      '/admin': 'All is well',
+      '/admin/queues': 'backlogs',
+      '/docs': 'Create a feedback record',
+    }
+    for (const [path, text] of Object.entries(expected)) {
+      const page = await browser.open(`${base}${path}`, {
+        width: 800,
+        height: 600,
+        colors: 'light',
+        password: 'another',
+      })
+      await until(
+        `${path} shows what it has`,
+        () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
+        DRAWN_WITHIN_MS,
+      )
+      if (path !== '/admin/queues') continue
+      const back: boolean = await page.evaluate(
+        `[...document.querySelectorAll('a[href="/admin"]')].some((link) => link.checkVisibility())`,
+      )
+      assert.ok(back)
+    }
   })
 
   it('has a name for everything that can be reached by keyboard, and one heading of each page', async () => {

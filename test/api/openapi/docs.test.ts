@@ -36,7 +36,7 @@ describe('the API reference', () => {
 
   it('shows the document that is served', async () => {
     const script = await (await ask('/docs/start.js')).text()
-    const [, url = ''] = /url: "([^"]+)"/.exec(script) ?? []
+    const [, url = ''] = /url: location\.origin \+ "([^"]+)"/.exec(script) ?? []
     assert.equal(url, '/openapi.json')
     assert.equal((await ask(url)).status, 200)
   })
