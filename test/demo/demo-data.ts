@@ -31,6 +31,7 @@ const DAY_MS = 24 * HOUR_MS
 const DAYS = 182
 const STEP = 67
 const DAYS_BETWEEN_CONVERSATIONS = 7
+const STRUCK_COMPANIES = 6
 const PIECES_PER_REVIEW = 2
 const MIN_WORDS_PER_PIECE = 45
 
@@ -104,6 +105,8 @@ export const createDemoData = (reviews: readonly Review[], now: Date): DemoData 
     return { id, text, product: productOf(id), daysAgo: (at * STEP) % DAYS }
   }
   const story = releaseStory().map((piece, at) => ({ ...piece, id: `release:${at + 1}`, product: RELEASE_PRODUCT }))
+  // The release strikes those who pay most.
+  const struck = people.filter(({ company }) => companies.indexOf(company) >= companies.length - STRUCK_COMPANIES)
   const texts = reviews
     .flatMap(({ id, text }) => [
       { id: `review:${id}`, text },
@@ -113,7 +116,10 @@ export const createDemoData = (reviews: readonly Review[], now: Date): DemoData 
   return {
     accounts: companies.map(identifyAccount),
     contacts: people.map(identifyContact),
-    feedback: [...story, ...texts].map((text, at) => submitFeedback(text, at, { person: pick(people, at * 7), now })),
+    feedback: [
+      ...story.map((text, at) => submitFeedback(text, at, { person: pick(struck, at * 7), now })),
+      ...texts.map((text, at) => submitFeedback(text, at, { person: pick(people, at * 7), now })),
+    ],
     conversations: reviews
       .slice(0, CONVERSATIONS)
       .map((review, at) => submitConversation(review, at, { person: pick(people, at * 5), now })),

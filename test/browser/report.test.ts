@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { periodOf, type Report } from '../../cli/report/report.ts'
+import { reportPage } from '../../cli/report/report-page.ts'
+import { type Browser, findChromium, startBrowser } from '../support/browser.ts'
+import { LEAST_CONTRAST, SMALLEST_CONTRAST } from '../support/least-contrast.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { until } from '../support/until.ts'
+
+const chromium = findChromium()
+/** Where pictures are kept to be looked at, if anywhere. */
+const pictures = process.env['PICTURES']
+const DRAWN_WITHIN_MS = 20_000
+const WEEK_MS = 7 * 86_400_000
+const WEEKS = 13
+
+/** Long words, markup and as much of everything as a report has at most. */
+const full = (): Report => {
+  const period = periodOf(
+    new Date('2026-01-05T00:00:00Z'),
+    new Date(Date.parse('2026-01-05T00:00:00Z') + WEEKS * WEEK_MS),
+  )
+  const text = `<img src=x onerror="document.title='struck'"> ${'Donaudampfschifffahrt'.repeat(8)}`
+  const examples = [{ tag: 'x', description: text, rating: 1, at: period.since, contact: text, account: text }]
+  const twelve = Array.from({ length: 12 }, (_, at) => at)
+  return {
+    workspace: 'default',
+    period,
+    now: { feedback: 123_456, contacts: 9_000, accounts: 700, rating: 3.1 },
+    before: { feedback: 100_000, contacts: 8_000, accounts: 700, rating: 3.6 },
+    steps: Array.from({ length: WEEKS }, (_, at) => ({
+      begin: new Date(period.since.getTime() + at * WEEK_MS),
+      feedback: 900 + 100 * at,
+      rating: at === 5 ? null : 1 + (at % 5),
+    })),
+    topics: twelve.map((at) => ({
+      tag: `topic ${at} ${at === 3 ? text : ''}`,
+      feedback: 9_000 - 500 * at,
+      before: 500 * at,
+      rating: 1 + (at % 5),
+      accounts: 500 - at,
+      contractValue: 1_000_000 * at,
+      steps: Array.from({ length: WEEKS }, (_step, week) => week * at),
+      examples,
+    })),
+    news: [{ tag: text, feedback: 40, weeklyBefore: 0.5, rating: 1.2, examples }],
+    accounts: twelve.map((at) => ({
+      name: `Company ${at}`,
+      contractValue: 500_000 - 40_000 * at,
+      feedback: 40,
+      rating: 2,
+      ratingBefore: 4,
+      tags: ['one', 'another', 'firmware update'],
+    })),
+    sources: twelve.map((at) => ({ source: `source ${at}`, ratings: 100, highest: 5, csat: 50, nps: null })),
+    projects: twelve.map((at) => ({ project: `Project ${at}`, feedback: 100, rating: 3 })),
+  }
+}
+
+describe('the report in Chromium', () => {
+  if (chromium === undefined) {
+    it('needs Chromium on the PATH, or CHROMIUM to name it', { skip: true }, () => {})
+    return
+  }
+  const file = join(temporaryDirectory(), 'report.html')
+  let browser: Browser
+  before(async () => {
+    const style = readFileSync(new URL('../../cli/report/report.css', import.meta.url), 'utf8')
+    writeFileSync(file, reportPage(full(), style, new Date()).html)
+    browser = await startBrowser(chromium)
+  })
+  after(() => browser?.close())
+
+  for (const colors of ['light', 'dark'] as const) {
+    for (const [form, width] of Object.entries({ wide: 1_000, narrow: 360 })) {
+      it(`${colors} and ${form}: fits, can be read, loads nothing, and no text of a customer does anything`, async () => {
+        const url = pathToFileURL(file).href
+        const page = await browser.open(url, { width, height: 900, colors, password: '' })
+        await until(
+          'it is drawn',
+          () =>
+            page.evaluate<boolean>(
+              `document.readyState === 'complete' && document.querySelectorAll('svg.chart').length === 2`,
+            ),
+          DRAWN_WITHIN_MS,
+        )
+        await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
+        assert.equal(
+          await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+          0,
+        )
+        const { contrast, of } = await page.evaluate<{ contrast: number; of: string }>(LEAST_CONTRAST)
+        assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
+        assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
+        assert.match(await page.evaluate<string>('document.title'), /^What customers say/)
+        const dark = await page.evaluate<boolean>(
+          `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
+        )
+        assert.equal(dark, colors === 'dark')
+        if (pictures !== undefined) {
+          mkdirSync(pictures, { recursive: true })
+          writeFileSync(join(pictures, `report-${colors}-${form}.png`), await page.screenshot())
+        }
+        assert.deepEqual([page.complaints, page.requested], [[], [url]])
+      })
+    }
+  }
+})
