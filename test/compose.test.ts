@@ -19,6 +19,7 @@ type Service = {
   readonly cap_drop?: readonly string[]
   readonly security_opt?: readonly string[]
   readonly mem_limit?: string
+  readonly cpus?: string
   readonly pids_limit?: number
   readonly logging?: { readonly options: Readonly<Record<string, string>> }
   readonly restart?: string
@@ -72,7 +73,11 @@ describe('the Compose file', () => {
 
     it(`bounds what ${name} takes of the machine, and what it logs`, () => {
       // Redis is bounded by its maxmemory: a second bound that somebody forgets to raise with it would kill it.
-      if (name !== 'redis') assert.match(each.mem_limit ?? '', /^\$\{[A-Z]+_MEMORY:-\d+[mg]\}$/)
+      if (name !== 'redis') {
+        assert.match(each.mem_limit ?? '', /^\$\{[A-Z]+_MEMORY:-\d+[mg]\}$/)
+        // More processors than a machine has are refused by it, so what fits all is no bound.
+        assert.match(each.cpus ?? '', /^\$\{[A-Z]+_PROCESSORS:-0\}$/)
+      }
       assert.ok(each.pids_limit! > 0)
       assert.deepEqual(Object.keys(each.logging?.options ?? {}).toSorted(), ['max-file', 'max-size'])
     })
