@@ -115,10 +115,8 @@ export const store = async (
     await relink(sql, relinkingIn(rows))
     return notAppliedIn(rows)
   } catch (error) {
-    if (!isLockTimeout(error)) throw error
-    const left = await readRelinking(sql, batch)
-    if (left.length === 0) throw error
-    await relink(sql, left)
+    if (!isBeingRelinked(error)) throw error
+    await relink(sql, await readRelinking(sql, batch))
     return store(sql, batch, outstanding)
   }
 }
@@ -140,6 +138,10 @@ type Answer = { id: string; state: NotApplied['state'] | 'busy' | 'relinking' }
 
 const notAppliedIn = (answers: readonly Answer[]): NotApplied[] =>
   answers.flatMap(({ id, state }) => (state === 'superseded' || state === 'purged' ? [{ id, state }] : []))
+
+/** As `store` raises it; the steps may be done by others before this is heard. */
+const isBeingRelinked = (error: unknown): boolean =>
+  isLockTimeout(error) && (error as { table_name?: unknown }).table_name === 'relink_left'
 
 const relinkingIn = (answers: readonly Answer[]): string[] =>
   answers.flatMap(({ id, state }) => (state === 'relinking' ? [id] : []))

@@ -23,7 +23,7 @@ declare
 begin
   perform lock_workspaces(workspaces);
   if cardinality(relinking_of(workspaces)) > 0 then
-    raise lock_not_available using message = 'A workspace is being linked anew';
+    raise lock_not_available using message = 'A workspace is being linked anew', table = 'relink_left';
   end if;
   deleted := array(select id::text from deleted_workspace where id = any (workspaces));
   if cardinality(deleted) > 0 then

@@ -12,7 +12,7 @@ import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
 /** Each has as many statements as references that move. */
-const IN_STEPS = Math.ceil(HISTORIES / 10)
+const IN_STEPS = Math.ceil(HISTORIES / 4)
 const WORKERS = 4
 /** An acceptance number after all of a history's. */
 const LATER = 2_000_000
