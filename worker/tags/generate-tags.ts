@@ -1,5 +1,6 @@
 import { type Candidate, findCandidates } from './candidates.ts'
 import { choose } from './choose.ts'
+import { dropNoise } from './drop-noise.ts'
 import { findLexicon } from './language.ts'
 import type { Memory } from './memory.ts'
 import { findStrange, hideAfterCues, hideStrange, type Strange, withoutOwnWords } from './names.ts'
@@ -30,7 +31,7 @@ export const generateTags = (
 }
 
 export const analyse = (text: string, language?: string): Analysis => {
-  const tokenized = tokenize(reduceHtml(text))
+  const tokenized = tokenize(dropNoise(reduceHtml(text)))
   const lexicon = findLexicon(tokenized, language)
   const tokens = hideAfterCues(unifyVariants(tokenized, lexicon), lexicon)
   const strange = findStrange(tokens, lexicon)

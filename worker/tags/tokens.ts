@@ -17,7 +17,8 @@ export type Token =
   | { readonly kind: 'hidden'; readonly reason: 'number' | 'mail sign' | 'other' }
   | { readonly kind: 'break' }
 
-const MAX_TEXT_CHARACTERS = 12_000
+/** No more of a text is read. */
+export const MAX_TEXT_CHARACTERS = 12_000
 /** No word that people write is longer. This also bounds the time of every pattern below. */
 const MAX_CHUNK_CHARACTERS = 64
 /** Segmentation by a dictionary is the only costly step. */

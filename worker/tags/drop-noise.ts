@@ -1,0 +1,33 @@
+import noise from './data/noise.json' with { type: 'json' }
+import { MAX_TEXT_CHARACTERS } from './tokens.ts'
+
+/** An automatic reply says so in its subject or its first sentences. */
+const READ_CHARACTERS = 400
+/** What follows a closing is a signature unless it is this long: then the text goes on, as after a quoted mail. */
+const MAX_SIGNATURE_CHARACTERS = 600
+
+/** Leaves out what says nothing: greetings, a closing with the signature, and the whole of an automatic reply. */
+export const dropNoise = (text: string): string => {
+  const plain = text.slice(0, MAX_TEXT_CHARACTERS).replaceAll('’', "'")
+  if (isAutoReply(plain.slice(0, READ_CHARACTERS).trimStart().toLowerCase())) return ''
+  return withoutSignature(plain).replace(GREETINGS, ' . ')
+}
+
+const isAutoReply = (start: string): boolean =>
+  noise.autoReplies.some((phrase) => start.includes(phrase)) ||
+  noise.subjects.some((phrase) => start.startsWith(phrase) && !/^ ?\p{L}/u.test(start.slice(phrase.length)))
+
+const withoutSignature = (text: string): string => {
+  for (const { index } of text.matchAll(CLOSINGS))
+    if (text.length - index <= MAX_SIGNATURE_CHARACTERS) return text.slice(0, index)
+  return text
+}
+
+/** Any of these phrases where a sentence or clause begins. No more spaces are read, so that the time stays linear. */
+const beginning = (phrases: readonly string[]): RegExp => {
+  const patterns = phrases.map((phrase) => phrase.replaceAll(/[.*+?^$()|[\]\\{}]/g, String.raw`\$&`))
+  return new RegExp(String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?![a-zà-ÿ])`, 'giu')
+}
+
+const CLOSINGS = beginning([...noise.closings, '--\n', '-- \n'])
+const GREETINGS = beginning(noise.greetings)
