@@ -78,3 +78,8 @@ export const readHuLiu = (): Labelled[] => {
 export const readBanking = (): Labelled[] => {
   return readLabelled(fileURLToPath(new URL('data/banking77.jsonl', import.meta.url)))
 }
+
+/** Feedback to companies of many kinds: `dev` is looked at and fitted on, `held` is only scored. */
+export const readSupport = (part: 'dev' | 'held'): Labelled[] => {
+  return readLabelled(fileURLToPath(new URL(`data/support-${part}.jsonl`, import.meta.url)))
+}
