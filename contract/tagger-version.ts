@@ -1,2 +1,2 @@
 /** The version of the tagger. It goes up with every change that can give a text other tags. */
-export const TAGGER_VERSION = 3
+export const TAGGER_VERSION = 4

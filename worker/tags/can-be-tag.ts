@@ -1,5 +1,6 @@
 import { type Lexicon, UNKNOWN, type WordTraits } from './lexicon.ts'
 import { isHeadFirst, type Reading, type Span, wordAt } from './reading.ts'
+import { singular } from './singular.ts'
 
 const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
 
@@ -18,18 +19,37 @@ export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: b
       if (!isNounPart(traits[start]) || !isNounPart(traits[end - 1])) return false
     } else if (!canBePart(lexicon, part)) return false
   }
+  if (lexicon.language === 'en' && end - start > 1 && hasVerb(reading, { start, end })) return false
   return end - start === 1 || isPhrase(reading, { start, end })
 }
+
+/** Whether a word of an English phrase is rather a verb: the chat widget covers the button, typing lunch. */
+const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
+  const { traits } = reading
+  for (let at = start + 1; at < end; at++) {
+    const isLast = at === end - 1
+    if (!isVerbForm(traits[at], wordAt(reading, at))) continue
+    if (!isLast || traits[end]?.isDeterminer === true) return true
+  }
+  const first = traits[start]
+  const isGerund = first?.isParticiple === true && !first.isListed && wordAt(reading, start).endsWith('ing')
+  return isGerund && traits[start - 1] === undefined
+}
+
+/** A form in -s of a word that a dictionary has as a noun, but no list of what feedback is about. */
+const isVerbForm = (part: WordTraits | undefined, word: string): boolean =>
+  part !== undefined && !part.isListed && word.endsWith('s') && singular(word) !== word
 
 /** Whether a phrase that can be a tag may be a name or a slip all the same. Only languages with articles have doubtful phrases. */
 export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   const head = traits[isHeadFirst(lexicon) ? start : end - 1]
   if (head === undefined || !WITH_ARTICLES.has(lexicon.language)) return false
+  const isEnglish = lexicon.language === 'en'
+  if (isEnglish && traits.slice(start, end).some((part) => part !== head && isStranger(part))) return true
   if (head.isListed) return false
   if (lexicon.language === 'ar') return !wordAt(reading, start).startsWith('ال')
-  if ((head.isGiven && end - start === 1) || (head.group < 0 && !isDetermined)) return true
-  return lexicon.language === 'en' && traits.slice(start, end).some((part) => part !== head && isStranger(part))
+  return (head.isGiven && end - start === 1) || (head.group < 0 && !isDetermined)
 }
 
 /** An unknown word in front of a noun: the tolvane invoice. */

@@ -1,6 +1,8 @@
 import { canBeTag, isDoubtful } from './can-be-tag.ts'
-import { findFailure, findInverted, type Rearranged } from './events.ts'
+import { findAction, findFailure, findInverted, findLoneEvent, type Rearranged } from './events.ts'
+import { ENGLISH_COMPOUNDS } from './english-words.ts'
 import { hashTerm } from './hash.ts'
+import { isAside, isDenied, isFailing, isLeading, isLocated } from './clause.ts'
 import type { Lexicon, WordTraits } from './lexicon.ts'
 import { isInsideLonger } from './nested.ts'
 import { isEdge, type Reading, type Span, wordAt } from './reading.ts'
@@ -46,8 +48,20 @@ export type Candidate = {
   events: number
   /** Occurrences near a word of praise or blame in the same clause. */
   opinionated: number
+  /** Occurrences that begin a clause, after a determiner or not: what the clause is about. */
+  leading: number
+  /** Occurrences before a word of failure or a negation: the app crashes, the search does not work. */
+  failing: number
+  /** Occurrences after a word of failure or a negation: we lost the attachments, cannot print the label. */
+  denied: number
+  /** Occurrences after a word like `when` or `although`, which tell of the circumstances. */
+  aside: number
+  /** Occurrences after a preposition of place. */
+  located: number
   /** Whether a dictionary has the phrase as a compound. */
   readonly isCompound: boolean
+  /** Whether the phrase is one of those that feedback is often about: time zone. */
+  readonly isNamed: boolean
   /** Whether the words stand in another order in the text: `quality of the picture` for `picture quality`. */
   isInverted: boolean
 }
@@ -67,6 +81,8 @@ export const findCandidates = (reading: Reading): Map<string, Candidate> => {
     if (reading.lexicon.language !== 'en') continue
     addRearranged(found, reading, findInverted(reading, start))
     addRearranged(found, reading, findFailure(reading, start))
+    addRearranged(found, reading, findLoneEvent(reading, start))
+    addRearranged(found, reading, findAction(reading, start))
   }
   return found
 }
@@ -109,7 +125,7 @@ const addRearranged = (found: Map<string, Candidate>, reading: Reading, phrase: 
   candidate.isOpen = true
   if (isEvent) candidate.joined++
   // `card declined` is a phrase as it stands, so `addPhrases` counts it.
-  if (order[0] !== at || end > at + 2) count(candidate, reading, { start: at, end })
+  if (order.length > 1 && (order[0] !== at || end > at + 2)) count(candidate, reading, { start: at, end })
 }
 
 const keyOfSpan = ({ traits }: Reading, { start, end }: Span): string => {
@@ -140,6 +156,7 @@ const newCandidate = (reading: Reading, { key, order, at, isInverted = false }: 
     traits.push(known)
     words.push(wordAt(reading, place))
   }
+  const compound = findCompound(reading.lexicon, words)
   return {
     key,
     hash: hashTerm(key),
@@ -162,15 +179,24 @@ const newCandidate = (reading: Reading, { key, order, at, isInverted = false }: 
     joined: 0,
     events: 0,
     opinionated: 0,
-    isCompound: isCompound(reading.lexicon, words),
+    leading: 0,
+    failing: 0,
+    denied: 0,
+    aside: 0,
+    located: 0,
+    isCompound: compound !== undefined,
+    isNamed: compound === 'named',
     isInverted,
   }
 }
 
-const isCompound = ({ language, compounds }: Lexicon, words: readonly string[]): boolean => {
-  if (words.length < 2 || compounds.size === 0) return false
-  if (language !== 'en') return compounds.has(words.join(' '))
-  return words.length === 2 && compounds.has(`${words[0]} ${singular(words[1] ?? '')}`)
+/** Whether the short list of the language has the phrase, or in English the dictionary: `named` tells the two apart. */
+const findCompound = ({ language, compounds }: Lexicon, words: readonly string[]): 'named' | 'listed' | undefined => {
+  if (words.length < 2) return undefined
+  if (language !== 'en') return compounds.has(words.join(' ')) ? 'listed' : undefined
+  const phrase = [...words.slice(0, -1), singular(words.at(-1) ?? '')].join(' ')
+  if (compounds.has(phrase)) return 'named'
+  return words.length === 2 && ENGLISH_COMPOUNDS.has(phrase) ? 'listed' : undefined
 }
 
 const count = (candidate: Candidate, reading: Reading, span: Span): void => {
@@ -189,6 +215,11 @@ const count = (candidate: Candidate, reading: Reading, span: Span): void => {
   if (isRequested(reading, start)) candidate.requested++
   if (reading.isNearOpinion[end - 1] === true || reading.isNearOpinion[start] === true) candidate.opinionated++
   if (hasEvent(reading, span)) candidate.events++
+  if (isLeading(reading, start)) candidate.leading++
+  if (isFailing(reading, end)) candidate.failing++
+  if (isDenied(reading, start)) candidate.denied++
+  if (isAside(reading, start)) candidate.aside++
+  if (isLocated(reading, start)) candidate.located++
   if (!candidate.isOpen && (candidate.isCompound || canBeTag(reading, span, isDetermined))) {
     candidate.isDoubtful = !candidate.isCompound && isDoubtful(reading, span, isDetermined)
     candidate.isOpen = !candidate.isDoubtful

@@ -4,6 +4,7 @@ import { labelOf } from './label.ts'
 import { traitsOf } from './lexicon.ts'
 import { type Memory, titleInUse } from './memory.ts'
 import { isPresentable } from './presentable.ts'
+import { keyOfTag } from './tag-key.ts'
 import type { Scored, Scores } from './score.ts'
 import type { Reading } from './reading.ts'
 
@@ -43,11 +44,16 @@ export const choose = (
 
 const mix = (share: number, one: number, other: number): number => share * one + (1 - share) * other
 
-/** The tag as the workspace writes it, else as a label; none when the singular, which the label has, is a word that says nothing. */
+/**
+ * The tag as the workspace writes it, else as a label. Languages share stems, so the tagger's own titles count only for words that
+ * the language has no label for. None when the singular, which the label has, is a word that says nothing.
+ */
 const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined => {
-  const title = titleInUse(memory, candidate.key)
-  if (title !== undefined) return title
   const label = labelOf(candidate, lexicon)
+  const isOfLanguage = (title: string): boolean =>
+    !lexicon.nouns.has(label) && keyOfTag(title, lexicon) === candidate.key
+  const title = titleInUse(memory, candidate.key, isOfLanguage)
+  if (title !== undefined) return title
   const { isStop, isFiller, isListed } = traitsOf(lexicon, label)
   return isStop || (isFiller && !isListed) ? undefined : label
 }

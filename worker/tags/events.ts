@@ -2,7 +2,7 @@ import { GROUPS } from './english-words.ts'
 import { isEdge, isNounLike, type Reading, wordAt } from './reading.ts'
 
 /** A phrase whose words have another order in the text than in the tag: `order` has their places, `end` the end in the text. */
-export type Rearranged = { readonly order: readonly [number, number]; readonly end: number; readonly isEvent: boolean }
+export type Rearranged = { readonly order: readonly number[]; readonly end: number; readonly isEvent: boolean }
 
 const FAILURES = new Set(['crash', 'freeze', 'decline', 'rejection', 'failure', 'lock-up', 'cancellation', 'duplicate'])
 const BEFORE_FAILURE = new Set(
@@ -33,9 +33,45 @@ export const findInverted = (reading: Reading, start: number): Rearranged | unde
   return { order: [modifier, start], end: modifier + 1, isEvent }
 }
 
+/** What every text of a workspace may be about: in `the app crashes` the crash is the matter. */
+const WHOLE_PRODUCT: ReadonlySet<string> = new Set('app application program software it system site website'.split(' '))
+const ALONE = new Set(['crash', 'freeze', 'lock-up', 'logout', 'lag'])
+
+/** `the app crashes`, `it froze`: crash, freeze. */
+export const findLoneEvent = (reading: Reading, start: number): Rearranged | undefined => {
+  const token = reading.tokens[start]
+  if (token?.kind !== 'word' || token.isEvent !== true || !ALONE.has(token.text)) return undefined
+  let at = start - 1
+  while (at >= start - FAILURE_REACH && BEFORE_FAILURE.has(wordAt(reading, at))) at--
+  const thing = reading.traits[at]
+  if (thing !== undefined && isNounLike(thing) && !WHOLE_PRODUCT.has(wordAt(reading, at))) return undefined
+  return { order: [start], end: start + 1, isEvent: true }
+}
+
+/** `scan a receipt`, `cancelling my subscription`: receipt scan, subscription cancellation. */
+export const findAction = (reading: Reading, start: number): Rearranged | undefined => {
+  const token = reading.tokens[start]
+  if (token?.kind !== 'word' || token.isEvent !== true || FAILURES_OR_NONE.has(token.text)) return undefined
+  const object = reading.traits[start + 1]?.isDeterminer === true ? start + 2 : start + 1
+  let end = object
+  while (end < object + 2 && isObject(reading, end)) end++
+  if (end === object || isObject(reading, end)) return undefined
+  return { order: [...range(object, end), start], end, isEvent: true }
+}
+
+const FAILURES_OR_NONE = new Set([...FAILURES, 'payment', 'charge', 'login', 'sign-up', 'sign-in', 'logout', 'lock-up'])
+
+const isObject = ({ traits }: Reading, at: number): boolean => {
+  const part = traits[at]
+  return part !== undefined && isNounLike(part) && part.isListed
+}
+
+const range = (start: number, end: number): number[] => Array.from({ length: end - start }, (_, at) => start + at)
+
 /** `the card was declined`: card decline; `exports keep failing`: export failure. */
 export const findFailure = (reading: Reading, start: number): Rearranged | undefined => {
   const noun = reading.traits[start]
+  if (WHOLE_PRODUCT.has(wordAt(reading, start))) return undefined
   if (noun === undefined || !isNounLike(noun) || (!noun.isListed && !FAILING_GROUPS.has(noun.group))) return undefined
   const before = reading.traits[start - 1]
   // In `exports to CSV fail` the export fails, not the CSV.

@@ -21,6 +21,7 @@ export const FEATURES = [
   'modifier unlisted',
   'joiner inside',
   'compound',
+  'named',
   'inverted',
   'two words',
   'three words',
@@ -40,6 +41,11 @@ export const FEATURES = [
   'nested',
   'bare',
   'long text',
+  'leading',
+  'failing',
+  'denied',
+  'aside',
+  'located',
   'remembered',
   'remembered log',
   'share of texts',
@@ -74,7 +80,11 @@ export const measure = (candidate: Candidate, setting: Setting, values: number[]
   pushMemory(values, candidate, setting)
 }
 
-const pushWords = (values: number[], { traits, words, isCompound, isInverted }: Candidate, reading: Reading): void => {
+const pushWords = (
+  values: number[],
+  { traits, words, isCompound, isInverted, isNamed }: Candidate,
+  reading: Reading,
+): void => {
   const head = traits[isHeadFirst(reading.lexicon) ? 0 : traits.length - 1]
   if (head === undefined) return
   values.push(toNumber(head.isListed), toNumber(!head.isListed && head.group < 0))
@@ -82,7 +92,7 @@ const pushWords = (values: number[], { traits, words, isCompound, isInverted }: 
   values.push(toNumber(head.isMostlyVerb), toNumber(head.isMostlyAdjective), toNumber(head.isFrequent))
   values.push(toNumber(head.isFiller))
   pushModifiers(values, traits, head)
-  values.push(toNumber(isCompound), toNumber(isInverted))
+  values.push(toNumber(isCompound), toNumber(isNamed), toNumber(isInverted))
   values.push(toNumber(words.length === 2), toNumber(words.length === 3))
 }
 
@@ -110,6 +120,8 @@ const pushPlaces = (values: number[], candidate: Candidate, { tokens }: Reading)
   values.push(toNumber(candidate.requested > 0), toNumber(candidate.opinionated > 0))
   values.push(candidate.events / occurrences, toNumber(candidate.joined > 0), toNumber(candidate.starting > 0))
   values.push(1 - candidate.free / occurrences, toNumber(isBare(candidate)), Math.log2(1 + tokens.length / 20))
+  values.push(toNumber(candidate.leading > 0), toNumber(candidate.failing > 0), toNumber(candidate.denied > 0))
+  values.push(candidate.aside / occurrences, candidate.located / occurrences)
 }
 
 /** Whether nothing shows that the phrase has a noun. */
@@ -156,8 +168,11 @@ export const PEOPLE_FEATURES = [
   'closed',
   'odds',
   'given',
+  'always given',
+  'phrase always given',
   'seldom judged',
   'never given',
+  'left out',
   'again',
   'nested',
   'opinion near',
@@ -169,17 +184,27 @@ export const PEOPLE_FEATURES = [
   'tags of a text',
 ] as const
 
+/** People who gave a tag to this share of the texts that have it meant it every time. */
+const ALWAYS_GIVEN_SHARE = 0.8
+
+/** What people did not give to so many texts that have it, they do not want. */
+const LEFT_OUT_TEXTS = 10
+
 /** The values of PEOPLE_FEATURES; `score` comes from FEATURES and their weights, and is undefined for a candidate that is not open. */
 export const measurePeople = (candidate: Candidate, memory: Memory, score: number | undefined): number[] => {
   const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
+  const isAlwaysGiven = given > 0 && given >= ALWAYS_GIVEN_SHARE * judged
   return [
     1,
     score ?? 0,
     score === undefined ? 1 : 0,
     Math.log((given + 0.3) / (Math.max(0, judged - given) + 0.7)),
     given >= 0.5 ? 1 : 0,
+    isAlwaysGiven && candidate.stems.length === 1 ? 1 : 0,
+    isAlwaysGiven && candidate.stems.length > 1 ? 1 : 0,
     1 / (1 + judged),
     given < 0.5 ? 1 : 0,
+    given < 0.5 ? Math.min(1, judged / LEFT_OUT_TEXTS) ** 2 : 0,
     Math.log2(candidate.occurrences),
     1 - candidate.free / candidate.occurrences,
     candidate.opinionated > 0 ? 1 : 0,

@@ -11,7 +11,7 @@ import ru from './data/ru.json' with { type: 'json' }
 import cues from './data/name-cues.json' with { type: 'json' }
 import segmented from './data/segmented.json' with { type: 'json' }
 import tr from './data/tr.json' with { type: 'json' }
-import { ENGLISH_COMPOUNDS, FREQUENT, GROUP_OF, MOSTLY_ADJECTIVES, MOSTLY_VERBS } from './english-words.ts'
+import { FREQUENT, GROUP_OF, MOSTLY_ADJECTIVES, MOSTLY_VERBS } from './english-words.ts'
 import { singular } from './singular.ts'
 import { stem } from './stems.ts'
 import { isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
@@ -30,6 +30,9 @@ export type Lexicon = {
   readonly joiners: ReadonlySet<string>
   readonly requests: ReadonlySet<string>
   readonly opinions: ReadonlySet<string>
+  readonly troubles: ReadonlySet<string>
+  readonly asides: ReadonlySet<string>
+  readonly places: ReadonlySet<string>
   /** Phrases that name one thing, with their words as a text has them. */
   readonly compounds: ReadonlySet<string>
   readonly nouns: ReadonlySet<string>
@@ -52,6 +55,12 @@ export type WordTraits = {
   readonly isRequest: boolean
   /** The word says that somebody is pleased, or is not. */
   readonly isOpinion: boolean
+  /** The word says that something fails, or denies it. */
+  readonly isTrouble: boolean
+  /** After the word come the circumstances: when, although. */
+  readonly isAside: boolean
+  /** A preposition of place. */
+  readonly isPlace: boolean
   readonly isMostlyVerb: boolean
   readonly isMostlyAdjective: boolean
   readonly isFrequent: boolean
@@ -77,6 +86,9 @@ type Lists = Record<'determiners' | 'beforeVerbs' | 'stop' | 'filler' | 'modifie
   requests: string[]
   opinions: string[]
   compounds?: string[]
+  troubles?: string[]
+  asides?: string[]
+  places?: string[]
 }
 
 const NO_LISTS: Lists = {
@@ -114,7 +126,10 @@ const toLexicon = (language: string, lists: Lists): Lexicon => {
     joiners: toSet(lists.joiners),
     requests: toSet(lists.requests),
     opinions: toSet(lists.opinions),
-    compounds: language === 'en' ? ENGLISH_COMPOUNDS : new Set(lists.compounds),
+    troubles: toSet(lists.troubles ?? []),
+    asides: toSet(lists.asides ?? []),
+    places: toSet(lists.places ?? []),
+    compounds: new Set(lists.compounds),
     nouns,
     nounStems: language === 'en' ? nouns : new Set([...nouns].map((noun) => stem(noun, language))),
     forms: new Map([...nouns].toReversed().map((noun) => [stem(noun, language), noun])),
@@ -164,6 +179,9 @@ const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
     isJoiner: lexicon.joiners.has(word),
     isRequest: lexicon.requests.has(word),
     isOpinion: lexicon.opinions.has(word),
+    isTrouble: lexicon.troubles.has(word),
+    isAside: lexicon.asides.has(word),
+    isPlace: lexicon.places.has(word),
     isMostlyVerb: MOSTLY_VERBS.has(lemma) && isEnglish,
     isMostlyAdjective: MOSTLY_ADJECTIVES.has(lemma) && isEnglish,
     isFrequent: isEnglish && FREQUENT.has(lemma),

@@ -113,11 +113,16 @@ const keepMost = <Key extends string | number, Value>(
   for (const [key] of ranked.slice(Math.floor(max * KEPT_SHARE))) map.delete(key)
 }
 
-/** The most frequent way to write a tag in the workspace: the way of people, else that of the tagger. */
-export const titleInUse = (memory: Memory | undefined, key: string): string | undefined => {
+/** The most frequent way to write a tag in the workspace: the way of people, else that of the tagger as far as it `isOfLanguage`. */
+export const titleInUse = (
+  memory: Memory | undefined,
+  key: string,
+  isOfLanguage: (title: string) => boolean = () => true,
+): string | undefined => {
   let best: string | undefined
   let bestUses = 0
   for (const [title, { people, generated }] of memory?.tags.get(key) ?? []) {
+    if (people === 0 && !isOfLanguage(title)) continue
     const uses = 1_000_000 * people + generated
     if (uses > bestUses || (uses === bestUses && best !== undefined && title < best)) {
       best = title

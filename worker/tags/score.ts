@@ -37,7 +37,7 @@ export const scoreCandidates = (
   const scored: Scored[] = []
   const setting = { reading, memory }
   const values: number[] = []
-  const trust = trustIn(memory, candidates)
+  const trust = trustIn(memory)
   for (const candidate of candidates.values()) {
     const isOpen = candidate.isOpen || (candidate.isDoubtful && isEstablished(candidate, memory))
     if (!isOpen && memory?.tags.has(candidate.key) !== true) continue
@@ -50,11 +50,10 @@ export const scoreCandidates = (
     const byPeople = dot(people, measurePeople(candidate, memory, byWords))
     const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
     const ofTerm = given > 0 || byWords === undefined ? 1 : Math.min(1, judged / TRUSTED_TEXTS_OF_TERM)
-    const mix = (share: number): number => {
-      const trusted = Math.max(ofTerm, share)
-      return trusted * byPeople + (1 - trusted) * (byWords ?? 0)
-    }
-    scored.push({ candidate, score: mix(trust.workspace), alone: mix(trust.text) })
+    const mix = (trusted: number): number => trusted * byPeople + (1 - trusted) * (byWords ?? 0)
+    const ofSilence = given > 0 || byWords === undefined ? 1 : trust.text
+    const alone = mix(ofSilence) - (1 - ofSilence) * ofTerm * UNWANTED
+    scored.push({ candidate, score: mix(Math.max(ofTerm, trust.workspace)), alone })
   }
   return { scored, trust }
 }
@@ -64,29 +63,17 @@ const TRUSTED_TEXTS = 15
 const TRUSTED_SHARE = 0.05
 /** For a single term they have their full weight once people tagged so many texts that have the term. */
 const TRUSTED_TEXTS_OF_TERM = 10
+/** What people never gave to the texts that have it comes after what they have not judged. */
+const UNWANTED = 0.5
 /** Where people left this share of texts without a tag, a text with unjudged words may also stay without one. */
 const USUALLY_LEFT_SHARE = 1 / 3
 
-const trustIn = (memory: Memory | undefined, candidates: ReadonlyMap<string, Candidate>): Trust => {
+const trustIn = (memory: Memory | undefined): Trust => {
   if (memory === undefined || memory.judged === 0) return { workspace: 0, text: 0 }
   const { texts, judged, left } = memory
   const workspace = Math.min(1, judged / (TRUSTED_TEXTS + TRUSTED_SHARE * (texts - judged)))
-  const known = shareOfJudged(candidates, memory)
   const usuallyLeft = Math.min(1, left / judged / USUALLY_LEFT_SHARE)
-  return { workspace, text: Math.min(workspace, known + (1 - known) * usuallyLeft) }
-}
-
-/** The share of a text's words that occur in texts that people tagged; a word counts less if few of these texts have it. */
-const shareOfJudged = (candidates: ReadonlyMap<string, Candidate>, memory: Memory): number => {
-  let words = 0
-  let known = 0
-  for (const { hash, isOpen, stems } of candidates.values()) {
-    if (!isOpen || stems.length > 1) continue
-    const { judged } = memory.terms.get(hash) ?? NOTHING
-    words++
-    known += judged / (judged + 1)
-  }
-  return words === 0 ? 1 : known / words
+  return { workspace, text: Math.min(workspace, usuallyLeft) }
 }
 
 /** Whether several of a workspace's texts have a term, some of them after a determiner: then it is neither a name nor a slip. */

@@ -4,7 +4,7 @@ import { printHelp } from '../../../process/print-help.ts'
 import { PEOPLE_FEATURES, FEATURES } from '../../../worker/tags/features.ts'
 import { fitModel } from './fit-tags.ts'
 import type { Model } from './fit-tags.ts'
-import { readHuLiu, toAllCases } from './tag-cases.ts'
+import { readHuLiu, readSupport, toAllCases } from './tag-cases.ts'
 
 /** Fits the weights on all pieces of the Hu and Liu reviews and writes them where the worker reads them. */
 const TARGET = fileURLToPath(new URL('../../../worker/tags/data/weights.json', import.meta.url))
@@ -28,4 +28,7 @@ const rounded = (value: number): number => {
 
 printHelp(`usage: npm run fit:tags
 Fits the weights of the tagger on the reviews in test/bench/tags/data and writes worker/tags/data/weights.json.`)
-writeFileSync(TARGET, `${JSON.stringify(toFile(fitModel(toAllCases(readHuLiu()))), null, 2)}\n`)
+writeFileSync(
+  TARGET,
+  `${JSON.stringify(toFile(fitModel(toAllCases([...readHuLiu(), ...readSupport('dev')]))), null, 2)}\n`,
+)

@@ -20,6 +20,9 @@ const unified: Record<string, string[]> = {
   'dark mode': ['Please add dark mode', 'dark mode please', 'DARK MODE IS MISSING', 'We would love a dark mode'],
   'login error': ['login error', 'Login errors all the time', 'a log-in error'],
   'email notification': ['E-mail notifications are late', 'Email notification'],
+  crash: ['it crashed again'],
+  'time zone': ['The time zone of an event is wrong', 'wrong time zones'],
+  'receipt scan': ['Scanning a receipt takes forever'],
   'picture quality': ['The quality of the pictures is poor', 'poor picture quality'],
 }
 for (const [tag, texts] of Object.entries(unified)) {
@@ -28,6 +31,18 @@ for (const [tag, texts] of Object.entries(unified)) {
       assert.equal(generateTags(text)[0], tag)
     })
   }
+}
+
+/** What a text is about comes before what stands near it. */
+const subjects: Record<string, string> = {
+  'My card was declined, I stood at the counter with a full basket': 'card decline',
+  'Reminders never ring while the phone is silent': 'reminder',
+  'The month view is far too crowded on a phone': 'month view',
+}
+for (const [text, tag] of Object.entries(subjects)) {
+  test(`the subject of: ${text}`, () => {
+    assert.equal(generateTags(text)[0], tag)
+  })
 }
 
 /** The first tag; the language is found in the text. */
@@ -92,11 +107,35 @@ const noise = [
   'спасибо',
   'test',
 ]
+noise.push(
+  'Automatic reply: I am out of the office until Monday. For urgent matters contact the sales department.',
+  'Ich bin bis zum 4. Mai nicht im Büro und habe keinen Zugriff auf mein Postfach.',
+  "Je serai absent du 3 au 10 mai. En cas d'urgence, contactez l'accueil.",
+  'Estaré ausente hasta el lunes. Para asuntos urgentes llame a la oficina.',
+  'Estou fora do escritório até segunda-feira, com acesso limitado ao e-mail.',
+  'Sarò assente fino al 5 maggio, per urgenze scrivere alla segreteria.',
+  'Ik ben afwezig tot maandag. Voor dringende zaken kunt u mijn collega bellen.',
+  'Я сейчас в отпуске, отвечу после возвращения.',
+  'Jestem na urlopie do poniedziałku. W pilnych sprawach proszę o kontakt z biurem.',
+  'Şu anda izindeyim, döndüğümde yanıt vereceğim.',
+  '您好，我正在休假，回来后会尽快回复您的邮件。',
+  '只今外出しております。戻り次第ご連絡いたします。',
+  'أنا خارج المكتب حتى يوم الأحد وسأرد على رسالتك عند عودتي',
+  'We have received your request. Ticket number 48213.',
+  'Hi team, hope you had a great weekend!',
+  'Kind regards,\nJohn Smith\nHead of Marketing\nPhone 020 1234 5678',
+)
 for (const text of noise) {
   test(`no tags for noise: ${JSON.stringify(text)}`, () => {
     assert.deepEqual(generateTags(text), [])
   })
 }
+
+test('a text that tells of automatic replies or begins with a greeting keeps its tags', () => {
+  assert.ok(generateTags('Please add an out of office message to the calendar.').includes('calendar'))
+  assert.ok(generateTags('The automatic reply feature sends each mail twice').includes('mail'))
+  assert.deepEqual(generateTags('Good morning, the invoice is wrong. Kind regards, Tom from sales'), ['invoice'])
+})
 
 test('nothing is made up for languages without lists', () => {
   assert.deepEqual(generateTags('Додаток постійно вилітає під час завантаження'), [])
@@ -169,6 +208,8 @@ const hostile: Record<string, string> = {
   'one phrase': 'the export '.repeat(size / 11),
   'capitalised words': 'Anna '.repeat(size / 5),
   'new words': Array.from({ length: size / 8 }, (_, at) => `w${at.toString(36).replaceAll(/\d/g, 'x')}`).join(' '),
+  'line ends': '\n'.repeat(size),
+  'commas and spaces': ',   '.repeat(size / 4),
   'unclosed elements': '<b>'.repeat(size / 3),
   comments: '<!--'.repeat(size / 4),
   apostrophes: "a'".repeat(size / 2),

@@ -150,3 +150,26 @@ test('the first tag that people give is given again where it fits', () => {
   const tags = generateTags('The exchange rate is wrong on the receipt of my card', { memory })
   assert.ok(tags.includes('receipt'), tags.join())
 })
+
+test('a tag that people gave every time it stood in a text is given again, also one of words that make no phrase', () => {
+  const memory = newMemory()
+  for (const text of ['Face id is slow', 'Since Friday face id fails', 'I want face id for payments']) {
+    apply(memory, learn(analyse(text), ['face id']))
+  }
+  for (let at = 0; at < 40; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['other matter']))
+  assert.ok(generateTags('face id died, now I type my passcode', { memory }).includes('face id'))
+})
+
+test('people whose tags are not words of the texts leave no text without a tag', () => {
+  const memory = newMemory()
+  for (let at = 0; at < 200; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['matter of money']))
+  for (const text of BANK) assert.ok(generateTags(text, { memory }).length > 0, text)
+})
+
+test('a title that the tagger gave in one language is not given in another', () => {
+  const memory = newMemory()
+  const french = { text: "La piscine est sale et l'exportation ne marche pas", language: 'fr' }
+  assert.deepEqual(tagBatch(memory, [french, french, french]).tags[0], ['piscine', 'exportation'])
+  assert.deepEqual(generateTags('La piscina está sucia', { language: 'es', memory }), ['piscina'])
+  assert.deepEqual(generateTags('De export werkt niet', { language: 'nl', memory }), ['export'])
+})

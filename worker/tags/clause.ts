@@ -1,0 +1,44 @@
+import type { Reading } from './reading.ts'
+
+/** A failure or negation stands at most so many words before or after what it is about. */
+const FAILURE_REACH = 3
+/** A clause of circumstances reaches so far. */
+const ASIDE_REACH = 8
+
+export const isLeading = ({ traits }: Reading, start: number): boolean => {
+  const before = traits[start - 1]
+  return before === undefined || (before.isDeterminer && traits[start - 2] === undefined)
+}
+
+export const isFailing = ({ traits }: Reading, end: number): boolean => {
+  for (let at = end; at < end + FAILURE_REACH; at++) {
+    const after = traits[at]
+    if (after === undefined) return false
+    if (after.isTrouble) return true
+    if (!after.isStop && !after.isBeforeVerb && !after.isFiller && !after.isOther) return false
+  }
+  return false
+}
+
+export const isDenied = ({ traits }: Reading, start: number): boolean => {
+  for (let at = start - 1; at >= start - FAILURE_REACH; at--) {
+    const before = traits[at]
+    if (before === undefined) return false
+    if (before.isTrouble) return true
+  }
+  return false
+}
+
+export const isAside = ({ traits }: Reading, start: number): boolean => {
+  for (let at = start - 1; at >= start - ASIDE_REACH; at--) {
+    const before = traits[at]
+    if (before === undefined) return false
+    if (before.isAside) return true
+  }
+  return false
+}
+
+export const isLocated = ({ traits }: Reading, start: number): boolean => {
+  const before = traits[start - 1]
+  return before?.isPlace === true || (before?.isDeterminer === true && traits[start - 2]?.isPlace === true)
+}
