@@ -14,8 +14,13 @@ export const dropNoise = (text: string): string => {
 }
 
 const isAutoReply = (start: string): boolean =>
-  noise.autoReplies.some((phrase) => start.includes(phrase)) ||
+  includesAny(start, noise.autoReplies) ||
+  // Somebody may tell of a holiday; who also says when, or whom to ask until then, is away.
+  (includesAny(start, noise.absences) && includesAny(start, noise.returns)) ||
   noise.subjects.some((phrase) => start.startsWith(phrase) && !/^ ?\p{L}/u.test(start.slice(phrase.length)))
+
+const includesAny = (text: string, phrases: readonly string[]): boolean =>
+  phrases.some((phrase) => text.includes(phrase))
 
 const withoutSignature = (text: string): string => {
   for (const { index } of text.matchAll(CLOSINGS))

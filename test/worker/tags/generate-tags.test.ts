@@ -131,6 +131,13 @@ for (const text of noise) {
   })
 }
 
+test('who tells of a holiday or of being away is heard', () => {
+  assert.ok(generateTags("I'm on vacation and the VPN connection drops every hour").includes('vpn'))
+  assert.ok(generateTags('Ich bin im Urlaub und die Rechnung kommt trotzdem an die Firma').includes('rechnung'))
+  assert.ok(generateTags('外出中にアプリの通知が届きません').length > 0)
+  assert.ok(generateTags('When I am away from my desk the notification sound is too quiet').length > 0)
+})
+
 test('a text that tells of automatic replies or begins with a greeting keeps its tags', () => {
   assert.ok(generateTags('Please add an out of office message to the calendar.').includes('calendar'))
   assert.ok(generateTags('The automatic reply feature sends each mail twice').includes('mail'))
