@@ -17,7 +17,7 @@ const SHARE_MS = 250
  * large.
  */
 const MOST_BATCHES = 50
-const MOST_BYTES = 2_000_000
+const MOST_BYTES = 4_000_000
 
 /**
  * What a worker does with a job of the queue `backlogs`: it stores a share of what its workspace has waiting, in the order of acceptance. A

@@ -6,12 +6,13 @@ const FIRST = 16
 const SHARE = 1 / 4
 /** How long a workspace is slow after a slow statement. */
 const SLOW_FOR_MS = 10_000
-/** A statement with little in it may take so much longer than the budget: what slows it can be the work of others. */
+/** A statement with little in it may take so much longer than the budget, and once any time: what slows it can be the work of others. */
 const PATIENCE = 4
 /** The time constant with which time in lanes is forgotten. */
 const LATELY_MS = 10_000
 
-type Stride = { most: number; slowUntil: number; takenMs: number; asOf: number }
+/** `overs`: how many of its statements in a row took too long. */
+type Stride = { most: number; slowUntil: number; takenMs: number; asOf: number; overs: number }
 type Stored = { workspaceId: string; weight: number }
 
 export type Strides = {
@@ -35,7 +36,7 @@ export const stridesWithin = (
   { mostWeight, budgetMs }: { mostWeight: number; budgetMs: number },
   now: () => number,
 ): Strides => {
-  const first: Stride = { most: Math.min(FIRST, mostWeight), slowUntil: -Infinity, takenMs: 0, asOf: 0 }
+  const first: Stride = { most: Math.min(FIRST, mostWeight), slowUntil: -Infinity, takenMs: 0, asOf: 0, overs: 0 }
   const strides = new Map<string, Stride>()
   const of = (workspaceId: string): Stride => strides.get(workspaceId) ?? first
   const remember = (workspaceId: string, stride: Stride): void => {
@@ -52,9 +53,11 @@ export const stridesWithin = (
       const total = stored.reduce((sum, { weight }) => sum + weight, 0)
       for (const { workspaceId, weight } of stored) {
         const former = of(workspaceId)
-        const taken = { ...former, takenMs: faded(former) + (ms * weight) / total, asOf: now() }
-        const isOver = ms > (weight < FIRST ? PATIENCE : 1) * budgetMs && weight >= total * SHARE
-        if (isOver) {
+        const isLight = weight < FIRST
+        const isOver = ms > (isLight ? PATIENCE : 1) * budgetMs && weight >= total * SHARE
+        const overs = isOver ? former.overs + 1 : 0
+        const taken = { ...former, takenMs: faded(former) + (ms * weight) / total, asOf: now(), overs }
+        if (isOver && (overs > 1 || !isLight)) {
           const shorter = Math.min(former.most, weight) * (budgetMs / ms)
           remember(workspaceId, { ...taken, most: Math.max(1, shorter), slowUntil: now() + SLOW_FOR_MS })
         } else if (ms <= budgetMs && 2 * weight >= former.most) {
