@@ -33,6 +33,8 @@ export type Lexicon = {
   readonly troubles: ReadonlySet<string>
   readonly asides: ReadonlySet<string>
   readonly places: ReadonlySet<string>
+  /** Last characters that only nouns have, of words of Chinese characters. */
+  readonly nounEndings: ReadonlySet<string>
   /** Phrases that name one thing, with their words as a text has them. */
   readonly compounds: ReadonlySet<string>
   readonly nouns: ReadonlySet<string>
@@ -86,6 +88,7 @@ type Lists = Record<'determiners' | 'beforeVerbs' | 'stop' | 'filler' | 'modifie
   requests: string[]
   opinions: string[]
   compounds?: string[]
+  nounEndings?: string[]
   troubles?: string[]
   asides?: string[]
   places?: string[]
@@ -129,6 +132,7 @@ const toLexicon = (language: string, lists: Lists): Lexicon => {
     troubles: toSet(lists.troubles ?? []),
     asides: toSet(lists.asides ?? []),
     places: toSet(lists.places ?? []),
+    nounEndings: toSet(lists.nounEndings ?? []),
     compounds: new Set(lists.compounds),
     nouns,
     nounStems: language === 'en' ? nouns : new Set([...nouns].map((noun) => stem(noun, language))),
@@ -165,6 +169,7 @@ const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
   const isListed = isEnglish
     ? lexicon.nouns.has(word) || lexicon.nouns.has(lemma)
     : lexicon.nouns.has(word) ||
+      hasNounEnding(lexicon, word) ||
       (word.length > 3 && lexicon.nounStems.has(wordStem) && !isNoNoun(lexicon.language, word))
   const group = isEnglish ? (GROUP_OF.get(lemma) ?? GROUP_OF.get(word) ?? -1) : -1
   const isAdjective = isEnglish && group < 0 && !isListed && isEnglishAdjective(word)
@@ -194,6 +199,11 @@ const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
     group,
   }
 }
+
+const HAN_WORD = /^\p{Script=Han}{2,4}$/u
+
+const hasNounEnding = ({ nounEndings, stop }: Lexicon, word: string): boolean =>
+  nounEndings.has(word.slice(-1)) && !stop.has(word) && HAN_WORD.test(word)
 
 export const isFunctionWord = (lexicon: Lexicon, word: string): boolean =>
   lexicon.determiners.has(word) || lexicon.beforeVerbs.has(word) || lexicon.stop.has(word)

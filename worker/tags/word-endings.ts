@@ -12,7 +12,7 @@ const NOT_NOUN: Readonly<Record<string, RegExp>> = {
   de: /(?:lich|lichen|liche|ig|ige|igen|isch|ische|ischen|bar|haft|los|sam)$/,
   nl: /(?:lijk|lijke|ig|ige|isch|ische|baar|bare|loos|loze|zaam)$/,
   ru: /(?:ый|ий|ой|ая|яя|ое|ее|ые|ие|ого|его|ому|ему|ым|им|ых|их|ую|юю|ть|ться|тся|л|ла|ло|ли|лся|лась|лись|ет|ют|ит|ят|ем|им|ешь|ишь|но)$/,
-  pl: /(?:ny|na|ne|ego|emu|ych|ymi|ąc|ować|ać|ić|yć|łem|łam|ał|ała|ali|ało|nie|wie)$/,
+  pl: /(?:ny|na|ne|ego|emu|ych|ymi|ąc|ować|ać|ić|yć|łem|łam|[aiyą]ł|[aiyę]ł[aoy]|ali|ili|yli|ują|uje|eją|ają|szczą|nie|wie)$/,
   tr: /(?:yor|yorum|yoruz|mak|mek|dım|dim|dum|düm|tım|tim|dık|dik|mış|miş|acak|ecek|malı|meli|lar mı|yd[ıiuü])$/,
 }
 const SENSELESS = /^[^aeiouyàáâãäåæèéêëìíîïòóôõöùúûüąęóıаеёиоуыэюяіїє]+$|(.)\1\1/

@@ -131,6 +131,24 @@ for (const text of noise) {
   })
 }
 
+test('Chinese nouns are known by a list, and by their last character', () => {
+  const without = [
+    '毛巾有一股霉味，马桶也漏水。',
+    '牛肉太老，米饭是冷的。',
+    '空调不制冷，风扇还响。',
+    '鞋底开胶，穿了一周就坏。',
+    '窗帘遮光不行。',
+    '种子没发芽。',
+    '唱片有划痕。',
+  ].filter((text) => generateTags(text).length === 0)
+  assert.deepEqual(without, [])
+})
+
+test('Polish verbs are no tags', () => {
+  assert.deepEqual(generateTags('Słuchawki trzeszczą przy głośnych utworach.'), ['słuchawki'])
+  assert.deepEqual(generateTags('Zabawka rozpadła się po jednym dniu.'), ['zabawka'])
+})
+
 test('who tells of a holiday or of being away is heard', () => {
   assert.ok(generateTags("I'm on vacation and the VPN connection drops every hour").includes('vpn'))
   assert.ok(generateTags('Ich bin im Urlaub und die Rechnung kommt trotzdem an die Firma').includes('rechnung'))
