@@ -31,7 +31,7 @@ export type LaneBounds = {
    * What a statement of a workspace that is apart stores at least, however slow that was: a statement can cost the same for one
    * submission as for several, such as when each is about a contact of 16 MB, which is written anew once.
    */
-  least: { batches: number; weight: number }
+  least: { submissions: number; weight: number }
 }
 
 /** A statement under way. */
@@ -147,6 +147,7 @@ const withinBounds = <Held extends Waiting>(
   const weights = new Map<string, number>()
   const within: Held[] = []
   let weight = 0
+  let submissions = 0
   for (const one of held.toSorted((a, b) => a.item.number - b.item.number)) {
     const { workspaceId } = one.item
     const before = weights.get(workspaceId) ?? 0
@@ -155,8 +156,9 @@ const withinBounds = <Held extends Waiting>(
     // What follows a batch that is left out is left out as well: a purge keeps its place.
     if (before > 0 && strides && own > strides.mostOf(workspaceId)) continue
     weight += one.item.weight
-    const isOfLeast = least !== undefined && within.length < least.batches && weight <= least.weight
+    const isOfLeast = least !== undefined && submissions < least.submissions && weight <= least.weight
     if (within.length > 0 && weight > most && !isOfLeast) break
+    submissions += one.item.submissions
     within.push(one)
   }
   return within

@@ -26,7 +26,7 @@ const BOUNDS = {
   busyFrom: 16,
   busyWaitMs: 50,
   enough: 250,
-  least: { batches: 8, weight: 2_000 },
+  least: { submissions: 8, weight: 2_000 },
   lookAgainAfterMs: 20,
   lookAgainWithinMs: 320,
   stuckAfterMs: 1_000,

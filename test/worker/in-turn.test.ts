@@ -48,7 +48,7 @@ const bounds = {
   busyFrom: 3,
   busyWaitMs: 1,
   enough: 2,
-  least: { batches: 1, weight: 1 },
+  least: { submissions: 1, weight: 1 },
   lookAgainAfterMs: 1,
   lookAgainWithinMs: 4,
   stuckAfterMs: 20,

@@ -12,7 +12,7 @@ const bounds: LaneBounds = {
   busyFrom: 3,
   busyWaitMs: 50,
   enough: 6,
-  least: { batches: 2, weight: 3 },
+  least: { submissions: 2, weight: 3 },
 }
 const BUDGET_MS = 100
 
