@@ -25,12 +25,12 @@ returns table (record text, id uuid, number bigint, text_version text, tags text
   )
 $$;
 
--- A conversation's text as tags are made from it, and what changes with it: a message can be replaced, or come, by a submission
--- that is older than the conversation's.
+-- A conversation's text as tags are made from it, a paragraph separator between its messages, and what changes with it: a message can be
+-- replaced, or come, by a submission that is older than the conversation's.
 create or replace function conversation_text(ws uuid, conversation uuid, out version text, out content text)
   language sql stable as $$
   select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), '')),
-    coalesce(string_agg(m.content, E'\n' order by m.created_at, m.id), '')
+    coalesce(string_agg(m.content, E'\u2029' order by m.created_at, m.id), '')
   from message as m
   where m.workspace_id is not distinct from ws and m.conversation_id = conversation and m.incoming
 $$;

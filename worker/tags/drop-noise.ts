@@ -6,12 +6,27 @@ const READ_CHARACTERS = 400
 /** What follows a closing is a signature unless it is this long: then the text goes on, as after a quoted mail. */
 const MAX_SIGNATURE_CHARACTERS = 600
 
-/** Leaves out what says nothing: greetings, a closing with the signature, and the whole of an automatic reply. */
-export const dropNoise = (text: string): string => {
+/**
+ * Leaves out what says nothing: greetings, a closing with the signature, and the whole of an automatic reply; in a conversation of several
+ * messages also sentences with small talk.
+ */
+export const dropNoise = (messages: readonly string[]): string =>
+  messages
+    .map(withoutNoise)
+    .map((message) => (messages.length > 1 ? withoutSmallTalk(message) : message))
+    .join('\n')
+
+const withoutNoise = (text: string): string => {
   const plain = text.slice(0, MAX_TEXT_CHARACTERS).replaceAll('’', "'")
   if (isAutoReply(plain.slice(0, READ_CHARACTERS).trimStart().toLowerCase())) return ''
   return withoutSignature(plain).replace(GREETINGS, ' . ')
 }
+
+const withoutSmallTalk = (message: string): string =>
+  message
+    .split(/(?<=[\n.!?。！？])/u)
+    .filter((sentence) => !SMALL_TALK.test(sentence))
+    .join('')
 
 const isAutoReply = (start: string): boolean =>
   includesAny(start, noise.autoReplies) ||
@@ -34,5 +49,10 @@ const beginning = (phrases: readonly string[]): RegExp => {
   return new RegExp(String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?![a-zà-ÿ])`, 'giu')
 }
 
+/** Words with nothing else before and after, where the script has spaces. */
+const SMALL_TALK = new RegExp(
+  String.raw`(?<!\p{Script=Latin}|\p{Script=Cyrillic})(?:${noise.smallTalk.join('|')})(?!\p{Script=Latin}|\p{Script=Cyrillic})`,
+  'iu',
+)
 const CLOSINGS = beginning([...noise.closings, '--\n', '-- \n'])
 const GREETINGS = beginning(noise.greetings)

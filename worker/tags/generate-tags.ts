@@ -4,11 +4,14 @@ import { dropNoise } from './drop-noise.ts'
 import { findLexicon } from './language.ts'
 import type { Memory } from './memory.ts'
 import { findStrange, hideAfterCues, hideStrange, type Strange, withoutOwnWords } from './names.ts'
-import { reduceHtml } from './reduce-html.ts'
+import { MAX_HTML_CHARACTERS, reduceHtml } from './reduce-html.ts'
 import { scoreCandidates } from './score.ts'
 import { type Token, tokenize } from './tokens.ts'
 import { unifyVariants } from './variants.ts'
 import { read, type Reading } from './reading.ts'
+
+/** Between the messages of a conversation, which has one text: a paragraph separator (`conversation_text` in db/functions/tags.sql). */
+const MESSAGE_END = '\u2029'
 
 /** The phrases of a text. A memory learns from them, and tags are chosen from them. They depend on nothing but the text. */
 export type Analysis = {
@@ -31,7 +34,7 @@ export const generateTags = (
 }
 
 export const analyse = (text: string, language?: string): Analysis => {
-  const tokenized = tokenize(dropNoise(reduceHtml(text)))
+  const tokenized = tokenize(dropNoise(text.slice(0, MAX_HTML_CHARACTERS).split(MESSAGE_END).map(reduceHtml)))
   const lexicon = findLexicon(tokenized, language)
   const tokens = hideAfterCues(unifyVariants(tokenized, lexicon), lexicon)
   const strange = findStrange(tokens, lexicon)

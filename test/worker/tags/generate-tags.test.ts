@@ -149,6 +149,33 @@ test('Polish verbs are no tags', () => {
   assert.deepEqual(generateTags('Zabawka rozpadła się po jednym dniu.'), ['zabawka'])
 })
 
+test('a conversation is about the matter, not about the talk around it, and goes on after a signature', () => {
+  const conversations: Record<string, string[]> = {
+    'excel export': [
+      'hello',
+      'is anybody there?',
+      'so, the export to Excel fails',
+      'no problem',
+      'lovely weather by the way',
+      'thank you!',
+    ],
+    'delivery address': [
+      'Morning! Just got back from lunch.',
+      'My kids are at home today.',
+      'Can I change the delivery address of my order?',
+    ],
+    'tracking number': ['Kind regards,\nTom Miller\nSales Lead\nAcme Ltd', 'The tracking number is wrong.'],
+    rechnung: ['Hallo zusammen', 'Was für ein Wetter heute!', 'Die Rechnung fehlt', 'Schönes Wochenende!'],
+  }
+  for (const [matter, messages] of Object.entries(conversations)) {
+    const tags = generateTags(messages.join('\u2029'))
+    assert.equal(tags[0], matter, tags.join())
+    for (const tag of ['weather', 'lunch', 'kid', 'morning', 'wetter']) assert.ok(!tags.includes(tag), tag)
+  }
+  const matters = ['hello', 'The weather widget shows the wrong town', 'and the lunch menu is missing']
+  assert.deepEqual(generateTags(matters.join('\u2029')).toSorted(), ['lunch menu', 'weather widget'])
+})
+
 test('who tells of a holiday or of being away is heard', () => {
   assert.ok(generateTags("I'm on vacation and the VPN connection drops every hour").includes('vpn'))
   assert.ok(generateTags('Ich bin im Urlaub und die Rechnung kommt trotzdem an die Firma').includes('rechnung'))
