@@ -29,6 +29,8 @@ const MS_PER_SECOND = 1_000
 const CLOCK_SECONDS = 0.1
 /** What is just being settled makes the books differ for a moment, but not for this long; while nothing is queued, a few points tell. */
 const DIFFERS_FOR_MS = 60_000
+/** Whoever finds this and knows the ledgers can say of whom and how many. */
+export const MISSING = 'Accepted submissions are missing from the books'
 
 /** Everything that is not well, trouble first; empty when all is well. */
 export const findings = ({ points, pressure }: Judged): Finding[] => {
@@ -235,9 +237,9 @@ const books = (points: readonly Point[]): Finding[] => {
   const differs = lately.every(({ difference, purgesUnderWay }) => (difference ?? 0) > (purgesUnderWay ?? 0))
   return when(isLong && differs, {
     level: 'attention',
-    what: 'Accepted submissions are missing from the books.',
+    what: `${MISSING}.`,
     remedy:
-      'Compare feedback_insights_ledger by workspace in /metrics, and look in the logs for what happened to Redis.',
+      'Compare feedback_insights_ledger by workspace in /metrics, and look in the logs for what happened to Redis and Postgres.',
   })
 }
 

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net'
 import postgres from 'postgres'
+import { readPostgresUrl } from '../process/postgres-address.ts'
 import { ARRAY_TYPES } from './array-types.ts'
+import { type Followed, followPrimary } from './follow-primary.ts'
 
 export type Sql = postgres.Sql
 
@@ -38,7 +40,23 @@ const ONE_AT_A_TIME = { max_pipeline: 0 }
  * Opens a pool of connections. The driver has no time-out for statements, so the server is told to cancel them. Times are UTC.
  * Errors of this driver carry `query` and `parameters`: log `describeFault(error)`, never the error itself.
  */
-export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
+export const connectPostgres = (text: string, options: PostgresOptions): Sql => {
+  const address = readPostgresUrl(text)
+  if (!address?.isPrimaryAsked) return openPool(text, options)
+  const primary = followPrimary(address.urls, {
+    open: (url) => openPool(url, { ...options, connections: 1 }),
+    isReader: options.isReader ?? false,
+  })
+  const sql = openPool(address.urls[0]!, options, primary.socket)
+  const end = sql.end.bind(sql)
+  sql.end = async (how) => {
+    await primary.stop()
+    await end(how)
+  }
+  return sql
+}
+
+const openPool = (url: string, options: PostgresOptions, socket?: Followed['socket']): Sql =>
   postgres(url, {
     max: options.connections,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
@@ -48,6 +66,7 @@ export const connectPostgres = (url: string, options: PostgresOptions): Sql =>
     types: ARRAY_TYPES,
     ...ONE_AT_A_TIME,
     ...addressToVerify(url),
+    ...(socket && { socket }),
     prepare: options.pooler !== 'transaction',
     connection: {
       application_name: options.applicationName,

@@ -4,6 +4,7 @@ import { MAX_BODY_BYTES, MAX_BYTES_IN_HAND, MAX_CONVERSATION_BODY_BYTES } from '
 import { QUEUE_NAMES } from '../contract/queues.ts'
 import { BOOTSTRAP_TOKEN } from '../contract/token-format.ts'
 import { LOG_LEVELS } from './log.ts'
+import { readPostgresUrl } from './postgres-address.ts'
 import { readRedisUrl } from './redis-address.ts'
 
 const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({
@@ -58,8 +59,11 @@ export const SETTINGS = {
   PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
   HOST: address,
   DATABASE_URL: setting(
-    serverUrl('postgres:', 'postgresql:'),
-    'a URL such as postgres://user:password@host:5432/database',
+    v.pipe(
+      v.string(),
+      v.check((value) => readPostgresUrl(value) !== undefined),
+    ),
+    'a URL such as postgres://user:password@host:5432/database, and for several hosts ?target_session_attrs=read-write behind it',
   ),
   REDIS_URL: setting(
     v.pipe(

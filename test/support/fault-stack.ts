@@ -236,7 +236,8 @@ const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): Promise<
   return at
 }
 
-const freeze = (kept: Kept): (() => void) => {
+/** Stops a process with its children where it is; the result lets it go on. */
+export const freeze = (kept: Pick<Kept, 'pid'>): (() => void) => {
   const pid = kept.pid()
   if (pid === undefined) return () => {}
   // A server that is stopped alone lets the processes that serve its clients go on, as Postgres has them.

@@ -56,15 +56,16 @@ const STATEMENT_TIMEOUT_MS = 30_000
 export const startService = async ({
   apis = 1,
   workers = 1,
+  databaseUrl = testServers().databaseUrl,
   redisUrl = testServers().redisUrl,
   environment: given = {},
 }: {
   apis?: number
   workers?: number
+  databaseUrl?: string
   redisUrl?: string
   environment?: Readonly<Record<string, string>>
 } = {}): Promise<Service> => {
-  const { databaseUrl } = testServers()
   const name = `t_${randomBytes(6).toString('hex')}`
   const accessToken = `access-${randomBytes(16).toString('hex')}`
   const adminToken = `admin-${randomBytes(16).toString('hex')}`

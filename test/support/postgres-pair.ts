@@ -1,0 +1,93 @@
+import { spawnSync } from 'node:child_process'
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
+import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { superuserUrl } from './superuser.ts'
+import { until } from './until.ts'
+
+export type PostgresPair = {
+  /** As DATABASE_URL names both servers. */
+  readonly url: string
+  /** Of superusers, at one server each. They come back after a fault. */
+  readonly atFormer: Sql
+  readonly atStandby: Sql
+  /** Lets the standby receive nothing, as a network does that parts; only the asynchronous pair goes on storing. */
+  readonly part: () => Promise<void>
+  /** The process of the primary and those that serve its clients. */
+  readonly primaryPid: number
+  /** Ends the primary as a power cut would. */
+  readonly killPrimary: () => Promise<void>
+  /** Makes the standby a primary. */
+  readonly promote: () => Promise<void>
+  /** Starts the former primary again, which takes itself for the primary still. */
+  readonly bringBack: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const STATEMENT_TIMEOUT_MS = 20_000
+const NOWHERE = 'host=127.0.0.1 port=1'
+
+/** A primary and a standby that streams from it, made from a copy of its stopped cluster: the npm package has no pg_basebackup. */
+export const startPostgresPair = async ({ isSynchronous }: { isSynchronous: boolean }): Promise<PostgresPair> => {
+  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-pair-'))
+  const [former, standby] = [join(directory, 'former'), join(directory, 'standby')]
+  const running = new AsyncDisposableStack()
+  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  const start = async (dataDir: string, port?: number): Promise<EmbeddedServer> => {
+    const server = await startPostgres({ dataDir, ...(port !== undefined && { port }) })
+    running.defer(server.stop)
+    return server
+  }
+  const asSuperuser = (dataDir: string, url: string): Sql => {
+    const options = { connections: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'test' }
+    const sql = connectPostgres(superuserUrl(dataDir, url), options)
+    running.defer(() => sql.end({ timeout: 1 }))
+    return sql
+  }
+  try {
+    const first = await startPostgres({ dataDir: former })
+    await first.stop()
+    appendFileSync(join(former, 'cluster', 'pg_hba.conf'), 'host replication all 127.0.0.1/32 scram-sha-256\n')
+    assert.equal(spawnSync('cp', ['-a', former, standby]).status, 0)
+    for (const file of ['port', 'pid']) rmSync(join(standby, file), { force: true })
+    const primary = await start(former, first.port)
+    const { username, password } = new URL(superuserUrl(former, first.url))
+    const source = `host=127.0.0.1 port=${first.port} user=${username} password=${password}`
+    writeFileSync(join(standby, 'cluster', 'standby.signal'), '')
+    appendFileSync(join(standby, 'cluster', 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`)
+    const second = await start(standby)
+    const [atFormer, atStandby] = [asSuperuser(former, first.url), asSuperuser(standby, second.url)]
+    const reload = async (sql: Sql, name: string, value: string): Promise<void> => {
+      await sql.unsafe(`alter system set ${name} = '${value}'`)
+      await sql`select pg_reload_conf()`
+    }
+    if (isSynchronous) await reload(atFormer, 'synchronous_standby_names', '*')
+    await until('the standby streams', async () => {
+      const [row] = await atFormer<[{ states: string[] }]>`
+        select coalesce(array_agg(sync_state), '{}') as states from pg_stat_replication where state = 'streaming'`
+      return row.states.includes(isSynchronous ? 'sync' : 'async')
+    })
+    return {
+      url: `${first.url.replace(/:\d+\//, `:${second.port},127.0.0.1:${first.port}/`)}?target_session_attrs=read-write`,
+      atFormer,
+      atStandby,
+      part: () => reload(atStandby, 'primary_conninfo', NOWHERE),
+      primaryPid: primary.pid,
+      killPrimary: async () => {
+        process.kill(primary.pid, 'SIGKILL')
+        await primary.exited
+      },
+      promote: async () => void (await atStandby`select pg_promote()`),
+      bringBack: async () => void (await start(former, first.port)),
+      stop: () => running.disposeAsync(),
+    }
+  } catch (error) {
+    await running.disposeAsync()
+    throw error
+  }
+}
