@@ -29,8 +29,6 @@ const MS_PER_SECOND = 1_000
 const CLOCK_SECONDS = 0.1
 /** What is just being settled makes the books differ for a moment, but not for this long; while nothing is queued, a few points tell. */
 const DIFFERS_FOR_MS = 60_000
-/** Whoever finds this and knows the ledgers can say of whom and how many. */
-export const MISSING = 'Accepted submissions are missing from the books'
 
 /** Everything that is not well, trouble first; empty when all is well. */
 export const findings = ({ points, pressure }: Judged): Finding[] => {
@@ -229,7 +227,7 @@ const capacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pr
 }
 
 const books = (points: readonly Point[]): Finding[] => {
-  const last = points.at(-1)!.at
+  const { at: last, missing } = points.at(-1)!
   const isIdle = lasts(points, POINTS_TO_LAST, ({ queued }) => queued === 0)
   const lately = isIdle ? points.slice(-POINTS_TO_LAST) : points.filter(({ at }) => at >= last - DIFFERS_FOR_MS)
   const isLong = isIdle || points.some(({ at }) => at <= last - DIFFERS_FOR_MS)
@@ -237,7 +235,7 @@ const books = (points: readonly Point[]): Finding[] => {
   const differs = lately.every(({ difference, purgesUnderWay }) => (difference ?? 0) > (purgesUnderWay ?? 0))
   return when(isLong && differs, {
     level: 'attention',
-    what: `${MISSING}.`,
+    what: `Accepted submissions are missing from the books: ${(missing ?? []).map(({ name, difference }) => `${name} ${difference}`).join(', ')}.`,
     remedy:
       'Compare feedback_insights_ledger by workspace in /metrics, and look in the logs for what happened to Redis and Postgres.',
   })

@@ -35,6 +35,8 @@ export type Point = {
   dead: number | null
   /** The difference of the workspace that differs most. */
   difference: number | null
+  /** Workspaces of which accepted submissions are missing, and how many; those with most first. */
+  missing: readonly { name: string; difference: number }[] | null
   redisUsedBytes: number | null
   redisMaxBytes: number | null
   /** Of the API process that has most. */
@@ -51,7 +53,7 @@ export type Point = {
   fences: number | null
 }
 
-const HEAVIEST_SHOWN = 10
+const WORKSPACES_SHOWN = 10
 
 /** A condition as a point. Rates and times concern the time since the condition before. */
 export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
@@ -67,13 +69,14 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     unserved: processes ? unservedBy(processes) : null,
     ...rates(condition, before),
     queues: queues ? Object.fromEntries(queues.map(({ queue, ...depth }) => [queue, depth])) : null,
-    heaviest: loads?.slice(0, HEAVIEST_SHOWN) ?? null,
+    heaviest: loads?.slice(0, WORKSPACES_SHOWN) ?? null,
     crowding: (loads && crowdingIn(loads)) ?? null,
     waiting: queues?.reduce((sum, { waiting, delayed }) => sum + waiting + delayed, 0) ?? null,
     queued: ledgers?.reduce((sum, { queued }) => sum + queued, 0) ?? null,
     oldestSeconds: queues ? Math.max(0, ...queues.map(({ oldestSeconds }) => oldestSeconds)) : null,
     dead: ledgers?.reduce((sum, { dead }) => sum + dead, 0) ?? null,
     difference: ledgers ? furthest(ledgers.map(({ difference }) => difference)) : null,
+    missing: missingIn(condition),
     redisUsedBytes: redis?.usedBytes ?? null,
     redisMaxBytes: redis?.maxBytes ?? null,
     bytesInHand: highest((processes ?? []).map(({ bodies }) => bodies.bytes)),
@@ -89,6 +92,16 @@ const unservedBy = (processes: readonly ProcessReport[]): string[] => {
   const workers = processes.filter(({ kind }) => kind === 'worker')
   // A worker of the version before does not tell what it serves: it counts as one that serves all.
   return QUEUE_NAMES.filter((name) => !workers.some(({ queues }) => queues?.includes(name) ?? true))
+}
+
+const missingIn = ({ ledgers, workspaces }: Condition): Point['missing'] => {
+  if (!ledgers || !workspaces) return null
+  const names = new Map(workspaces.map(({ id, name }) => [id, name]))
+  return ledgers
+    .filter(({ difference }) => difference > 0)
+    .map(({ workspaceId, difference }) => ({ name: names.get(workspaceId) ?? workspaceId, difference }))
+    .toSorted((one, other) => other.difference - one.difference)
+    .slice(0, WORKSPACES_SHOWN)
 }
 
 const furthest = (values: readonly number[]): number =>

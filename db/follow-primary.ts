@@ -44,11 +44,14 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     for (const { server, socket } of given) if (server !== primary && !socket.connecting) socket.destroy()
   }
   const first = look()
-  const stopped = new AbortController()
+  let isStopped = false
   const goOnLooking = async (): Promise<void> => {
-    for (let last = first; !stopped.signal.aborted; last = look()) {
-      await last
+    await first
+    for (;;) {
       await pause(LOOK_EVERY_MS, undefined, { ref: false })
+      // A look after the end would open connections that nobody closes.
+      if (isStopped) return
+      await look()
     }
   }
   void goOnLooking()
@@ -61,7 +64,7 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
       return socket
     },
     stop: async () => {
-      stopped.abort()
+      isStopped = true
       await Promise.all(servers.map((server) => server.stop()))
     },
   }

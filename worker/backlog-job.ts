@@ -13,8 +13,8 @@ import { SUSPECT_AFTER_DEATHS } from './suspects.ts'
 /** How long a job drains before it goes behind those of other workspaces, if there are any. */
 const SHARE_MS = 250
 /**
- * What a job has in hand at most: batches to be read and stored while others are. Two statements store less than these, unless a body is
- * large.
+ * What a job has in hand at most: batches to be read and stored while others are. Two statements store less than these, unless bodies
+ * are large: then as much as one statement of a slow workspace stores at least.
  */
 const MOST_BATCHES = 50
 const MOST_BYTES = 4_000_000

@@ -1,5 +1,5 @@
 import { type Condition, conditionOf } from '../../condition/condition.ts'
-import { type Finding as Judgement, findings, type Judged, MISSING } from '../../condition/findings.ts'
+import { type Finding as Judgement, findings, type Judged } from '../../condition/findings.ts'
 import { type Point, pointOf } from '../../condition/point.ts'
 import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import type { Ledger } from '../../contract/ledger.ts'
@@ -35,7 +35,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     }
     return [
       ...tellFigures(condition, points.at(-1)!),
-      ...findings(judged(points, maxBacklog)).map((finding) => fromOverview(nameMissing(finding, condition))),
+      ...findings(judged(points, maxBacklog)).map(fromOverview),
       ...judgeBooks(condition.ledgers ?? []),
     ]
   } finally {
@@ -52,17 +52,6 @@ const judged = (points: readonly Point[], maxBacklog: number): Judged => {
 
 const fromOverview = ({ level, what, remedy }: Judgement): Finding =>
   level === 'trouble' ? wrong(what, remedy) : warning(what, remedy)
-
-/** Says of which workspaces how many are missing, in the order in which the workspaces were created. */
-const nameMissing = (finding: Judgement, { ledgers = [], workspaces = [] }: Condition): Judgement => {
-  if (!finding.what.startsWith(MISSING)) return finding
-  const missing = workspaces.flatMap(({ id, name }) =>
-    ledgers
-      .filter(({ workspaceId, difference }) => workspaceId === id && difference > 0)
-      .map(({ difference }) => `${name} ${difference}`),
-  )
-  return { ...finding, what: `${MISSING}: ${missing.join(', ')}.` }
-}
 
 const tellFigures = ({ ledgers = [], at }: Condition, { waiting, workers, queued }: Point): Finding[] => {
   const oldest = Math.min(...ledgers.flatMap(({ oldestNumber }) => oldestNumber ?? []))

@@ -29,6 +29,7 @@ const WELL: Point = {
   oldestSeconds: 0.1,
   dead: 3,
   difference: -1,
+  missing: [],
   redisUsedBytes: 100,
   redisMaxBytes: 1_000,
   postgresSeconds: 0.002,
@@ -44,7 +45,14 @@ const aging = (...ages: number[]): Point[] => [
   ...over({}),
   ...ages.map((oldestSeconds, place) => ({ ...WELL, oldestSeconds, at: WELL.at + 20 * MINUTE_MS + 5_000 * place })),
 ]
-const idle = over({ queued: 0, difference: 2 }).map((point, place) => ({ ...point, at: WELL.at + 750 * place }))
+const missing = [
+  { name: 'acme', difference: 2 },
+  { name: 'b', difference: 1 },
+]
+const idle = over({ queued: 0, difference: 2, missing }).map((point, place) => ({
+  ...point,
+  at: WELL.at + 750 * place,
+}))
 const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...point, at: WELL.at + 20 * MINUTE_MS }]
 
 describe('findings', () => {
@@ -81,7 +89,7 @@ describe('findings', () => {
     'a queue that nobody serves': [over({ unserved: ['tagging'] }), 'attention', /^No worker serves tagging\./],
     'one with jobs': [over({ unserved: ['feedback'] }), 'trouble', /^No worker serves feedback\./],
     'bodies in hand': [over({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
-    'missing from idle books': [idle.slice(-3), 'attention', /missing from the books/],
+    'missing from idle books': [idle.slice(-3), 'attention', /missing from the books: acme 2, b 1\.$/],
     'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
     'a busy process': [over({ loopDelaySeconds: 0.7 }), 'attention', /too busy/],
     'too many bytes in hand': [now({ refusedForBytesPerSecond: 0.5 }), 'attention', /too many bytes of bodies/],

@@ -55,6 +55,33 @@ describe('a point', () => {
     assert.equal(point.storageSeconds, 0.01)
   })
 
+  it('names the workspaces of which submissions are missing, those with most first', () => {
+    const names = ['a', 'b', 'c', 'd']
+    const differences = [1, -2, 3, 0]
+    const point = pointOf(
+      {
+        ...at(1, []),
+        workspaces: names.map((name) => ({ id: `id of ${name}`, name, createdAt: new Date(0), isBeingDeleted: false })),
+        ledgers: names.map((name, place) => ({
+          workspaceId: `id of ${name}`,
+          accepted: 9,
+          queued: 0,
+          oldestNumber: null,
+          applied: 9,
+          superseded: 0,
+          purged: 0,
+          dead: 0,
+          difference: differences[place]!,
+        })),
+      },
+      undefined,
+    )
+    assert.deepEqual(point.missing, [
+      { name: 'c', difference: 3 },
+      { name: 'a', difference: 1 },
+    ])
+  })
+
   it('has no rates without one before, and nothing that could not be read', () => {
     const point = pointOf({ at: 1 }, undefined)
     const { at: _at, redisUp, postgresUp, ...rest } = point

@@ -88,10 +88,13 @@ describe('tags', () => {
       messages: [
         { ...message, id: '1', incoming: true, content: COMPLAINT },
         { ...message, id: '2', incoming: false, content: 'Our zebra walks. Each zebra walks. A zebra walks.' },
+        { ...message, id: '3', incoming: true, content: 'Kind regards,\nAda' },
+        { ...message, id: '4', incoming: true, content: 'The tracking number is wrong.' },
       ],
     })
     const tags = await conversationTags(id)
     assert.ok(isAboutInvoices(tags), tags.join())
+    assert.ok(tags.includes('tracking number'), 'what comes after a signature is another message')
     assert.ok(!tags.some((tag) => /zebra/i.test(tag)), tags.join())
   })
 

@@ -78,6 +78,8 @@ describe('the next statement', () => {
     assert.deepEqual(next([...backlog, placed('b', 6)]), ['a1', 'a2', 'a3', 'a4', 'a5'])
     // The stride is 1.6 now, and so much is stored at least.
     assert.deepEqual(next([...items, placed('b', 6)], { slow: ['a'] }), ['a1', 'a2'])
+    const [many, ...others] = items
+    assert.deepEqual(next([{ ...many!, submissions: 5 }, ...others, placed('b', 6)], { slow: ['a'] }), ['a1'])
     const heavy = items.map((item) => ({ ...item, weight: bounds.least.weight }))
     assert.deepEqual(next([...heavy, placed('b', 6)], { slow: ['a'] }), ['a1'])
   })

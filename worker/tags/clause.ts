@@ -1,3 +1,4 @@
+import type { WordTraits } from './lexicon.ts'
 import type { Reading } from './reading.ts'
 
 /** A failure or negation stands at most so many words before or after what it is about. */
@@ -20,20 +21,21 @@ export const isFailing = ({ traits }: Reading, end: number): boolean => {
   return false
 }
 
-export const isDenied = ({ traits }: Reading, start: number): boolean => {
-  for (let at = start - 1; at >= start - FAILURE_REACH; at--) {
-    const before = traits[at]
-    if (before === undefined) return false
-    if (before.isTrouble) return true
-  }
-  return false
-}
+export const isDenied = (reading: Reading, start: number): boolean =>
+  isBefore(reading, { start, reach: FAILURE_REACH }, ({ isTrouble }) => isTrouble)
 
-export const isAside = ({ traits }: Reading, start: number): boolean => {
-  for (let at = start - 1; at >= start - ASIDE_REACH; at--) {
+export const isAside = (reading: Reading, start: number): boolean =>
+  isBefore(reading, { start, reach: ASIDE_REACH }, ({ isAside: is }) => is)
+
+const isBefore = (
+  { traits }: Reading,
+  { start, reach }: { start: number; reach: number },
+  is: (word: WordTraits) => boolean,
+): boolean => {
+  for (let at = start - 1; at >= start - reach; at--) {
     const before = traits[at]
     if (before === undefined) return false
-    if (before.isAside) return true
+    if (is(before)) return true
   }
   return false
 }

@@ -33,7 +33,7 @@ export type Lexicon = {
   readonly troubles: ReadonlySet<string>
   readonly asides: ReadonlySet<string>
   readonly places: ReadonlySet<string>
-  /** Last characters that only nouns have, of words of Chinese characters. */
+  /** Last characters of words of Chinese characters that are nearly always nouns; other words with them are in `stop`. */
   readonly nounEndings: ReadonlySet<string>
   /** Phrases that name one thing, with their words as a text has them. */
   readonly compounds: ReadonlySet<string>

@@ -13,7 +13,7 @@ export type Overview = {
   /** Seconds from one point to the next. */
   everySeconds: number
   /** The points after the time in `?since=`, the latest last. */
-  points: Omit<Point, 'queues' | 'unserved' | 'heaviest' | 'crowding'>[]
+  points: Omit<Point, 'queues' | 'unserved' | 'heaviest' | 'crowding' | 'missing'>[]
   /** The queues at the latest point. */
   queues: Point['queues']
   /** The heaviest workspaces at the latest point. */
@@ -56,7 +56,16 @@ const overviewOf = (state: Judged, since: number): Overview => {
     everySeconds: SAMPLE_EVERY_SECONDS,
     points: state.points
       .filter(({ at }) => !(at <= since))
-      .map(({ queues: _queues, unserved: _unserved, heaviest: _heaviest, crowding: _crowding, ...point }) => point),
+      .map(
+        ({
+          queues: _queues,
+          unserved: _unserved,
+          heaviest: _heaviest,
+          crowding: _crowding,
+          missing: _missing,
+          ...point
+        }) => point,
+      ),
     queues: latest?.queues ?? null,
     workspaces: latest?.heaviest ?? null,
   }

@@ -6,7 +6,7 @@ import { fitModel } from './fit-tags.ts'
 import type { Model } from './fit-tags.ts'
 import { readHuLiu, readSupport, toAllCases } from './tag-cases.ts'
 
-/** Fits the weights on all pieces of the Hu and Liu reviews and writes them where the worker reads them. */
+/** Fits the weights on all pieces of the Hu and Liu reviews and the `dev` half of the support texts; the worker reads them here. */
 const TARGET = fileURLToPath(new URL('../../../worker/tags/data/weights.json', import.meta.url))
 
 const toFile = ({ weights, thresholds }: Model): object => {
@@ -27,7 +27,7 @@ const rounded = (value: number): number => {
 }
 
 printHelp(`usage: npm run fit:tags
-Fits the weights of the tagger on the reviews in test/bench/tags/data and writes worker/tags/data/weights.json.`)
+Fits the weights of the tagger on reviews and support texts in test/bench/tags/data and writes worker/tags/data/weights.json.`)
 writeFileSync(
   TARGET,
   `${JSON.stringify(toFile(fitModel(toAllCases([...readHuLiu(), ...readSupport('dev')]))), null, 2)}\n`,

@@ -16,6 +16,7 @@ const hidden: Record<string, string> = {
   'The Invoice and my Flurbs, these flurbs': 'the invoice and my flurbs | these flurbs',
   'dear tolvane, my name is brisel quonk': 'dear * | my name is * *',
   'the invoice was late. kind regards,\ntolvane': 'the invoice was late',
+  'the invoice was late. regards,\ntolvane': 'the invoice was late | regards | | *',
   'die Rechnung von Herrn Tolvane': 'die rechnung von herrn *',
   'die Rechnung ist von Tolvane und der Export': 'die rechnung ist von * und der export',
   'THE INVOICE IS FROM TOLVANE AGAIN': 'the invoice is from * again',
