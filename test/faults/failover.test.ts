@@ -72,6 +72,28 @@ const isReady = ({ urls }: Service) =>
     return answer.status === 200
   })
 
+/**
+ * Lets the primary write and not say so, as in the moment before it dies: no worker settles what it does not hear of. Where something else
+ * than a submission waits first, that has the workspace's lock, and is let go.
+ */
+const silenceWhatIsStored = ({ atFormer }: PostgresPair) =>
+  until('a worker does not hear of what it stored', async () => {
+    const standbys = async (names: string) => {
+      await atFormer.unsafe(`alter system set synchronous_standby_names = '${names}'`)
+      await atFormer`select pg_reload_conf()`
+    }
+    await standbys('*')
+    let waiting: readonly { isStoring: boolean }[] = []
+    await until('commits are not answered', async () => {
+      waiting = await atFormer<{ isStoring: boolean }[]>`
+        select query ~ 'from store(_free)?\\(' as "isStoring" from pg_stat_activity where wait_event = 'SyncRep'`
+      return waiting.length > 0
+    })
+    if (waiting.some(({ isStoring }) => isStoring)) return true
+    await standbys('')
+    return false
+  })
+
 /** Promotes the standby, and tells after how many milliseconds workers store there and the API reaches it. */
 const promote = async (pair: PostgresPair, service: Service): Promise<number> => {
   const { size } = await storedAt(pair.atStandby, service)
@@ -143,13 +165,7 @@ describe('a primary of Postgres with an asynchronous standby that is behind', ()
       const { size } = await storedAt(pair.atFormer, service)
       await holdsMore(pair.atFormer, service, size + 100)
       const before = [...load.seen.accepted.keys()]
-      // From here on the primary writes and does not say so, as in the moment before it dies: no worker settles what it does not hear of.
-      await pair.atFormer`alter system set synchronous_standby_names = '*'`
-      await pair.atFormer`select pg_reload_conf()`
-      await until('commits are not answered', async () => {
-        const waiting = await pair.atFormer`select from pg_stat_activity where wait_event = 'SyncRep'`
-        return waiting.count > 0
-      })
+      await silenceWhatIsStored(pair)
       await pair.killPrimary()
       const atStandby = await storedAt(pair.atStandby, service)
       const ms = await promote(pair, service)
