@@ -31,7 +31,7 @@ type RedisWithAdmit = RedisClient & {
   admit(...keysAndArguments: (string | number)[]): Promise<[...answers: ScriptAnswer[], place: 'backlog' | 'outbox']>
 }
 
-const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record'])
+export const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record'])
 const NEVER = { bytes: Number.MAX_SAFE_INTEGER, submissions: Number.MAX_SAFE_INTEGER }
 const KEYS_OF_ADMIT = 10
 

@@ -6,7 +6,7 @@ import { admissionKeys, compactId, existsValue } from './keys.ts'
 import { luaScript } from './lua-script.ts'
 import { factsOf } from './queued-facts.ts'
 
-const SETTLE = luaScript('settle', ['facts', 'existing'])
+export const SETTLE = luaScript('settle', ['facts', 'existing'])
 const DECIDE_PURGE = luaScript('decide-purge', ['facts'])
 
 type RedisWithSettle = RedisClient & {

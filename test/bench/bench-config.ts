@@ -16,6 +16,8 @@ export type BenchConfig = {
   readonly backlog: number
   /** Feedback of each contact that is purged, part of what is stored; one contact a round. */
   readonly purgedFeedback: number
+  /** Purges that are done already in the installation that the line of them is about. */
+  readonly purges: number
   /** Workspaces whose tokens take turns. */
   readonly workspaces: number
   /** Submissions about the same that wait while more come, and as many about as many. */
@@ -40,6 +42,7 @@ const DEFAULTS = {
   BENCH_CONTACTS: 20_000,
   BENCH_BACKLOG: 60_000,
   BENCH_PURGED: 10_000,
+  BENCH_PURGES: 10_000,
   BENCH_WORKSPACES: 1_000,
   BENCH_ALIKE: 100_000,
   BENCH_WAITING: 20_000,
@@ -70,6 +73,7 @@ export const readBenchConfig = (environment: Readonly<Record<string, string | un
     storedContacts: number('BENCH_CONTACTS'),
     backlog: number('BENCH_BACKLOG'),
     purgedFeedback: number('BENCH_PURGED'),
+    purges: number('BENCH_PURGES'),
     workspaces: number('BENCH_WORKSPACES'),
     alike: number('BENCH_ALIKE'),
     waiting: number('BENCH_WAITING'),

@@ -29,13 +29,13 @@ const main = async (words: readonly string[]): Promise<number> => {
     words.length === 0 ? !ONLY_WHEN_NAMED.has(name) : words.includes(name),
   )
   try {
-    const measures = await runBench(await startServers(), { config, sections, say })
+    const { measures, reports } = await runBench(await startServers(), { config, sections, say })
     const lines = judgeLines(config, measures)
     const tookSeconds = Math.round((Date.now() - startedAt.getTime()) / 1_000)
     const machine = { platform: process.platform, processors: cpus().length, model: cpus()[0]?.model ?? '' }
-    const results = { startedAt, tookSeconds, machine, config, lines, measures: measures.summaries() }
+    const results = { startedAt, tookSeconds, machine, config, lines, measures: measures.summaries(), reports }
     writeFileSync(config.output, `${JSON.stringify(results, undefined, 2)}\n`)
-    console.log(['', describeLines(config, lines), '', describeProcessorTime(measures)].join('\n'))
+    console.log(['', describeLines(config, lines), '', describeProcessorTime(measures), ...reports].join('\n'))
     console.log(`Took ${tookSeconds} s on ${machine.processors} processors. All figures are in ${config.output}.`)
   } finally {
     await running.disposeAsync()

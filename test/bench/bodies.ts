@@ -5,7 +5,7 @@ import type { ConversationRecord } from '../../contract/conversation-record.ts'
 export type Crowd = { readonly people: number }
 
 const PEOPLE_PER_COMPANY = 10
-const MESSAGES_PER_CONVERSATION = 20
+export const MESSAGES_PER_CONVERSATION = 20
 const SOMETIME = '2026-01-31T09:30:00Z'
 const TAGS = ['export', 'reports', 'billing', 'search', 'mobile', 'login', 'speed', 'import'] as const
 const SENTENCES = [
@@ -91,6 +91,8 @@ export const BODIES = {
     source: `crm-${index}`,
     properties: { plan: 'team' },
   }),
+  /** Of the person with the number. */
+  purge: (index: number) => ({ email: emailOf(index) }),
 } as const satisfies Record<string, (index: number, crowd: Crowd) => object>
 export type BodyKind = keyof typeof BODIES
 

@@ -5,10 +5,10 @@ import type { LoadGenerator } from './load/load-generator.ts'
 import type { LoadOrder, LoadResult, Numbers } from './load/order.ts'
 import type { Measures } from './figures/measures.ts'
 import type { PlainVariants } from './plain/plain-variants.ts'
-import type { Service } from './installation/service.ts'
+import type { ServerUrls, Service } from './installation/service.ts'
 import type { Runtime } from './installation/program.ts'
 
-export type InstallationName = 'main' | 'stored' | 'backlog' | 'deno'
+export type InstallationName = 'main' | 'stored' | 'backlog' | 'deno' | 'grown' | 'purged'
 /** Sections of these names have a service of their own, and its queues are nothing that they know. */
 export type ServiceName = 'workspaces' | 'memory' | 'keys' | 'lone' | 'alike'
 
@@ -19,6 +19,7 @@ export type Rig = {
   readonly load: LoadGenerator
   /** Started when they are first asked for. */
   readonly plain: () => Promise<PlainVariants>
+  readonly urls: ServerUrls
   readonly serverPids: { readonly Redis: number; readonly Postgres: number }
   /** Started when it is first asked for, with its queue of feedback paused. */
   readonly installation: (name: InstallationName, runtime?: Runtime) => Promise<Installation>
@@ -30,7 +31,11 @@ export type Rig = {
 }
 
 /** A part of the benchmark: what it takes to begin with has happened; each round adds its figures. */
-export type Section = { readonly round: () => Promise<void> }
+export type Section = {
+  readonly round: () => Promise<void>
+  /** What is printed below the table, after all rounds. */
+  readonly report?: () => string
+}
 export type CreateSection = (rig: Rig) => Promise<Section>
 
 const MOST_REQUESTS = 10_000_000
@@ -49,6 +54,17 @@ type How = Partial<Omit<LoadOrder, keyof LoadTarget | 'connections'>>
 /** Sends feedback that nobody has sent before. */
 export const loadWith = (rig: Rig, target: LoadTarget, how: How = {}): Promise<LoadResult> =>
   rig.load.run(orderFor(rig, target, how))
+
+const WARM_LOADS = 3
+const warm = new Set<string>()
+
+/** A process that was just started takes twice the time for a request that it takes once its code is compiled. */
+export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<void> => {
+  for (const target of targets.filter(({ url }) => !warm.has(url))) {
+    await loadWith(rig, target, { seconds: WARM_LOADS * rig.config.seconds, idempotencyKeys: true })
+    warm.add(target.url)
+  }
+}
 
 /** For a load whose time is as long as it takes. */
 export const LONGEST_LOAD_SECONDS = 600

@@ -17,9 +17,11 @@ export const SECTIONS = {
   drain: async () => (await import('./sections/drain.ts')).drain,
   size: async () => (await import('./sections/size.ts')).size,
   backlog: async () => (await import('./sections/backlog.ts')).backlog,
+  grown: async () => (await import('./sections/grown.ts')).grown,
   deno: async () => (await import('./sections/deno.ts')).deno,
   'end-to-end': async () => (await import('./sections/end-to-end.ts')).endToEnd,
   workspaces: async () => (await import('./sections/workspaces.ts')).workspaces,
+  parts: async () => (await import('./sections/parts.ts')).findParts,
   memory: async () => (await import('./sections/memory.ts')).memory,
   alike: async () => (await import('./sections/alike.ts')).alike,
   lone: async () => (await import('./sections/lone.ts')).lone,
@@ -29,7 +31,14 @@ export const SECTIONS = {
 export type SectionName = keyof typeof SECTIONS
 
 /** They take minutes of their own, and run when they are named. */
-export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>(['workspaces', 'alike', 'lone', 'keys'])
+export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>([
+  'grown',
+  'workspaces',
+  'parts',
+  'alike',
+  'lone',
+  'keys',
+])
 
 export type Servers = {
   readonly postgres: EmbeddedServer
@@ -42,7 +51,7 @@ export type Servers = {
 export const runBench = async (
   servers: Servers,
   { config, sections, say }: { config: BenchConfig; sections: readonly SectionName[]; say: (line: string) => void },
-): Promise<Measures> => {
+): Promise<{ measures: Measures; reports: string[] }> => {
   await using running = new AsyncDisposableStack()
   const rig = await startRig({ servers, config, running, say })
   const prepared = []
@@ -57,7 +66,7 @@ export const runBench = async (
       await section.round()
     }
   }
-  return rig.measures
+  return { measures: rig.measures, reports: prepared.flatMap(({ section }) => section.report?.() ?? []) }
 }
 
 const startRig = async (options: {
@@ -89,6 +98,7 @@ const startRig = async (options: {
     measures: createMeasures(say),
     load,
     plain: () => plain('plain'),
+    urls,
     serverPids: { Redis: servers.redis.pid, Postgres: servers.postgres.pid },
     installation: once(async (name, runtime = 'bun') => {
       const { startInstallation } = await import('./installation/installation.ts')

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -29,10 +29,16 @@ export const startProgram = async (options: {
   readonly file: string
   readonly environment: Readonly<Record<string, string>>
   readonly runtime?: Runtime
+  /** Where Bun writes what it sampled of the program, at its end. */
+  readonly profile?: string
 }): Promise<Program> => {
-  const { file, environment, runtime = 'bun' } = options
+  const { file, environment, runtime = 'bun', profile } = options
   const [program, ...words] = commandOf(runtime)
-  const child = spawn(program, [...words, file], { cwd: root, env: { ...inherited(), ...environment } })
+  const sampling =
+    profile === undefined
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${dirname(profile)}`, `--cpu-prof-name=${basename(profile)}`]
+  const child = spawn(program, [...words, ...sampling, file], { cwd: root, env: { ...inherited(), ...environment } })
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.removeListener('exit', kill))

@@ -28,11 +28,14 @@ export type Service = {
 
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
+/** The files to which its processes write, at their end, what was sampled of them. */
+export type Profiles = { readonly api: string; readonly worker: string }
+
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
 
 export const startService = async (
   { databaseUrl, redisUrl }: ServerUrls,
-  { name, runtime = 'bun' }: { name: string; runtime?: Runtime },
+  { name, runtime = 'bun', profiles }: { name: string; runtime?: Runtime; profiles?: Profiles },
 ): Promise<Service> => {
   const prefix = `bench_${name}`
   const token = `bench-${randomBytes(16).toString('hex')}`
@@ -49,9 +52,10 @@ export const startService = async (
     PORT: '0',
     WORKER_PORT: '0',
   }
-  const start = (file: string): Promise<Program> => startProgram({ file, environment, runtime })
-  let worker: Program | undefined = await start('worker/main.ts')
-  const api = await start('api/main.ts')
+  const start = (process: keyof Profiles): Promise<Program> =>
+    startProgram({ file: `${process}/main.ts`, environment, runtime, ...(profiles && { profile: profiles[process] }) })
+  let worker: Program | undefined = await start('worker')
+  const api = await start('api')
   const [workspace] = await sql<{ id: string }[]>`select id from workspace`
   const stopWorker = async (): Promise<void> => {
     await worker?.stop()
@@ -67,7 +71,7 @@ export const startService = async (
     redis,
     pids: () => ({ api: api.pid, worker: worker?.pid ?? 0 }),
     stopWorker,
-    startWorker: async () => void (worker ??= await start('worker/main.ts')),
+    startWorker: async () => void (worker ??= await start('worker')),
     stop: async () => {
       await Promise.all([api.stop(), stopWorker()])
       redis.disconnect()

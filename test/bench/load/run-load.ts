@@ -95,7 +95,7 @@ const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): P
   }
   return new Promise((resolve) => {
     const timer = setInterval(() => {
-      if (!isOver()) due = Math.min(most, Math.floor(((performance.now() - startedAt) / MS_PER_SECOND) * perSecond))
+      if (!isOver()) due = Math.min(most, 1 + Math.floor(((performance.now() - startedAt) / MS_PER_SECOND) * perSecond))
       sendDue()
       if (!isOver() || sent < due || free.length < connections.length) return
       clearInterval(timer)

@@ -4,13 +4,15 @@ import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import type { ServerUrls } from '../installation/service.ts'
 import { IDLE_QUEUE, PLAIN_QUEUE } from './config.ts'
+import { createAtOnceTables } from './at-once.ts'
 import { createPlainTable } from './feedback-table.ts'
 import { type Program, startProgram } from '../installation/program.ts'
 
-/** What one would build without this service: three ways to take feedback in, and the bare queue. */
+/** What one would build without this service: four ways to take feedback in, and the bare queue. */
 export type PlainVariants = {
   readonly token: string
   readonly insertApi: Program
+  readonly atOnceApi: Program
   readonly queueApi: Program
   readonly insertWorker: Program
   /** Of the handler with `queue.add` and of the plain worker. */
@@ -25,22 +27,25 @@ export type PlainVariants = {
 }
 
 const NAME = 'bench_plain'
+const AT_ONCE = 'bench_at_once'
 const PREFIX = `{${NAME}}`
 
 export const startPlainVariants = async ({ databaseUrl, redisUrl }: ServerUrls): Promise<PlainVariants> => {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connection: { search_path: NAME } })
-  await sql`create schema ${sql(NAME)}`
+  const sql = await openSchema(databaseUrl, NAME)
   await createPlainTable(sql)
+  const atOnceSql = await openSchema(databaseUrl, AT_ONCE)
+  await createAtOnceTables(atOnceSql)
   const token = randomBytes(16).toString('hex')
   const environment = {
     DATABASE_URL: databaseUrl,
-    DATABASE_SCHEMA: NAME,
     REDIS_URL: redisUrl,
     REDIS_PREFIX: PREFIX,
     TOKEN: token,
   }
-  const start = (name: string) => startProgram({ file: `test/bench/plain/${name}.ts`, environment })
+  const start = (name: string, schema = NAME) =>
+    startProgram({ file: `test/bench/plain/${name}.ts`, environment: { ...environment, DATABASE_SCHEMA: schema } })
   const insertApi = await start('insert-api')
+  const atOnceApi = await start('at-once-api', AT_ONCE)
   const queueApi = await start('queue-api')
   const insertWorker = await start('insert-worker')
   const idleWorker = await start('idle-worker')
@@ -50,6 +55,7 @@ export const startPlainVariants = async ({ databaseUrl, redisUrl }: ServerUrls):
   return {
     token,
     insertApi,
+    atOnceApi,
     queueApi,
     insertWorker,
     queue,
@@ -58,14 +64,22 @@ export const startPlainVariants = async ({ databaseUrl, redisUrl }: ServerUrls):
     stored: async () => Number((await sql<{ rows: string }[]>`select count(*) as rows from feedback`)[0]!.rows),
     empty: async () => {
       await sql`truncate feedback`
+      await atOnceSql`truncate feedback, contact, account, project, receipt, idempotency_key`
       await queue.obliterate({ force: true })
       await idleQueue.obliterate({ force: true })
     },
     stop: async () => {
-      await Promise.all([insertApi, queueApi, insertWorker, idleWorker].map((program) => program.stop()))
+      const programs = [insertApi, atOnceApi, queueApi, insertWorker, idleWorker]
+      await Promise.all(programs.map((program) => program.stop()))
       await Promise.all([queue.close(), idleQueue.close()])
       redis.disconnect()
-      await sql.end({ timeout: 5 })
+      await Promise.all([sql, atOnceSql].map((pool) => pool.end({ timeout: 5 })))
     },
   }
+}
+
+const openSchema = async (databaseUrl: string, schema: string): Promise<postgres.Sql> => {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connection: { search_path: schema } })
+  await sql`create schema ${sql(schema)}`
+  return sql
 }

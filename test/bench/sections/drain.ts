@@ -1,11 +1,9 @@
-import { contactBody, conversationBody } from '../bodies.ts'
+import { contactBody, conversationBody, MESSAGES_PER_CONVERSATION } from '../bodies.ts'
 import { drainFor, halt, ofJobs } from '../installation/drain.ts'
 import { fillPlainQueue, fillQueue } from '../installation/fill-queue.ts'
 import type { Installation } from '../installation/installation.ts'
 import { usedBytes } from '../installation/redis-memory.ts'
 import { type CreateSection, drainBounds, feedbackFilling, type Rig } from '../rig.ts'
-
-const JOBS_PER_CONVERSATION = 20
 
 /** How many waiting jobs a worker finishes in a second, and what those of the plain queue weigh while they wait. */
 export const drain: CreateSection = async (rig) => {
@@ -65,10 +63,10 @@ const drainContacts = async ({ config, measures, takeNumbers }: Rig, main: Insta
 
 /** Their tags are generated meanwhile, by the same worker, and not waited for. */
 const drainConversations = async ({ config, measures, takeNumbers }: Rig, main: Installation): Promise<void> => {
-  const count = Math.ceil(config.drained / JOBS_PER_CONVERSATION)
+  const count = Math.ceil(config.drained / MESSAGES_PER_CONVERSATION)
   await fillQueue(main, 'submit_conversation', { from: takeNumbers(count), count, bodyOf: conversationBody })
   const { finished, perSecond } = await drainFor(main.drained('conversations'), { ...drainBounds(config), jobs: count })
-  measures.add('conversations drained', perSecond)
+  measures.add('messages of conversations drained', perSecond * MESSAGES_PER_CONVERSATION)
   await assertApplied(main, finished)
   await main.empty()
 }

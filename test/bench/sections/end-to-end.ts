@@ -1,6 +1,6 @@
 import { halt, ofJobs, resume, untilDrained } from '../installation/drain.ts'
 import { observe, type Outcome } from '../observe.ts'
-import { type CreateSection, feedbackTarget, type LoadTarget, loadWith, plainTarget, type Rig } from '../rig.ts'
+import { type CreateSection, feedbackTarget, type LoadTarget, plainTarget, type Rig, warmUp } from '../rig.ts'
 import type { Measures } from '../figures/measures.ts'
 
 /** From the first request until the last submission is stored, with everything on the same processors. */
@@ -8,15 +8,19 @@ export const endToEnd: CreateSection = async (rig) => {
   const plain = await rig.plain()
   const main = await rig.installation('main')
   const inserting = plainTarget(plain, plain.insertApi.port)
-  await loadWith(rig, inserting)
+  const atOnce = plainTarget(plain, plain.atOnceApi.port)
+  await warmUp(rig, [inserting, atOnce, plainTarget(plain, plain.queueApi.port), feedbackTarget(main)])
   return {
     round: async () => {
       await plain.empty()
       await measureInserting(rig, inserting)
+      await measureAtOnce(rig, atOnce)
       await measurePlainPipeline(rig)
       await main.empty()
       await resume(main.drained('submissions').queues)
       await measureOurs(rig)
+      await main.empty()
+      await measureOursWithKeys(rig)
       await halt(main.drained('submissions').queues)
       await main.empty()
     },
@@ -29,6 +33,19 @@ const measureInserting = async (rig: Rig, target: LoadTarget): Promise<void> => 
   const outcome = await observe(rig, { target, pids: { api: plain.insertApi.pid, Postgres: serverPids.Postgres } })
   measures.add('plain handler that inserts', outcome.perSecond)
   measures.add('plain handler that inserts, processor time per submission', outcome.totalMicroseconds)
+  await plain.empty()
+}
+
+const measureAtOnce = async (rig: Rig, target: LoadTarget): Promise<void> => {
+  const { measures, serverPids } = rig
+  const plain = await rig.plain()
+  const { perSecond, totalMicroseconds } = await observe(rig, {
+    target,
+    idempotencyKeys: true,
+    pids: { api: plain.atOnceApi.pid, Postgres: serverPids.Postgres },
+  })
+  measures.add('plain handler that does the same at once', perSecond)
+  measures.add('plain handler that does the same at once, processor time per submission', totalMicroseconds)
   await plain.empty()
 }
 
@@ -54,6 +71,20 @@ const measureOurs = async (rig: Rig): Promise<void> => {
     pids: { ...main.pids(), ...serverPids },
   })
   addPipeline(measures, '', outcome)
+}
+
+/** As much as the handler that does the same at once. */
+const measureOursWithKeys = async (rig: Rig): Promise<void> => {
+  const { measures, serverPids } = rig
+  const main = await rig.installation('main')
+  const { perSecond, totalMicroseconds } = await observe(rig, {
+    target: feedbackTarget(main),
+    idempotencyKeys: true,
+    until: () => untilDrained(main.drained('submissions')),
+    pids: { ...main.pids(), ...serverPids },
+  })
+  measures.add('end to end, everything on', perSecond)
+  measures.add('processor time per submission, everything on', totalMicroseconds)
 }
 
 const addPipeline = (

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Redis } from 'ioredis'
+import { ADMIT } from '../../../queue/ask-admission.ts'
+import { SETTLE } from '../../../queue/settle.ts'
+import type { Sql } from '../../../db/postgres.ts'
+import { API_RULES, describeParts, type Parts, type ProcessParts, WORKER_RULES } from '../figures/parts.ts'
+import { readParts } from '../figures/profile.ts'
+import { usageOf } from '../figures/usage.ts'
+import { type Service, startService } from '../installation/service.ts'
+import { countSettled, untilSettled } from '../installation/settled.ts'
+import { type CreateSection, feedbackTarget, loadWith, type Rig } from '../rig.ts'
+
+const MOST_COMMANDS = 10_000_000
+/** Which stores all that a statement of a worker has. */
+const STORE = 'store'
+const US_PER_MS = 1_000
+const US_PER_SECOND = 1_000_000
+
+/** Where the processor time of a submission goes, from the request until it is settled. */
+export const findParts: CreateSection = async (rig) => {
+  let rounds = 0
+  let submissions = 0
+  let statements = 0
+  const sums = new Map<string, ProcessParts>()
+  return {
+    round: async () => {
+      const taken = await measure(rig, `parts_${++rounds}`)
+      submissions += taken.submissions
+      statements += taken.statements
+      for (const one of taken.processes) sums.set(one.name, sumOf(one, sums.get(one.name)))
+    },
+    report: () =>
+      [
+        describeParts([...sums.values()], submissions),
+        `${(submissions / statements).toFixed(0)} submissions are stored by a statement.`,
+      ].join('\n'),
+  }
+}
+
+const measure = async (
+  rig: Rig,
+  name: string,
+): Promise<{ submissions: number; statements: number; processes: ProcessParts[] }> => {
+  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-profiles-'))
+  const profiles = { api: join(directory, 'api.cpuprofile'), worker: join(directory, 'worker.cpuprofile') }
+  try {
+    // What functions take is counted in connections that are opened from here on.
+    const service = await startService(countingCalls(rig.urls), { name, profiles })
+    let run: Awaited<ReturnType<typeof loadOnce>>
+    try {
+      run = await loadOnce(rig, service)
+    } finally {
+      await service.stop()
+    }
+    const samplesOf = (process: 'api' | 'worker', rules: typeof API_RULES): Parts =>
+      readParts(profiles[process], { rules, ...run.period })
+    const process = (
+      label: string,
+      key: keyof typeof run.used,
+      [found, rest]: readonly [Parts, string],
+    ): ProcessParts => ({ name: label, total: run.used[key], parts: found, rest })
+    const runtime = 'runtime: sockets, HTTP, garbage collection'
+    return {
+      submissions: run.submissions,
+      statements: run.statements,
+      processes: [
+        process('API', 'api', [samplesOf('api', API_RULES), runtime]),
+        process('worker', 'worker', [samplesOf('worker', WORKER_RULES), runtime]),
+        process('Redis', 'Redis', [run.redisParts, 'sockets, append-only file']),
+        process('Postgres', 'Postgres', [run.postgresParts, 'statements outside functions, commits, write-ahead log']),
+      ],
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const countingCalls = ({ databaseUrl, redisUrl }: Rig['urls']): Rig['urls'] => {
+  const url = new URL(databaseUrl)
+  url.searchParams.set('track_functions', 'all')
+  return { databaseUrl: url.href, redisUrl }
+}
+
+const loadOnce = async (rig: Rig, service: Service) => {
+  const { sql, redis } = service
+  const run = async (): Promise<number> => {
+    const settled = await countSettled(service)
+    const { accepted } = await loadWith(rig, feedbackTarget(service), { idempotencyKeys: true })
+    await untilSettled(service, settled + accepted)
+    return accepted
+  }
+  await run()
+  const pids = { ...service.pids(), ...rig.serverPids }
+  await redis.config('SET', 'slowlog-max-len', String(MOST_COMMANDS))
+  await redis.config('SET', 'slowlog-log-slower-than', '0')
+  await redis.slowlog('RESET')
+  const functionsBefore = await functionTimes(sql)
+  const usedBefore = usageOf(pids)
+  const fromMs = Date.now()
+  const submissions = await run()
+  const toMs = Date.now()
+  const usedAfter = usageOf(pids)
+  await redis.config('SET', 'slowlog-log-slower-than', '-1')
+  const redisParts = await commandTimes(redis)
+  const functionsAfter = await functionTimes(sql)
+  const used = (name: keyof typeof pids): number =>
+    (usedAfter[name].cpuSeconds - usedBefore[name].cpuSeconds) * US_PER_SECOND
+  return {
+    submissions,
+    period: { fromMs, toMs },
+    used: { api: used('api'), worker: used('worker'), Redis: used('Redis'), Postgres: used('Postgres') },
+    redisParts,
+    postgresParts: new Map(
+      [...functionsAfter].map(([name, { us }]) => [name, us - (functionsBefore.get(name)?.us ?? 0)]),
+    ),
+    statements: (functionsAfter.get(STORE)?.calls ?? 0) - (functionsBefore.get(STORE)?.calls ?? 0),
+  }
+}
+
+/** Microseconds by what commands are for. Those of BullMQ are scripts too. */
+const commandTimes = async (redis: Redis): Promise<Parts> => {
+  const ours = new Map([ADMIT, SETTLE].map((script, place) => [sha1(script), ['admission', 'settle'][place]!]))
+  const parts = new Map<string, number>()
+  const entries = (await redis.slowlog('GET', MOST_COMMANDS)) as [number, number, number, string[]][]
+  for (const [, , microseconds, [command = '', first = '']] of entries) {
+    const isScript = /^eval(?:sha)?$/i.test(command)
+    const part = isScript ? (ours.get(first) ?? 'queue and other scripts') : 'fetch and other commands'
+    parts.set(part, (parts.get(part) ?? 0) + microseconds)
+  }
+  await redis.slowlog('RESET')
+  return parts
+}
+
+const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex')
+
+/** How often functions were called, and the microseconds in themselves, without those that they call. */
+const functionTimes = async (sql: Sql): Promise<ReadonlyMap<string, { calls: number; us: number }>> => {
+  const rows = await sql<{ name: string; calls: number; ms: number }[]>`
+    select funcname as name, calls::int, self_time as ms from pg_stat_user_functions where schemaname = current_schema()`
+  return new Map(rows.map(({ name, calls, ms }) => [name, { calls, us: ms * US_PER_MS }]))
+}
+
+const sumOf = (one: ProcessParts, other: ProcessParts | undefined): ProcessParts => {
+  if (other === undefined) return one
+  const names = [...new Set([...one.parts.keys(), ...other.parts.keys()])]
+  const sums = names.map((name) => [name, (one.parts.get(name) ?? 0) + (other.parts.get(name) ?? 0)] as const)
+  return { ...one, total: one.total + other.total, parts: new Map(sums) }
+}
