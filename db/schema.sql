@@ -641,7 +641,7 @@ CREATE INDEX fence_id ON fence USING btree (id);
 
 CREATE INDEX fence_next ON fence USING btree (next_id);
 
-CREATE INDEX fence_number ON fence USING btree (number);
+CREATE INDEX fence_number ON fence USING hash (number);
 
 CREATE INDEX idempotency_key_concerns ON idempotency_key USING gin (concerns) WITH (fastupdate=off);
 

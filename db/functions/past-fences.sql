@@ -1,47 +1,68 @@
 -- These parts past the fences of their workspaces, and the numbers of submissions of which nothing is left (refused). are_others: whether
--- any part is another one now.
-create or replace function parts_past_fences(
-  parts workspace_part[], out passed workspace_part[], out refused workspace_number[], out are_others boolean
+-- any part is another one now. Of feedback only what mentions something that was ended has to be looked at: those of the numbers `met`, of
+-- which `feedback` is left.
+create or replace function past_fences_met(
+  parts workspace_part[],
+  out passed workspace_part[], out refused workspace_number[], out met workspace_number[], out feedback incoming_feedback[], out are_others boolean
 )
   language plpgsql stable as $$
 declare
-  fenced uuid[] := fenced_in(parts);
+  ended jsonb := ended_mentions(parts);
 begin
   passed := parts;
   refused := '{}';
-  are_others := cardinality(fenced) > 0;
+  met := '{}';
+  are_others := ended <> '{}';
   if not are_others then return; end if;
-  with past as materialized (
-    select p.workspace_id, f.passed as part, f.refused
-    from unnest(parts) as p, past_fences(p.workspace_id, p.part) as f where p.workspace_id = any (fenced)
+  with meeting as materialized (
+    select p.workspace_id, p.part || jsonb_build_object('feedback', (
+      select coalesce(jsonb_agg(f), '[]') from jsonb_array_elements(p.part -> 'feedback') as f
+      where mentions_one(f, ended -> p.workspace_id::text)
+    )) as part
+    from unnest(parts) as p where ended ? p.workspace_id::text
+  ), past as materialized (
+    select workspace_id, m.part as met, f.passed as part, f.refused from meeting as m, past_fences(workspace_id, m.part) as f
   )
   select
-    array(select p from unnest(parts) as p where p.workspace_id <> all (fenced))
+    array(select p from unnest(parts) as p where not ended ? p.workspace_id::text)
       || array(select p::workspace_part from (select workspace_id, part from past) as p),
-    array(select n::workspace_number from (select past.workspace_id, u.number from past, unnest(past.refused) as u (number)) as n)
-  into passed, refused;
+    array(select n::workspace_number from (select past.workspace_id, u.number from past, unnest(past.refused) as u (number)) as n),
+    array(
+      select n::workspace_number
+      from (select workspace_id, (f ->> 'number')::bigint as number from past, jsonb_array_elements(past.met -> 'feedback') as f) as n
+    ),
+    (said_by(array(select p::workspace_part from (select workspace_id, part from past) as p))).feedback
+  into passed, refused, met, feedback;
 end $$;
 
--- Workspaces in whose parts something is mentioned that a purge has ended. Mostly nobody was ever purged, and the keys need not be read.
-create or replace function fenced_in(parts workspace_part[]) returns uuid[]
+-- The ids that are mentioned in these parts and that a purge has ended, as members of an object for each workspace that has any. Mostly
+-- nobody was ever purged, and the keys need not be read.
+create or replace function ended_mentions(parts workspace_part[]) returns jsonb
   language plpgsql stable as $$
 begin
   parts := array(select p from unnest(parts) as p where exists (select from fence where workspace_id = p.workspace_id offset 0));
   if cardinality(parts) = 0 then return '{}'; end if;
-  return array(
-    select p.workspace_id from unnest(parts) as p
-    where exists (
-      select from unnest(mentions_of(p.part)) as m (id),
-        lateral (
-          select from fence where workspace_id = p.workspace_id and key_id = m.id
-          union all select from fence where workspace_id is not distinct from p.workspace_id and group_id = m.id
-          union all select from fence as f where f.workspace_id is not distinct from p.workspace_id and f.id = m.id
-          union all select from fence_claim where workspace_id = p.workspace_id and key_id = m.id
-          offset 0
-        ) as f
-    )
-  );
+  return coalesce(jsonb_object_agg(w.workspace_id, w.ended), '{}')
+  from (
+    select p.workspace_id, jsonb_object_agg(m.id, true) as ended
+    from unnest(parts) as p, unnest(mentions_of(p.part)) as m (id),
+      lateral (
+        select from fence where workspace_id = p.workspace_id and key_id = m.id
+        union all select from fence where workspace_id is not distinct from p.workspace_id and group_id = m.id
+        union all select from fence as f where f.workspace_id is not distinct from p.workspace_id and f.id = m.id
+        union all select from fence_claim where workspace_id = p.workspace_id and key_id = m.id
+        limit 1
+      ) as f
+    group by p.workspace_id
+  ) as w;
 end $$;
+
+-- Whether a feedback mentions one of these ids; external ids are looked at anyway.
+create or replace function mentions_one(feedback jsonb, ended jsonb) returns boolean
+  language sql immutable as $$
+  select ended ?| array[feedback ->> 'id', feedback -> 'contact_ref' ->> 'weak', feedback -> 'contact_ref' ->> 'preferred']
+    or coalesce(feedback -> 'contact_ref' ? 'ids', false)
+$$;
 
 -- A part of a batch, its keys as own ids at the number of whoever says them, and without what fences refuse. `refused` are the
 -- numbers of submissions of which nothing is left.

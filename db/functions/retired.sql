@@ -73,3 +73,5 @@ drop type if exists new_feedback;
 drop function if exists derive_in(uuid, uuid[], uuid[], uuid[]);
 drop function if exists relink(uuid, uuid[], uuid[]);
 drop function if exists references_moved(uuid, uuid[], uuid[], uuid[]);
+drop function if exists parts_past_fences(workspace_part[]);
+drop function if exists fenced_in(workspace_part[]);

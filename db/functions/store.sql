@@ -100,11 +100,11 @@ begin
     parts := not_settled(parts, former.settled);
     said.feedback := (said_by(parts)).feedback;
   end if;
-  past := parts_past_fences(parts);
+  past := past_fences_met(parts);
   perform remove_before_parts(parts);
   if past.are_others then
     parts := past.passed;
-    said.feedback := (said_by(parts)).feedback;
+    said.feedback := feedback_besides(said.feedback, past.met) || past.feedback;
   end if;
   if exists (select from unnest(parts) where part ? 'keys') then
     identities := store_identities(keys_in(parts), news_in_parts(parts, asked));
@@ -183,6 +183,14 @@ create or replace function not_settled(parts workspace_part[], settled workspace
         )) as part
         from jsonb_each(p.part) as list
       ) as n
+  )
+$$;
+
+create or replace function feedback_besides(feedback incoming_feedback[], others workspace_number[]) returns incoming_feedback[]
+  language sql immutable as $$
+  select array(
+    select f from unnest(feedback) as f
+    where not exists (select from unnest(others) as o where o.workspace_id = f.workspace_id and o.number = f.number)
   )
 $$;
 

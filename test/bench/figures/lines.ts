@@ -210,7 +210,7 @@ const sizeLines = ({ storedFeedback, storedContacts, backlog, purgedFeedback }: 
 }
 
 const grownLines = ({ alike, purges }: BenchConfig): readonly Line[] => {
-  const behind = `${count(purges)} purges behind it`
+  const behind = `${count(purges)} purges behind it, a tenth of its people,`
   return [
     ratio(
       `drained of a contact with ${count(alike)} feedback / with none`,

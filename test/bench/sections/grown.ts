@@ -14,12 +14,16 @@ import {
   type Rig,
 } from '../rig.ts'
 
+/** One in so many of those who submit again was purged. */
+const PEOPLE_PER_PURGE = 10
+
 /** What has grown over the years: the feedback of one contact, and the purges of one workspace. Each beside an empty installation. */
 export const grown: CreateSection = async (rig) => {
   const { config, measures } = rig
   const fresh = await rig.installation('main')
   const full = await rig.installation('grown')
   const contacts = config.storedContacts
+  const people = PEOPLE_PER_PURGE * config.purges
   await fillTables(full, {
     feedback: config.alike + contacts,
     contacts,
@@ -38,8 +42,12 @@ export const grown: CreateSection = async (rig) => {
     ...feedbackFilling(rig, config.drained),
     bodyOf: (index) => ({ ...feedbackBody(index, { people: contacts }), ...referencesOfPerson(contacts - 1) }),
   })
+  const ofEverybody = (): Filling => ({
+    ...feedbackFilling(rig, config.drained),
+    bodyOf: (index) => feedbackBody(index, { people }),
+  })
   const accept = async (installation: Installation, measure: Measure): Promise<void> => {
-    const { accepted, seconds } = await loadWith(rig, feedbackTarget(installation), { idempotencyKeys: true })
+    const { accepted, seconds } = await loadWith(rig, feedbackTarget(installation), { people, idempotencyKeys: true })
     measures.add(measure, accepted / seconds)
     await installation.emptyQueues()
   }
@@ -51,8 +59,8 @@ export const grown: CreateSection = async (rig) => {
       await drain(fresh, ofLastContact(), 'feedback of one contact drained')
       await drain(full, ofLastContact(), 'feedback of one contact with much drained')
       await fresh.empty()
-      await drain(fresh, feedbackFilling(rig, config.drained), 'feedback drained without purges')
-      await drain(purged, feedbackFilling(rig, config.drained), 'feedback drained after many purges')
+      await drain(fresh, ofEverybody(), 'feedback drained without purges')
+      await drain(purged, ofEverybody(), 'feedback drained after many purges')
       await accept(fresh, 'accepted without purges')
       await accept(purged, 'accepted after many purges')
       await fresh.empty()
