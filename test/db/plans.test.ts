@@ -25,6 +25,7 @@ import { tag } from '../../worker/tagging/tagging.ts'
 import { hashKey, toRows } from '../support/deliveries.ts'
 import { GROWING_TABLES, keepVacuumAway, multiplyRows } from '../support/multiply-rows.ts'
 import { freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'
+import { contactBody, conversationBody, feedbackBody } from '../support/round-bodies.ts'
 import { testServers } from '../support/servers.ts'
 import { type Reads, readsOf } from '../support/table-reads.ts'
 
@@ -267,42 +268,6 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
       assertBounded(await readsByWork(other, 'analyzed')),
     )
   })
-})
-
-const feedbackBody = (round: string, index: number) => ({
-  description: 'slow',
-  contact: { email: `person-${round}-${index}@x.example`, name: `Person ${index}` },
-  account: { name: `Company ${round} ${index}`, domain: `company-${round}-${index}.example` },
-  project: { name: `Project ${round} ${index}` },
-  tags: ['slow', 'export'],
-  sourceId: `ticket-${round}-${index}`,
-})
-
-const contactBody = (round: string, index: number) => ({
-  id: `user-${round}-${index}`,
-  source: 'crm',
-  properties: { $email: `person-${round}-${index}@x.example`, plan: 'team' },
-  account: {
-    id: `company-${round}-${index}`,
-    properties: { $name: `Company ${round} ${index}`, $domain: `company-${round}-${index}.example` },
-  },
-})
-
-const SOMETIME = '2026-01-31T09:30:00Z'
-const conversationBody = (round: string, index: number) => ({
-  id: `chat-${round}-${index}`,
-  source: 'chat',
-  createdAt: SOMETIME,
-  contacts: [contactBody(round, index)],
-  messages: Array.from({ length: 10 }, (_, place) => ({
-    id: `message-${place}`,
-    incoming: place % 2 === 0,
-    contactId: place % 3 === 0 ? `stranger-${round}-${index}` : `user-${round}-${index}`,
-    content: 'slow',
-    createdAt: SOMETIME,
-    properties: {},
-  })),
-  properties: {},
 })
 
 const feedbackId = (sourceId: string): string => ownId({ hashKey, workspaceId }, 'feedback', 'API', sourceId)
