@@ -63,9 +63,9 @@ const drain = async (dependencies: LifeDependencies, live: LiveBatch, workspaceI
   await Promise.all([...inHand.values()].map(({ ended }) => ended))
 }
 
-/** To end would mean to store nothing until the next job begins. */
-const isAlone = async ({ queues, stop }: LifeDependencies): Promise<boolean> =>
-  !stop.aborted && (await queues.backlogs.getWaitingCount()) === 0
+/** To end would mean to store nothing until the next job begins. But an operator who pauses the queue means the jobs at work as well. */
+const isAlone = async ({ queues: { backlogs }, stop }: LifeDependencies): Promise<boolean> =>
+  !stop.aborted && (await backlogs.getWaitingCount()) === 0 && !(await backlogs.isPaused())
 
 const liveInBacklog = async (dependencies: LifeDependencies, live: LiveBatch, named: BacklogBatch): Promise<void> => {
   const { workspaceId, batchId } = named

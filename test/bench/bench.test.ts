@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -76,6 +76,20 @@ describe('the benchmark', () => {
     }
     assert.ok(results.lines.length >= 20)
     for (const { what } of results.lines) assert.ok(printed.includes(what), what)
+  })
+
+  it('draws what could grow with what is there', () => {
+    const output = join(directory, 'results.json')
+    const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
+    execFileSync(process.execPath, [...runtime, 'test/bench/picture-command.ts', directory, output], { cwd: root })
+    for (const [file, amount] of [
+      ['benchmark-stored.svg', '400'],
+      ['benchmark-waiting.svg', '40'],
+    ] as const) {
+      const picture = readFileSync(join(directory, file), 'utf8')
+      assert.match(picture, new RegExp(`^<svg [^]*>${amount}</text[^]*</svg>$`))
+      assert.doesNotMatch(picture, /NaN|undefined/)
+    }
   })
 
   it('says what is wrong with a size', () => {

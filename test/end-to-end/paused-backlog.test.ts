@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { startService } from '../support/service.ts'
+import { startProcess } from '../support/service-process.ts'
+import { until } from '../support/until.ts'
+
+const BATCHES = 40
+const ITEMS = 250
+
+describe('the queue of backlogs', () => {
+  it('stops within moments when an operator pauses it, however much waits, and goes on when it is resumed', async () => {
+    await using running = new AsyncDisposableStack()
+    const service = await startService({ workers: 0 })
+    running.defer(service.stop)
+    for (let batch = 0; batch < BATCHES; batch++) {
+      const items = Array.from({ length: ITEMS }, (_, item) => ({
+        operation: 'create_feedback',
+        body: { description: `number ${item} of ${batch}`, tags: ['slow'] },
+      }))
+      const { status, text } = await service.post('/batch', { items })
+      assert.equal(status, 200, text)
+    }
+    const { backlogs } = service.queues
+    assert.equal(await backlogs.getWaitingCount(), 1)
+    const stored = async (): Promise<number> => (await service.sql`select from feedback`).count
+
+    const worker = await startProcess('worker/main.ts', 'working', service.environment)
+    running.defer(() => worker.stop())
+    await until('some is stored', async () => (await stored()) > 0)
+    await backlogs.pause()
+    await until('nothing is at work', async () => (await backlogs.getActiveCount()) === 0)
+    const before = await stored()
+    assert.ok(before < BATCHES * ITEMS, 'all was stored before it stopped')
+    assert.equal(await backlogs.isPaused(), true)
+
+    await backlogs.resume()
+    await until('all is stored', async () => (await stored()) === BATCHES * ITEMS)
+  })
+})
