@@ -17,14 +17,15 @@ import { clearTables } from '../support/tables.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** Families that the search tries. */
 const TRIED = LONG ? 400 : 12
-const SIZE = 20
+/** From about here on a statement costs in proportion: the memory and the log that it begins with are behind it. */
+const SIZE = 40
 const TIMES = 4
 /** So many times the bytes may cost so much more for a byte. What costs with the square of its bytes costs four times as much. */
 const MOST_GROWTH = 3
 /** What Postgres needs for the smaller size before growth says anything. */
 const FIXED_MS = 40
 /** More than one statement at the smaller size: what is moved lies in a former one. */
-const BATCHES = [100, 20]
+const BATCHES = [200, 20]
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 const MS_PER_NS = 1e-6

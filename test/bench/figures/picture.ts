@@ -64,5 +64,5 @@ export const growthPicture = (title: string, there: string, growths: readonly Gr
 
 const niceTop = (value: number): number => {
   const power = 10 ** Math.floor(Math.log10(value))
-  return [1, 2, 4, 5, 10].map((factor) => factor * power).find((top) => top >= value)!
+  return [1, 1.5, 2, 3, 5, 7.5, 10].map((factor) => factor * power).find((top) => top >= value)!
 }
