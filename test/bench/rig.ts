@@ -20,6 +20,8 @@ export type Rig = {
   /** Started when they are first asked for. */
   readonly plain: () => Promise<PlainVariants>
   readonly urls: ServerUrls
+  /** Addresses whose processes have had a load already. */
+  readonly warm: Set<string>
   readonly serverPids: { readonly Redis: number; readonly Postgres: number }
   /** Started when it is first asked for, with its queue of feedback paused. */
   readonly installation: (name: InstallationName, runtime?: Runtime) => Promise<Installation>
@@ -56,13 +58,12 @@ export const loadWith = (rig: Rig, target: LoadTarget, how: How = {}): Promise<L
   rig.load.run(orderFor(rig, target, how))
 
 const WARM_LOADS = 3
-const warm = new Set<string>()
 
 /** A process that was just started takes twice the time for a request that it takes once its code is compiled. */
 export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<void> => {
-  for (const target of targets.filter(({ url }) => !warm.has(url))) {
+  for (const target of targets.filter(({ url }) => !rig.warm.has(url))) {
     await loadWith(rig, target, { seconds: WARM_LOADS * rig.config.seconds, idempotencyKeys: true })
-    warm.add(target.url)
+    rig.warm.add(target.url)
   }
 }
 

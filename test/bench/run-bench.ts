@@ -99,6 +99,7 @@ const startRig = async (options: {
     load,
     plain: () => plain('plain'),
     urls,
+    warm: new Set(),
     serverPids: { Redis: servers.redis.pid, Postgres: servers.postgres.pid },
     installation: once(async (name, runtime = 'bun') => {
       const { startInstallation } = await import('./installation/installation.ts')

@@ -259,9 +259,6 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
     assertBounded(await readsByWork(schema.sql, 'late'))
   })
 
-  it('reads what it has to, by plans that are made before the tables are analyzed for the first time', () =>
-    withOtherConnection(schema.name, TIMEOUT_MS, async (other) => assertBounded(await readsByWork(other, 'unknown'))))
-
   it('reads what it has to, by plans that are made when the tables have been analyzed', async () => {
     await schema.sql.unsafe(`analyze ${GROWING_TABLES.join(', ')}`)
     await withOtherConnection(schema.name, TIMEOUT_MS, async (other) =>

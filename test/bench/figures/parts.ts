@@ -61,7 +61,7 @@ export const describeParts = (processes: readonly ProcessParts[], submissions: n
     const small = parts.map(([, value]) => value).filter((value) => !isTold(value))
     const rows: [string, number][] = [
       ...parts.filter(([, value]) => isTold(value)).map(([part, value]): [string, number] => [part, value]),
-      [`${small.length} smaller parts`, sumOf(small)],
+      ...(small.length > 0 ? [[`${small.length} smaller parts`, sumOf(small)] as [string, number]] : []),
       [rest, total - known],
     ]
     rows.sort(([, one], [, other]) => other - one)

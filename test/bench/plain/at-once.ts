@@ -56,11 +56,11 @@ export const createAtOnceTables = async (sql: postgres.Sql): Promise<void> => {
  */
 export const takeAtOnce = async (
   sql: postgres.Sql,
-  { description, title, tags, rating, contact, account, project, source, sourceId, ...rest }: ReferringFeedback,
+  feedback: ReferringFeedback,
   key: string | null,
 ): Promise<Taken> => {
-  const body = { description, title, tags, rating, contact, account, project, source, sourceId, ...rest }
-  const hash = createHash('sha256').update(JSON.stringify(body)).digest()
+  const { description, title, tags, rating, contact, account, project, source, sourceId } = feedback
+  const hash = createHash('sha256').update(JSON.stringify(feedback)).digest()
   const receiptId = newId()
   const accountKey = account?.domain ?? account?.name ?? null
   const [stored] = await sql<{ feedback_id: string }[]>`

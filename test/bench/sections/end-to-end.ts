@@ -18,9 +18,9 @@ export const endToEnd: CreateSection = async (rig) => {
       await measurePlainPipeline(rig)
       await main.empty()
       await resume(main.drained('submissions').queues)
-      await measureOurs(rig)
+      addPipeline(rig.measures, '', await observeOurs(rig, false))
       await main.empty()
-      await measureOursWithKeys(rig)
+      await measureEverythingOn(rig)
       await halt(main.drained('submissions').queues)
       await main.empty()
     },
@@ -62,27 +62,20 @@ const measurePlainPipeline = async (rig: Rig): Promise<void> => {
   await plain.empty()
 }
 
-const measureOurs = async (rig: Rig): Promise<void> => {
-  const { measures, serverPids } = rig
+const observeOurs = async (rig: Rig, idempotencyKeys: boolean) => {
   const main = await rig.installation('main')
-  const outcome = await observe(rig, {
+  return observe(rig, {
     target: feedbackTarget(main),
+    idempotencyKeys,
     until: () => untilDrained(main.drained('submissions')),
-    pids: { ...main.pids(), ...serverPids },
+    pids: { ...main.pids(), ...rig.serverPids },
   })
-  addPipeline(measures, '', outcome)
 }
 
 /** As much as the handler that does the same at once. */
-const measureOursWithKeys = async (rig: Rig): Promise<void> => {
-  const { measures, serverPids } = rig
-  const main = await rig.installation('main')
-  const { perSecond, totalMicroseconds } = await observe(rig, {
-    target: feedbackTarget(main),
-    idempotencyKeys: true,
-    until: () => untilDrained(main.drained('submissions')),
-    pids: { ...main.pids(), ...serverPids },
-  })
+const measureEverythingOn = async (rig: Rig): Promise<void> => {
+  const { measures } = rig
+  const { perSecond, totalMicroseconds } = await observeOurs(rig, true)
   measures.add('end to end, everything on', perSecond)
   measures.add('processor time per submission, everything on', totalMicroseconds)
 }

@@ -12,6 +12,7 @@ import {
   LONGEST_LOAD_SECONDS,
   loadWith,
   type Rig,
+  warmUp,
 } from '../rig.ts'
 
 /** One in so many of those who submit again was purged. */
@@ -51,7 +52,7 @@ export const grown: CreateSection = async (rig) => {
     measures.add(measure, accepted / seconds)
     await installation.emptyQueues()
   }
-  for (const installation of [fresh, purged]) await loadWith(rig, feedbackTarget(installation))
+  await warmUp(rig, [fresh, purged].map(feedbackTarget))
   return {
     round: async () => {
       await fresh.empty()
