@@ -184,8 +184,14 @@ $$;
 -- Derives which external keys exist since when, and which one a bare external id belongs to: the oldest key of its group,
 -- or, when it is older than all of them, the one it starts at home. Returns the keys and groups that changed, and apart from them
 -- those of external ids that nobody knew (appeared): nothing that is stored meant them, except who remembers the id.
+--
+-- A group changes with its oldest key. Any other decides only for references of its own source that are newer than it, so one that
+-- comes after all that is stored changes nothing that is stored: without this each new source of an id had all who named the id linked
+-- anew (3,200 messages of one sender, whose id came from 320 sources then: 15 s).
 create or replace function regroup(ws uuid, groups uuid[], out changed uuid[], out appeared uuid[])
   language plpgsql as $$
+declare
+  newest constant bigint := newest_stored(ws);
 begin
   perform start_homes(ws, groups);
   -- Windows and no joins: of a conversation with thousands of new contacts the planner knows no numbers, and a nested loop
@@ -210,24 +216,30 @@ begin
   ),
   derived as (
     select place, exists_from, former_from, former_subject, known, case
-      when kind <> 'contact_bare' then id
-      else first_value(id) over (
-        partition by group_id order by kind = 'contact_bare', exists_from nulls last, source collate "C"
-      )
-    end as subject_id
+        when kind <> 'contact_bare' then id
+        else first_value(id) over (
+          partition by group_id order by kind = 'contact_bare', exists_from nulls last, source collate "C"
+        )
+      end as subject_id,
+      kind <> 'contact_bare' and (
+        exists_from = min(exists_from) filter (where kind <> 'contact_bare') over same_id
+        or former_from = min(former_from) filter (where kind <> 'contact_bare') over same_id
+        or least(exists_from, former_from) <= newest
+      ) as concerns_group
     from dated
+    window same_id as (partition by group_id)
   ),
   moved as (
     update identity_key as k set exists_from = d.exists_from, subject_id = d.subject_id
     from derived as d
     where k.workspace_id is not distinct from ws and k.ctid = d.place and (d.former_from, d.former_subject) is distinct from (d.exists_from, d.subject_id)
-    returning k.id, k.group_id, d.known
+    returning k.id, case when d.concerns_group then k.group_id end as group_id, d.known
   )
   select coalesce(array_agg(distinct u.id) filter (where m.known), '{}'),
     coalesce(array_agg(distinct u.id) filter (where not m.known), '{}')
   into changed, appeared
-  from moved as m, lateral (values (m.id), (m.group_id)) as u (id);
-  perform list_external_ids(ws, array(select unnest(groups) intersect select unnest(changed || appeared)));
+  from moved as m, lateral (values (m.id), (m.group_id)) as u (id) where u.id is not null;
+  perform list_external_ids(ws, changed || appeared);
   -- A weak key that was claimed through a bare id follows it.
   if cardinality(changed) > 0 then
     changed := changed || claimed_by(ws, changed, false);
@@ -250,13 +262,13 @@ create or replace function start_homes(ws uuid, groups uuid[]) returns void
   on conflict do nothing
 $$;
 
--- Brings what users read of the external ids of these groups up to date.
-create or replace function list_external_ids(ws uuid, groups uuid[]) returns void
+-- Brings what users read of the external ids among these up to date.
+create or replace function list_external_ids(ws uuid, ids uuid[]) returns void
   language plpgsql as $$
 declare
   keys identity_key[] := array(
-    select k from unnest(groups) as g (id),
-      lateral (select k from identity_key as k where k.workspace_id is not distinct from ws and k.group_id = g.id offset 0) as members (k)
+    select k from unnest(ids) as u (id),
+      lateral (select k from identity_key as k where k.workspace_id = ws and k.id = u.id offset 0) as found (k)
   );
 begin
   delete from contact_external_id

@@ -145,6 +145,19 @@ export const DEAREST: readonly Dearest[] = [
     submissions: (size, name) => times(size * 20, (index) => contact({ id: name, source: `${name} ${index}` })),
   },
   {
+    title: 'feedback and messages that remember an external id, which then comes in ever more sources',
+    submissions: (size, name) => [
+      ...times(size * 10, () => feedback({ contactId: name, isExternalContactId: true })),
+      ...times(size, (index) =>
+        conversation({
+          id: name,
+          messages: times(10, (place) => message(`${index * 10 + place}`, { contactId: name })),
+        }),
+      ),
+      ...times(size, (index) => contact({ id: name, source: `${name} ${index}` })),
+    ],
+  },
+  {
     title: 'one email, claimed by ever more contacts',
     submissions: (size, name) =>
       times(size * 20, (index) => contact({ id: `${name}-${index}`, properties: { $email: `${name}@example.org` } })),
