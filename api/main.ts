@@ -102,8 +102,11 @@ const identity = {
 const receiptOf = (workspaceId: string, id: string): Promise<Receipt | undefined> =>
   withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS)
 const handOvers = watchHandOvers(handingOverIn(redis, config.REDIS_PREFIX, queues))
+const replicas = config.REDIS_REPLICAS_ACK
+const admitting = replicas === 0 ? redis : await whenReady(connectToAnswer(config.REDIS_URL), log)
 const admit = admissionsIn({
-  redis,
+  redis: admitting,
+  replicas,
   prefix: config.REDIS_PREFIX,
   handOver: handOvers.handOver,
   findStoredKey: storedKeyFinder(sql, LOOK_UP_TIMEOUT_MS),
@@ -204,6 +207,7 @@ const drain = async (): Promise<void> => {
   await tracing?.stop()
   await closeQueues(queues)
   redis.disconnect()
+  admitting.disconnect()
   await sql.end({ timeout: 5 })
   clearTimeout(late)
   process.exit(0)

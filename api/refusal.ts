@@ -22,6 +22,7 @@ export type Unavailable = {
   why:
     | 'redis'
     | 'redis-refuses'
+    | 'redis-replicas'
     | 'redis-memory'
     | 'backlog'
     | 'workspace-backlog'
@@ -83,6 +84,7 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
   'redis-refuses':
     'The queue is there and takes nothing in at the moment. Nothing was confirmed; retry later with the same ids.',
+  'redis-replicas': 'Too few copies of the queue have it yet. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',
   'workspace-backlog':

@@ -76,6 +76,7 @@ export const SETTINGS = {
     v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,40}$/)), 'fbi'),
     'up to 40 letters, digits, hyphens and underscores',
   ),
+  REDIS_REPLICAS_ACK: setting(v.optional(wholeNumber(0, 5), '0'), 'a whole number from 0 to 5'),
   DATABASE_SCHEMA: setting(
     v.optional(v.pipe(v.string(), v.regex(/^[a-z_][a-z0-9_]{0,62}$/))),
     'the name of a schema in lower case',

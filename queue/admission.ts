@@ -40,6 +40,8 @@ type Entered = { submissionId: string; number: number; bucket: Bucket | undefine
 export type Admission =
   | ({ outcome: 'admitted' | 'repeated' } & Entered)
   | { outcome: 'rate-limited' | 'full' | 'other-body'; bucket: Bucket | undefined }
+  /** Entered, and too few replicas have it: a failover can lose it, so it is not confirmed. */
+  | { outcome: 'unreplicated'; bucket: Bucket | undefined }
   | { outcome: 'fresh' }
 
 /** Rejects when Redis does not answer; then the submission may have entered all the same, and nothing may be confirmed. */

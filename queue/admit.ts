@@ -10,9 +10,12 @@ const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 const ASK_FIRST_MS = 60_000
 
 type Dependencies = {
+  /** With `replicas`, for admissions alone: they hold up what is sent behind them. */
   redis: RedisClient
   prefix: string
   handOver: HandOver
+  /** Nothing counts as admitted before so many replicas of its Redis have it; 0 when left out. */
+  replicas?: number
   /** Finds an idempotency key that has left the book in Redis; null when there is none, undefined while nobody can say. */
   findStoredKey: (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 }

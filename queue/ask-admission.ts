@@ -1,4 +1,5 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
+import type { ChainableCommander } from 'ioredis'
 import { v7 as newId } from 'uuid'
 import type { QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
 import type { IdempotencyRecord } from '../contract/idempotency.ts'
@@ -21,19 +22,24 @@ export type Known = IdempotencyRecord | 'nothing'
 type AskedRequest = AdmissionRequest & { known?: Known | undefined }
 
 /** `unknown-key`: whether the idempotency key was here before cannot be told without `known`. */
-export type AskAdmission = (request: AskedRequest) => Promise<Admission | { outcome: 'unknown-key' }>
+export type AskAdmission = (request: AskedRequest) => Promise<Asking>
+type Asking = Admission | { outcome: 'unknown-key' }
 
-type Dependencies = { redis: RedisClient; prefix: string; handOver: HandOver }
+type Dependencies = { redis: RedisClient; prefix: string; handOver: HandOver; replicas?: number }
 
 /** What became of a submission, its fields between spaces; then a place, exists and facts for each key about which something is queued. */
 type ScriptAnswer = string | [fields: string, ...facts: (number | string | string[])[]]
-type RedisWithAdmit = RedisClient & {
-  admit(...keysAndArguments: (string | number)[]): Promise<[...answers: ScriptAnswer[], place: 'backlog' | 'outbox']>
-}
+type Answered = [...answers: ScriptAnswer[], place: 'backlog' | 'outbox']
+type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Answered> }
+type PipelineWithAdmit = ChainableCommander & { admit(...keysAndArguments: (string | number)[]): ChainableCommander }
 
 export const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record'])
 const NEVER = { bytes: Number.MAX_SAFE_INTEGER, submissions: Number.MAX_SAFE_INTEGER }
 const KEYS_OF_ADMIT = 10
+/** Several may wait one after the other before a command has taken too long. */
+const REPLICATED_WITHIN_MS = 500
+/** For so long nothing is sent that replicas would have to have, once too few of them had something in time. */
+const ASK_AGAIN_AFTER_MS = 1_000
 
 /**
  * Asks admit.lua about submissions. Requests of one workspace and queue that are in flight together share a call, and those that enter
@@ -42,13 +48,21 @@ const KEYS_OF_ADMIT = 10
 export const askAdmissionsIn = (dependencies: Dependencies): AskAdmission => {
   dependencies.redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: KEYS_OF_ADMIT })
   const askTogether = new Map<string, AskAdmission>()
+  let askAgainAt = 0
+  const admit: typeof admitTogether = async (to, from, requests) => {
+    if (performance.now() < askAgainAt) return requests.map(() => ({ outcome: 'unreplicated', bucket: undefined }))
+    const admissions = await admitTogether(to, from, requests)
+    if (admissions.some(({ outcome }) => outcome === 'unreplicated'))
+      askAgainAt = performance.now() + ASK_AGAIN_AFTER_MS
+    return admissions
+  }
   return (request) => {
     const { workspaceId } = request
     const queue = QUEUE_OF[request.operation]
     const name = `${workspaceId} ${queue}`
     let ask = askTogether.get(name)
     if (!ask) {
-      ask = coalesce((requests) => admitTogether(dependencies, { workspaceId, queue }, requests), TOGETHER[queue])
+      ask = coalesce((requests) => admit(dependencies, { workspaceId, queue }, requests), TOGETHER[queue])
       askTogether.set(name, ask)
     }
     return ask(request)
@@ -74,10 +88,11 @@ type Asked = { request: AskedRequest; submissionId: string; said: Said }
 
 /** The order is that of KEYS and ARGV in admit.lua. */
 const admitTogether = async (
-  { redis, prefix, handOver }: Dependencies,
+  dependencies: Dependencies,
   { workspaceId, queue }: { workspaceId: string; queue: BatchQueueName },
   requests: readonly AskedRequest[],
-): Promise<Awaited<ReturnType<AskAdmission>>[]> => {
+): Promise<Asking[]> => {
+  const { prefix, handOver } = dependencies
   const batchId = batchIdOf(newId())
   const asked = requests.map((request, at): Asked => {
     const submissionId = submissionIdIn(batchId, at + 1)
@@ -95,7 +110,7 @@ const admitTogether = async (
   const { bucket, facts: ofFacts } = name.before
   const settings = [bucket, ofFacts, floor, IDEMPOTENCY_SECONDS, batchId, bytes, submissions, Math.floor(mostBytes)]
   const texts = [JSON.stringify(asked.map(askedOf)), ...requests.map(itemText)]
-  const answered = await (redis as RedisWithAdmit).admit(...keys, ...settings, ...texts)
+  const { answered, isReplicated } = await callAdmit(dependencies, [...keys, ...settings, ...texts])
   const admissions = asked.map((one, at) => readAnswer(answered[at]!, one))
   const entered = requests.filter((_, at) => admissions[at]!.outcome === 'admitted')
   if (entered.length > 0) {
@@ -109,8 +124,30 @@ const admitTogether = async (
       isBacklog: answered.at(-1) === 'backlog',
     })
   }
-  return admissions
+  return isReplicated ? admissions : admissions.map(unreplicated)
 }
+
+/** WAIT is sent behind the script on the same connection: so both are carried out by the same server, whoever takes over. */
+const callAdmit = async (
+  { redis, replicas = 0 }: Dependencies,
+  keysAndArguments: readonly (string | number)[],
+): Promise<{ answered: Answered; isReplicated: boolean }> => {
+  if (replicas === 0) {
+    return { answered: await (redis as RedisWithAdmit).admit(...keysAndArguments), isReplicated: true }
+  }
+  const pipeline = redis.pipeline() as PipelineWithAdmit
+  const [admit, wait] = (await pipeline
+    .admit(...keysAndArguments)
+    .wait(replicas, REPLICATED_WITHIN_MS)
+    .exec())!
+  if (admit![0]) throw admit![0]
+  return { answered: admit![1] as Answered, isReplicated: wait![0] === null && Number(wait![1]) >= replicas }
+}
+
+const unreplicated = (admission: Asking): Asking =>
+  admission.outcome === 'admitted' || admission.outcome === 'repeated'
+    ? { outcome: 'unreplicated', bucket: admission.bucket }
+    : admission
 
 /** A submission as the script is asked about it. What is undefined is left out. */
 const askedOf = ({ request: { operation, limit, idempotency, known, ...request }, submissionId, said }: Asked) => ({
@@ -128,11 +165,11 @@ const askedOf = ({ request: { operation, limit, idempotency, known, ...request }
   lookUp: said.lookUp.map(compactId),
 })
 
-const readAnswer = (answer: ScriptAnswer, asked: Asked): Awaited<ReturnType<AskAdmission>> => {
+const readAnswer = (answer: ScriptAnswer, asked: Asked): Asking => {
   const [fields, ...facts] = typeof answer === 'string' ? [answer] : answer
   const [outcome, remaining, reset, number, purges, former] = fields.split(' ')
   const bucket = readBucket(remaining!, reset!)
-  switch (outcome as Awaited<ReturnType<AskAdmission>>['outcome']) {
+  switch (outcome as Exclude<Asking['outcome'], 'unreplicated'>) {
     case 'fresh':
     case 'unknown-key':
       return { outcome: outcome as 'fresh' }

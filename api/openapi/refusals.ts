@@ -124,6 +124,7 @@ const TURNED_AWAY = {
     examples: {
       'queue away': unavailable('redis'),
       'queue taking nothing in': unavailable('redis-refuses'),
+      'queue without its copies': unavailable('redis-replicas'),
       'queue nearly full': unavailable('redis-memory'),
       'too much waiting': unavailable('backlog'),
       'too much of this workspace waiting': unavailable('workspace-backlog'),

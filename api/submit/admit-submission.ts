@@ -87,6 +87,8 @@ const judgementOf = (
       return undefined
     case 'full':
       return { refusal: { refused: 'unavailable', why: pressure ?? 'workspace-backlog' }, bucket: admission.bucket }
+    case 'unreplicated':
+      return { refusal: { refused: 'unavailable', why: 'redis-replicas' }, bucket: admission.bucket }
     case 'rate-limited':
       return { refusal: rateLimited(ingress, draft.operation, admission.bucket), bucket: admission.bucket }
     case 'other-body':

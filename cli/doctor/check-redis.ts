@@ -7,10 +7,10 @@ import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 const OLDEST_MAJOR = 7
 const BYTES_PER_MIB = 1024 * 1024
 
-/** What each server of Redis says about itself. */
-export const checkRedis = async (redis: RedisClient): Promise<Finding[]> => {
+/** What each server of Redis says about itself. `replicas`: REDIS_REPLICAS_ACK. */
+export const checkRedis = async (redis: RedisClient, replicas: number): Promise<Finding[]> => {
   const servers = await serversOf(redis)
-  const each = await Promise.all(servers.map(checkServer))
+  const each = await Promise.all(servers.map((server) => checkServer(server, replicas)))
   return each.flatMap((findings, index) => {
     const { host, port } = servers[index]!.options
     return servers.length === 1
@@ -19,7 +19,7 @@ export const checkRedis = async (redis: RedisClient): Promise<Finding[]> => {
   })
 }
 
-const checkServer = async (redis: RedisServer): Promise<Finding[]> => {
+const checkServer = async (redis: RedisServer, replicas: number): Promise<Finding[]> => {
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   const condition = await serverCondition(redis)
@@ -32,6 +32,7 @@ const checkServer = async (redis: RedisServer): Promise<Finding[]> => {
       : wrong(eviction, 'In redis.conf: maxmemory-policy noeviction. API and worker do not start before.'),
     ...(await checkAppendOnlyFile(redis, { on: condition.appendOnly, lastWrite: field('aof_last_write_status') })),
     checkMemory(condition),
+    ...(replicas === 0 ? [] : [await checkReplicas(redis, replicas, Number(field('connected_slaves')))]),
   ]
 }
 
@@ -93,6 +94,22 @@ const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
         'In redis.conf: appendfsync everysec, or always.',
       )
   }
+}
+
+const checkReplicas = async (redis: RedisServer, wanted: number, connected: number): Promise<Finding> => {
+  const said = `Redis has ${connected} of ${wanted} replicas that REDIS_REPLICAS_ACK asks for`
+  if (connected < wanted) return wrong(`${said}: nothing is confirmed.`, 'Start them, or look in their logs.')
+  // Hosted servers refuse to tell.
+  const required = await redis.config('GET', 'min-replicas-to-write').then(
+    (answer) => Number(answer[1]),
+    () => wanted,
+  )
+  return required < wanted
+    ? warning(
+        `${said}, and takes in what they do not have: it is stored without being confirmed.`,
+        `In redis.conf: min-replicas-to-write ${wanted}`,
+      )
+    : well(`${said}.`)
 }
 
 const checkMemory = ({ usedBytes, maxBytes }: { usedBytes: number; maxBytes: number }): Finding => {

@@ -59,7 +59,7 @@ const examine = async (): Promise<Finding[]> => {
   findings.push(...(await checkDisk(dataDir)), ...(await checkPorts(environment, dataDir)))
   const read = reader(environment, findings)
   const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
-  const redis = read(['REDIS_URL', 'REDIS_PREFIX'])
+  const redis = read(['REDIS_URL', 'REDIS_PREFIX', 'REDIS_REPLICAS_ACK'])
   const maxBacklog = read(['MAX_BACKLOG'])?.MAX_BACKLOG ?? Infinity
   const hashKey = read(['HASH_KEY'])
   const sql = postgres && openForCommand(postgres, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
@@ -121,7 +121,7 @@ const examinePostgres = async (sql: Sql, hashKey: string | undefined): Promise<F
 }
 
 const examineRedis = async (
-  { REDIS_URL, REDIS_PREFIX }: Settings<'REDIS_URL' | 'REDIS_PREFIX'>,
+  { REDIS_URL, REDIS_PREFIX, REDIS_REPLICAS_ACK }: Settings<'REDIS_URL' | 'REDIS_PREFIX' | 'REDIS_REPLICAS_ACK'>,
   sql: Sql | undefined,
   maxBacklog: number,
 ): Promise<Finding[]> => {
@@ -134,7 +134,7 @@ const examineRedis = async (
     ]
   }
   try {
-    const findings = await withinTime(checkRedis(redis), SERVER_TIMEOUT_MS)
+    const findings = await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)
     if (sql === undefined) return findings
     return [...findings, ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog }))]
   } catch (error) {

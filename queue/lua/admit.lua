@@ -63,7 +63,12 @@ for i, one in ipairs(asked) do
   if former then
     local said = bucket(spent, one.tokens, one.windowMs)
     if formerBody ~= one.body then answers[i] = 'other-body ' .. said
-    else answers[i], numbers[i], formers[i] = 'repeated ' .. said, formerNumber, former end
+    else
+      answers[i], numbers[i], formers[i] = 'repeated ' .. said, formerNumber, former
+      -- Changes nothing, and is written: a WAIT behind it waits for all that was written before, the former admission among it.
+      local life = call('PTTL', KEYS[8])
+      if life > 0 then call('PEXPIRE', KEYS[8], life) end
+    end
   elseif one.record and not isBookWhole and not one.known then answers[i] = 'unknown-key - -'
   elseif one.mode == 'peek' then answers[i] = 'fresh - -'
   else

@@ -10,7 +10,7 @@ import type { Runtime } from './installation/program.ts'
 
 export type InstallationName = 'main' | 'stored' | 'backlog' | 'deno' | 'grown' | 'purged'
 /** Sections of these names have a service of their own, and its queues are nothing that they know. */
-export type ServiceName = 'workspaces' | 'memory' | 'keys' | 'lone' | 'alike'
+export type ServiceName = 'workspaces' | 'memory' | 'keys' | 'lone' | 'alike' | 'master' | 'replicated'
 
 /** What the sections of the benchmark work with. */
 export type Rig = {
@@ -26,7 +26,9 @@ export type Rig = {
   /** Started when it is first asked for, with its queue of feedback paused. */
   readonly installation: (name: InstallationName, runtime?: Runtime) => Promise<Installation>
   /** Started when it is first asked for; with a bound of memory, on a Redis of its own. */
-  readonly service: (name: ServiceName, redisMemoryBytes?: number) => Promise<Service>
+  readonly service: (name: ServiceName, redisMemoryBytes?: number, replicasAck?: number) => Promise<Service>
+  /** Starts a Redis that follows the one of a service. */
+  readonly startReplica: (service: Service) => Promise<void>
   readonly say: (line: string) => void
   /** The first of so many numbers that no body has had yet. */
   readonly takeNumbers: (count: number) => number

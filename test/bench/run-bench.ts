@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import type { BenchConfig } from './bench-config.ts'
 import type { Filling } from './installation/fill-queue.ts'
@@ -26,8 +27,11 @@ export const SECTIONS = {
   alike: async () => (await import('./sections/alike.ts')).alike,
   lone: async () => (await import('./sections/lone.ts')).lone,
   keys: async () => (await import('./sections/keys.ts')).keys,
+  replicas: async () => (await import('./sections/replicas.ts')).replicas,
   purge: async () => (await import('./sections/purge.ts')).purge,
 } as const satisfies Record<string, () => Promise<CreateSection>>
+const REPLICA_MEMORY_BYTES = 512 * 1024 ** 2
+
 export type SectionName = keyof typeof SECTIONS
 
 /** They take minutes of their own, and run when they are named. */
@@ -38,6 +42,7 @@ export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>([
   'alike',
   'lone',
   'keys',
+  'replicas',
 ])
 
 export type Servers = {
@@ -107,10 +112,17 @@ const startRig = async (options: {
       await prepare(installation, { name, config, takeNumbers })
       return installation
     }),
-    service: once(async (name, redisMemoryBytes) => {
+    service: once(async (name, redisMemoryBytes, replicasAck = 0) => {
       const own = redisMemoryBytes === undefined ? undefined : await servers.startRedis(name, redisMemoryBytes)
-      return keep(await startService({ ...urls, ...(own && { redisUrl: own.url }) }, { name }))
+      return keep(await startService({ ...urls, ...(own && { redisUrl: own.url }) }, { name, replicasAck }))
     }),
+    startReplica: async ({ prefix, redis }) => {
+      const { url } = await servers.startRedis(`${prefix}-replica`, REPLICA_MEMORY_BYTES)
+      const replica = new Redis(url)
+      await replica.config('SET', 'masterauth', redis.options.password!)
+      await replica.replicaof(redis.options.host!, redis.options.port!)
+      replica.disconnect()
+    },
     takeNumbers,
     say,
   }

@@ -32,27 +32,34 @@ const SLOTS = 16_384
 const NODE_TIMEOUT_MS = 2_000
 const WHOLE_WITHIN_MS = 30_000
 
-/** A real cluster of three masters with a third of the slots each, durable as those of `npm start`. */
-export const startRedisCluster = async (): Promise<RedisCluster> => {
+/** A real cluster of three masters with a third of the slots each, and with so many replicas each, durable as those of `npm start`. */
+export const startRedisCluster = async ({ replicas = 0 } = {}): Promise<RedisCluster> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-cluster-'))
   const running = new AsyncDisposableStack()
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   try {
     const password = randomBytes(16).toString('hex')
     const nodes: (ClusterNode & { busPort: number })[] = []
-    for (let index = 0; index < NODES; index++) {
+    for (let index = 0; index < NODES * (1 + replicas); index++) {
       const node = await startNode(join(directory, String(index)), password)
       running.defer(node.stop)
       nodes.push(node)
     }
     for (const [index, { redis, port, busPort }] of nodes.entries()) {
       const [from, to] = [Math.ceil((index * SLOTS) / NODES), Math.ceil(((index + 1) * SLOTS) / NODES) - 1]
-      await redis.cluster('ADDSLOTSRANGE', from, to)
+      if (index < NODES) await redis.cluster('ADDSLOTSRANGE', from, to)
       await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
       await nodes[0]!.redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
     }
     const isWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
     await isWhole()
+    for (const [index, { redis }] of nodes.slice(NODES).entries()) {
+      await redis.call('CLUSTER', 'REPLICATE', await nodes[index % NODES]!.redis.cluster('MYID'))
+    }
+    await until('each master has its replicas', async () => {
+      const infos = await Promise.all(nodes.slice(0, NODES).map(({ redis }) => redis.info('replication')))
+      return infos.every((info) => info.match(/state=online/g)?.length === (replicas || undefined))
+    })
     const url = `redis+cluster://default:${password}@127.0.0.1:${nodes[0]!.port}`
     return { url, nodes, isWhole, stop: () => running.disposeAsync() }
   } catch (error) {
@@ -70,6 +77,7 @@ const startNode = async (dataDir: string, password: string) => {
     'cluster-config-file nodes.conf',
     `cluster-node-timeout ${NODE_TIMEOUT_MS}`,
     `cluster-port ${busPort}`,
+    `masterauth ${password}`,
   ]
   let server = await startRedis({ dataDir, settings })
   const { port, url } = server

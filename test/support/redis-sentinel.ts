@@ -16,6 +16,8 @@ export type RedisSentinel = {
   readonly url: string
   /** Waits until the replica has all that the master has. Nobody may be writing. */
   readonly isInStep: () => Promise<unknown>
+  /** Of the replica, until there was a failover. */
+  readonly replicaPid: number
   /** Ends the master as a power cut would; the sentinel puts the replica in its place. Resolves when the sentinel says so. */
   readonly failOver: () => Promise<void>
   /** Starts the former master again, which becomes the replica. Resolves when it is one. */
@@ -72,6 +74,7 @@ export const startRedisSentinel = async (): Promise<RedisSentinel> => {
     return {
       url: `redis+sentinel://default:${password}@127.0.0.1:${port}/${MASTER}?sentinelPassword=${sentinelPassword}`,
       isInStep,
+      replicaPid: replica.pid,
       failOver: async () => {
         process.kill(master.pid, 'SIGKILL')
         await master.exited

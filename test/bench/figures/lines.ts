@@ -71,6 +71,14 @@ const ingressLines: readonly Line[] = [
     good: 'less',
   },
   figure('the same while the worker drains', ['p99 at half of the highest rate, workers at work']),
+  ratio('accepted, confirmed by a replica of Redis as well / by the master alone', [
+    'accepted, on a replica as well',
+    'accepted, on a master with a replica',
+  ]),
+  figure('p99 at 500 a second, confirmed by a replica as well', [
+    'p99 at 500 a second, on a replica as well',
+    'p99 at 500 a second, on a master with a replica',
+  ]),
   ratio('accepted, Deno / Bun', ['accepted on Deno', ACCEPTED], { atLeast: 0.6, aim: 0.9 }),
 ]
 

@@ -31,11 +31,13 @@ export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: stri
 /** The files to which its processes write, at their end, what was sampled of them. */
 export type Profiles = { readonly api: string; readonly worker: string }
 
+type ServiceOptions = { name: string; runtime?: Runtime; profiles?: Profiles; replicasAck?: number }
+
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
 
 export const startService = async (
   { databaseUrl, redisUrl }: ServerUrls,
-  { name, runtime = 'bun', profiles }: { name: string; runtime?: Runtime; profiles?: Profiles },
+  { name, runtime = 'bun', profiles, replicasAck = 0 }: ServiceOptions,
 ): Promise<Service> => {
   const prefix = `bench_${name}`
   const token = `bench-${randomBytes(16).toString('hex')}`
@@ -47,6 +49,7 @@ export const startService = async (
     DATABASE_SCHEMA: prefix,
     REDIS_URL: redisUrl,
     REDIS_PREFIX: prefix,
+    ...(replicasAck > 0 && { REDIS_REPLICAS_ACK: String(replicasAck) }),
     HASH_KEY: hash,
     BOOTSTRAP_ADMIN_TOKEN: token,
     PORT: '0',

@@ -1,0 +1,33 @@
+import { type CreateSection, feedbackTarget, loadWith, warmUp } from '../rig.ts'
+
+const REDIS_MEMORY_BYTES = 512 * 1024 ** 2
+
+/** What REDIS_REPLICAS_ACK costs: two services, each on a Redis with a replica. One waits for the replica before it confirms. */
+export const replicas: CreateSection = async (rig) => {
+  const { measures } = rig
+  const services = [
+    [await rig.service('master', REDIS_MEMORY_BYTES), 'on a master with a replica'],
+    [await rig.service('replicated', REDIS_MEMORY_BYTES, 1), 'on a replica as well'],
+  ] as const
+  for (const [service] of services) {
+    await rig.startReplica(service)
+    await service.stopWorker()
+  }
+  await warmUp(
+    rig,
+    services.map(([service]) => feedbackTarget(service)),
+  )
+  return {
+    round: async () => {
+      for (const [service, how] of services) {
+        const { accepted, seconds } = await loadWith(rig, feedbackTarget(service), { idempotencyKeys: true })
+        measures.add(`accepted, ${how}`, accepted / seconds)
+        const steady = await loadWith(rig, feedbackTarget(service), {
+          idempotencyKeys: true,
+          perSecond: 500,
+        })
+        measures.add(`p99 at 500 a second, ${how}`, steady.p99Ms)
+      }
+    },
+  }
+}
