@@ -29,17 +29,32 @@ export type PostgresPair = {
   readonly stop: () => Promise<void>
 }
 
+/** Where one of the servers runs, and by which address the others reach it. */
+export type PostgresPlace = {
+  readonly address: string
+  readonly start: (options: { dataDir: string; port?: number; settings: readonly string[] }) => Promise<EmbeddedServer>
+}
+
+const HERE: PostgresPlace = { address: '127.0.0.1', start: startPostgres }
 const STATEMENT_TIMEOUT_MS = 20_000
 const NOWHERE = 'host=127.0.0.1 port=1'
 
 /** A primary and a standby that streams from it, made from a copy of its stopped cluster: the npm package has no pg_basebackup. */
-export const startPostgresPair = async ({ isSynchronous }: { isSynchronous: boolean }): Promise<PostgresPair> => {
+export const startPostgresPair = async ({
+  isSynchronous,
+  places = [HERE, HERE],
+}: {
+  isSynchronous: boolean
+  places?: readonly [primary: PostgresPlace, standby: PostgresPlace]
+}): Promise<PostgresPair> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-pair-'))
   const [former, standby] = [join(directory, 'former'), join(directory, 'standby')]
   const running = new AsyncDisposableStack()
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  const start = async (dataDir: string, port?: number): Promise<EmbeddedServer> => {
-    const server = await startPostgres({ dataDir, ...(port !== undefined && { port }) })
+  const [atFirst, atSecond] = places
+  const start = async (place: PostgresPlace, dataDir: string, port?: number): Promise<EmbeddedServer> => {
+    const settings = [`listen_addresses=${place.address},127.0.0.1`]
+    const server = await place.start({ dataDir, settings, ...(port !== undefined && { port }) })
     running.defer(server.stop)
     return server
   }
@@ -52,16 +67,18 @@ export const startPostgresPair = async ({ isSynchronous }: { isSynchronous: bool
   try {
     const first = await startPostgres({ dataDir: former })
     await first.stop()
-    appendFileSync(join(former, 'cluster', 'pg_hba.conf'), 'host replication all 127.0.0.1/32 scram-sha-256\n')
+    appendFileSync(join(former, 'cluster', 'pg_hba.conf'), 'host all,replication all 0.0.0.0/0 scram-sha-256\n')
     assert.equal(spawnSync('cp', ['-a', former, standby]).status, 0)
     for (const file of ['port', 'pid']) rmSync(join(standby, file), { force: true })
-    const primary = await start(former, first.port)
-    const { username, password } = new URL(superuserUrl(former, first.url))
-    const source = `host=127.0.0.1 port=${first.port} user=${username} password=${password}`
+    const primary = await start(atFirst, former, first.port)
+    const firstUrl = first.url.replace('127.0.0.1', atFirst.address)
+    const { username, password } = new URL(superuserUrl(former, firstUrl))
+    const source = `host=${atFirst.address} port=${first.port} user=${username} password=${password}`
     writeFileSync(join(standby, 'cluster', 'standby.signal'), '')
     appendFileSync(join(standby, 'cluster', 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`)
-    const second = await start(standby)
-    const [atFormer, atStandby] = [asSuperuser(former, first.url), asSuperuser(standby, second.url)]
+    const second = await start(atSecond, standby)
+    const secondUrl = second.url.replace('127.0.0.1', atSecond.address)
+    const [atFormer, atStandby] = [asSuperuser(former, firstUrl), asSuperuser(standby, secondUrl)]
     const reload = async (sql: Sql, name: string, value: string): Promise<void> => {
       await sql.unsafe(`alter system set ${name} = '${value}'`)
       await sql`select pg_reload_conf()`
@@ -73,7 +90,7 @@ export const startPostgresPair = async ({ isSynchronous }: { isSynchronous: bool
       return row.states.includes(isSynchronous ? 'sync' : 'async')
     })
     return {
-      url: `${first.url.replace(/:\d+\//, `:${second.port},127.0.0.1:${first.port}/`)}?target_session_attrs=read-write`,
+      url: `${secondUrl.replace(/(:\d+)\//, `$1,${new URL(firstUrl).host}/`)}?target_session_attrs=read-write`,
       atFormer,
       atStandby,
       part: () => reload(atStandby, 'primary_conninfo', NOWHERE),
@@ -83,7 +100,7 @@ export const startPostgresPair = async ({ isSynchronous }: { isSynchronous: bool
         await primary.exited
       },
       promote: async () => void (await atStandby`select pg_promote()`),
-      bringBack: async () => void (await start(former, first.port)),
+      bringBack: async () => void (await start(atFirst, former, first.port)),
       stop: () => running.disposeAsync(),
     }
   } catch (error) {

@@ -57,14 +57,17 @@ export const startRedisSentinel = async (): Promise<RedisSentinel> => {
     const isInStep = () => until('the replica is in step', () => areInStep(atMaster, atReplica), WITHIN_MS)
     await isInStep()
     const port = await findFreePort()
-    const sentinel = await startSentinel(directory, port, [
-      `port ${port}`,
-      `requirepass ${sentinelPassword}`,
-      `sentinel monitor ${MASTER} 127.0.0.1 ${master.port} 1`,
-      `sentinel auth-pass ${MASTER} ${password}`,
-      `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
-      `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
-    ])
+    const sentinel = await startSentinel({
+      directory,
+      port,
+      lines: [
+        `requirepass ${sentinelPassword}`,
+        `sentinel monitor ${MASTER} 127.0.0.1 ${master.port} 1`,
+        `sentinel auth-pass ${MASTER} ${password}`,
+        `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
+        `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
+      ],
+    })
     running.defer(sentinel.stop)
     const asked = clientOf(`redis://:${sentinelPassword}@127.0.0.1:${port}`)
     await until('the sentinel knows the replica', async () => {
@@ -106,12 +109,18 @@ const areInStep = async (master: Redis, replica: Redis): Promise<boolean> => {
   return role === 'slave' && state === 'connected' && offset >= at[1]
 }
 
-const startSentinel = async (directory: string, port: number, lines: readonly string[]) => {
+type SentinelOptions = { directory: string; port: number; lines: readonly string[]; via?: readonly string[] }
+
+export const startSentinel = async ({ directory, port, lines, via = [] }: SentinelOptions) => {
   const { program, env } = await redisBinary(console.log)
   const file = join(directory, 'sentinel.conf')
   // It writes what it learns into this file.
-  writeFileSync(file, [...lines, `dir ${directory}`, `logfile ${join(directory, 'sentinel.log')}`, ''].join('\n'))
-  const child = spawn(program, [file, '--sentinel'], { env: { ...process.env, ...env }, stdio: 'ignore' })
+  writeFileSync(
+    file,
+    [`port ${port}`, ...lines, `dir ${directory}`, `logfile ${join(directory, 'sentinel.log')}`, ''].join('\n'),
+  )
+  const [command, ...args] = [...via, program, file, '--sentinel']
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   return {

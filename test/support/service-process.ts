@@ -26,10 +26,15 @@ const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 const inherited = (): Record<string, string> =>
   Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
 
-/** Runs one of the project's programs on the runtime that runs the tests. */
-export const spawnProgram = (program: string, words: readonly string[], environment: Record<string, string>) => {
+/** One of the project's programs; `via` are words before the command, which run it on another host of a test's network. */
+export type Program = string | { readonly file: string; readonly via: readonly string[] }
+
+/** Runs it on the runtime that runs the tests. */
+export const spawnProgram = (program: Program, words: readonly string[], environment: Record<string, string>) => {
+  const via = typeof program === 'string' ? [] : program.via
   const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
-  const child = spawn(process.execPath, [...runtime, program, ...words], {
+  const [command, ...args] = [...via, process.execPath, ...runtime, fileOf(program), ...words]
+  const child = spawn(command!, args, {
     cwd: root,
     env: { ...inherited(), NODE_ENV: 'production', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -41,16 +46,18 @@ export const spawnProgram = (program: string, words: readonly string[], environm
   return child
 }
 
+const fileOf = (program: Program): string => (typeof program === 'string' ? program : program.file)
+
 /** Starts a program that logs `event` with its port once it is ready. */
 export const startProcess = async (
-  program: string,
+  program: Program,
   event: string,
   environment: Record<string, string>,
 ): Promise<ServiceProcess> => {
   const child = spawnProgram(program, [], environment)
   let output = ''
   const port = await new Promise<number>((resolve, reject) => {
-    const fail = (why: string): void => reject(new Error(`${program} ${why}:\n${output}`))
+    const fail = (why: string): void => reject(new Error(`${fileOf(program)} ${why}:\n${output}`))
     const late = setTimeout(() => fail('was not ready in time'), READY_WITHIN_MS)
     const listen = (text: string): void => {
       output += text
@@ -77,7 +84,7 @@ export const startProcess = async (
       process.kill(child.pid!, 'SIGTERM')
       await ended.catch(() => child.kill('SIGKILL'))
     }
-    assert.equal(child.exitCode, 0, `${program} did not end cleanly (${child.signalCode}):\n${output}`)
+    assert.equal(child.exitCode, 0, `${fileOf(program)} did not end cleanly (${child.signalCode}):\n${output}`)
   }
   const kill = async (): Promise<void> => {
     const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })

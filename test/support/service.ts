@@ -5,6 +5,7 @@ import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { connectToWork, type RedisClient } from '../../queue/connect-redis.ts'
 import { scanKeys } from '../../queue/redis-servers.ts'
+import { type NetworkHost, programOn } from './network.ts'
 import { testServers } from './servers.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { until } from './until.ts'
@@ -59,12 +60,15 @@ export const startService = async ({
   databaseUrl = testServers().databaseUrl,
   redisUrl = testServers().redisUrl,
   environment: given = {},
+  hosts = {},
 }: {
   apis?: number
   workers?: number
   databaseUrl?: string
   redisUrl?: string
   environment?: Readonly<Record<string, string>>
+  /** Left out: this one. */
+  hosts?: { readonly api?: NetworkHost; readonly worker?: NetworkHost }
 } = {}): Promise<Service> => {
   const name = `t_${randomBytes(6).toString('hex')}`
   const accessToken = `access-${randomBytes(16).toString('hex')}`
@@ -80,6 +84,8 @@ export const startService = async ({
     BOOTSTRAP_ADMIN_TOKEN: adminToken,
     PORT: '0',
     WORKER_PORT: '0',
+    ...(hosts.api && { HOST: hosts.api.address }),
+    ...(hosts.worker && { WORKER_HOST: hosts.worker.address }),
     ...given,
   }
   const sql = connectPostgres(databaseUrl, {
@@ -107,12 +113,18 @@ export const startService = async ({
     await sql`create schema ${sql(name)}`
     await migrate(sql, await readMigrations())
     const started = await Promise.allSettled([
-      ...Array.from({ length: apis }, () => startProcess('api/main.ts', 'listening', environment)),
-      ...Array.from({ length: workers }, () => startProcess('worker/main.ts', 'working', environment)),
+      ...Array.from({ length: apis }, () =>
+        startProcess(programOn('api/main.ts', hosts.api), 'listening', environment),
+      ),
+      ...Array.from({ length: workers }, () =>
+        startProcess(programOn('worker/main.ts', hosts.worker), 'working', environment),
+      ),
     ])
     for (const one of started) if (one.status === 'fulfilled') processes.push(one.value)
     for (const one of started) if (one.status === 'rejected') throw one.reason
-    const urls = processes.map(({ port }) => `http://127.0.0.1:${port}`)
+    const urls = processes.map(
+      ({ port }, index) => `http://${(index < apis ? hosts.api : hosts.worker)?.address ?? '127.0.0.1'}:${port}`,
+    )
     const [workspace] = await sql<{ id: string }[]>`select id from workspace`
     const talking = requestsTo(urls, accessToken, sql)
     return {

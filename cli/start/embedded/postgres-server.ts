@@ -12,6 +12,8 @@ export type PostgresOptions = {
   readonly dataDir: string
   /** Left out: the port of the last start if it is free, else any. */
   readonly port?: number
+  /** Further settings, each as `name=value`. */
+  readonly settings?: readonly string[]
   /** Gets a line about each step that takes long. */
   readonly log?: (line: string) => void
 }
@@ -70,7 +72,10 @@ export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedS
         urlAt: (port) => `postgres://${POSTGRES_OWNER}:${passwords.owner}@127.0.0.1:${port}/${POSTGRES_DATABASE}`,
         commandAt: (port) => {
           forgetDeadPostmaster(account, cluster)
-          const settings = [`port=${port}`, ...SETTINGS].flatMap((setting) => ['-c', setting])
+          const settings = [`port=${port}`, ...SETTINGS, ...(options.settings ?? [])].flatMap((setting) => [
+            '-c',
+            setting,
+          ])
           return [...account.prefix, ...signalOnParentDeath('SIGINT'), binaries.postgres, '-D', path, ...settings]
         },
         spawnAs: account.spawnAs,

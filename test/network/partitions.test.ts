@@ -1,0 +1,34 @@
+import { after, before, describe, it } from 'node:test'
+import process from 'node:process'
+import { whyNoNetwork } from '../support/network.ts'
+import { askedOf, describeOutcome, partFor, PARTITIONS, underLoad } from '../support/partitions.ts'
+import { assertNothingLost, assertWellAnswered } from '../support/recovery.ts'
+import { type Sites, startSites } from '../support/sites.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const DURATIONS_MS = LONG ? [1_000, 10_000, 60_000] : [1_000]
+const WAYS_OF_TIME = [
+  ...DURATIONS_MS.map((ms) => ({ ms, isFlapping: false })),
+  ...(LONG ? [{ ms: 5_000, isFlapping: true }] : []),
+]
+
+describe('a service on seven hosts', { skip: whyNoNetwork() ?? false }, () => {
+  let sites: Sites
+  let unconfirmed = 0
+  before(async () => {
+    sites = await startSites()
+  })
+  after(() => sites.stop())
+
+  for (const time of WAYS_OF_TIME)
+    for (const name of Object.keys(PARTITIONS)) {
+      const howLong = time.isFlapping ? 'ten times for half a second' : `for ${time.ms / 1_000} s`
+      it(`loses nothing and stores nothing twice when the network parts ${name} ${howLong}`, async () => {
+        const outcome = await underLoad(sites, partFor(sites, { name, ...time }))
+        console.log(`${name}, ${howLong}: ${describeOutcome(outcome)}`)
+        unconfirmed += outcome.seen.refused + outcome.seen.unknown
+        await assertNothingLost(askedOf(sites), outcome.seen, unconfirmed)
+        assertWellAnswered(outcome.seen)
+      })
+    }
+})

@@ -1,0 +1,12 @@
+import process from 'node:process'
+import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
+import { startRedis } from '../../cli/start/embedded/redis-server.ts'
+
+// Run on a host of a test's network by `serveOn`: serves there until SIGTERM, or until the server has ended.
+
+const { kind, ...options } = JSON.parse(process.env['SERVE']!)
+const start = kind === 'redis' ? startRedis : startPostgres
+const { url, port, pid, exited, stop } = await start(options)
+process.on('SIGTERM', () => void stop().then(() => process.exit(0)))
+void exited.then(() => process.exit(0))
+console.log(JSON.stringify({ event: 'serving', port, url, pid }))
