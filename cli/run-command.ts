@@ -133,8 +133,12 @@ const explain = (error: unknown, usage: string): string => {
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return cannotPrint(error)
   const fault = describeFault(error)
   if (isRefusedByRedis(error)) return `Redis refused with ${fault}.`
+  if (isReadOnly(error))
+    return 'Postgres takes no writes here: it is a standby, or read-only. Name the primary in DATABASE_URL.'
   if (isUnavailable(error)) return `Postgres cannot be reached (${fault}). Is DATABASE_URL right, and does it run?`
   return `Postgres refused with ${fault}. Has \`npm run migrate\` been run?`
 }
+
+const isReadOnly = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '25006'
 
 const cannotPrint = (error: unknown): string => `What this prints cannot be written (${describeFault(error)}).`

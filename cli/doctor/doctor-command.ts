@@ -12,6 +12,7 @@ import { connectForCommand } from '../../queue/connect-redis.ts'
 import { openForCommand, print } from '../run-command.ts'
 import { checkApi, checkDisk, checkRuntime, checkWorkerPort, type Tested } from './check-machine.ts'
 import { checkPostgres } from './check-postgres.ts'
+import { checkStandbys } from './check-standbys.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkWork } from './check-work.ts'
 import { describeFinding, type Finding, wrong } from './finding.ts'
@@ -64,7 +65,7 @@ const examine = async (): Promise<Finding[]> => {
   const hashKey = read(['HASH_KEY'])
   const sql = postgres && openForCommand(postgres, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
   try {
-    if (sql) findings.push(...(await examinePostgres(sql, hashKey?.HASH_KEY)))
+    if (sql) findings.push(...(await examinePostgres(sql, postgres.DATABASE_URL, hashKey?.HASH_KEY)))
     if (redis) findings.push(...(await examineRedis(redis, sql, maxBacklog)))
   } finally {
     await sql?.end({ timeout: 1 })
@@ -109,10 +110,11 @@ const checkPorts = async (environment: Environment, dataDir: string): Promise<Fi
   return findings
 }
 
-const examinePostgres = async (sql: Sql, hashKey: string | undefined): Promise<Finding[]> => {
+const examinePostgres = async (sql: Sql, url: string, hashKey: string | undefined): Promise<Finding[]> => {
   try {
     const key = hashKey === undefined ? undefined : hashKeyFrom(hashKey)
-    return await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
+    const findings = await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
+    return [...findings, ...(await checkStandbys(url, sql))]
   } catch (error) {
     return [
       wrong(`Postgres failed with ${describeFault(error)}.`, 'Is DATABASE_URL right, and does it run? See its log.'),

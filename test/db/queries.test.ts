@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
 import { fillTables } from '../support/fill-tables.ts'
-import { readmeCommands, statementsIn } from '../support/readme-commands.ts'
 import { freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 
@@ -14,15 +13,6 @@ const FEEDBACK = LONG ? 1_000_000 : 20_000
 const MOST_MS = 1_000
 const TIMES = 3
 const TIMEOUT_MS = 600_000
-
-const titleOf = (part: string): string => part.slice(0, part.indexOf('\n'))
-const text = readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8')
-const named = text
-  .split(/^## /m)
-  .flatMap((part) => [...part.matchAll(/^```sql\n([\s\S]*?)^```$/gm)].map(([, query = '']) => [titleOf(part), query]))
-const withPsql = readmeCommands(text).flatMap(({ command }) =>
-  statementsIn(command).map((query) => [`with psql: ${titleOf(query)}`, query]),
-)
 
 describe(`the queries of docs/queries.md, with ${FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () => {
   let schema: TestSchema
@@ -46,7 +36,7 @@ describe(`the queries of docs/queries.md, with ${FEEDBACK} feedback stored`, { t
     await schema?.drop()
   })
 
-  for (const [name = '', query = ''] of [...named, ...withPsql]) {
+  for (const [name, query] of DOCUMENTED_QUERIES) {
     it(`${name} takes less than ${MOST_MS} ms`, async () => {
       const took: number[] = []
       for (let time = 0; time < TIMES; time++) {

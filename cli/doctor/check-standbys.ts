@@ -1,0 +1,67 @@
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { describeFault } from '../../process/fault.ts'
+import { readPostgresUrl } from '../../process/postgres-address.ts'
+import { type Finding, warning, well, wrong } from './finding.ts'
+
+const BYTES_PER_MIB = 1024 * 1024
+const MOST_BEHIND = { bytes: 256 * BYTES_PER_MIB, seconds: 30 }
+const STATEMENT_TIMEOUT_MS = 3_000
+
+type Server = { place: string; isStandby: boolean; behindBytes: number; behindSeconds: number }
+
+/** What the servers of a DATABASE_URL that names several say about each other. `sql` is at the primary. */
+export const checkStandbys = async (databaseUrl: string, sql: Sql): Promise<Finding[]> => {
+  const { urls } = readPostgresUrl(databaseUrl)!
+  if (urls.length === 1) return []
+  const [{ written }] = await sql<[{ written: string }]>`select pg_current_wal_lsn()::text as written`
+  const asked = await Promise.all(urls.map((url) => askServer(url, written)))
+  const servers = asked.filter((server) => 'place' in server)
+  const primaries = servers.filter(({ isStandby }) => !isStandby)
+  return [
+    ...asked.filter((server) => 'state' in server),
+    ...(primaries.length > 1
+      ? [
+          wrong(
+            `${primaries.map(({ place }) => place).join(' and ')} take writes, each by itself.`,
+            'Stop the former primary, and have it come back as a standby (pg_rewind, or a new base backup).',
+          ),
+        ]
+      : []),
+    ...servers.filter(({ isStandby }) => isStandby).map(judgeStandby),
+  ]
+}
+
+/** Asked after the primary, so that a standby which keeps up is not behind. */
+const askServer = async (url: string, written: string): Promise<Server | Finding> => {
+  const { host: place } = new URL(url)
+  const sql = connectPostgres(url, {
+    connections: 1,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: 'feedback-insights-doctor',
+    isReader: true,
+  })
+  try {
+    const [row] = await sql<[Omit<Server, 'place'>]>`
+      select pg_is_in_recovery() as "isStandby",
+        greatest(0, pg_wal_lsn_diff(${written}, pg_last_wal_replay_lsn()))::float8 as "behindBytes",
+        coalesce(extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()), 0)::float8 as "behindSeconds"`
+    return { place, ...row }
+  } catch (error) {
+    return warning(
+      `Postgres at ${place} cannot be reached (${describeFault(error)}).`,
+      'Start it, or take it out of DATABASE_URL.',
+    )
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+}
+
+const judgeStandby = ({ place, behindBytes, behindSeconds }: Server): Finding => {
+  if (behindBytes === 0) return well(`The standby of Postgres at ${place} has all that the primary had written.`)
+  const text =
+    `The standby of Postgres at ${place} is ${(behindBytes / BYTES_PER_MIB).toFixed(1)} MiB behind; ` +
+    `its last transaction is ${Math.round(behindSeconds)} s old.`
+  return behindBytes > MOST_BEHIND.bytes || behindSeconds > MOST_BEHIND.seconds
+    ? warning(text, 'Look in its log, at its disk and at the network: a failover to it would lose that.')
+    : well(text)
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { runCommand } from '../support/command.ts'
+import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
+import { fillTables } from '../support/fill-tables.ts'
+import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
+import { type Service, startService } from '../support/service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { until } from '../support/until.ts'
+
+const FEEDBACK = 2_000
+
+describe('a standby of Postgres', () => {
+  let pair: PostgresPair
+  let service: Service
+  let standby: Service
+  let standbyUrl = ''
+  const readers: Sql[] = []
+  before(async () => {
+    pair = await startPostgresPair({ isSynchronous: false })
+    service = await startService({ databaseUrl: pair.url })
+    await fillTables(service.sql, FEEDBACK)
+    await service.submit('/feedbacks', { description: 'The last of all.', contact: { email: 'last@example.com' } })
+    await service.sql`analyze`
+    const url = new URL(pair.url.replace(/,[^/]+/, ''))
+    url.search = ''
+    standbyUrl = url.href
+    standby = { ...service, environment: { ...service.environment, DATABASE_URL: standbyUrl } }
+    await isInStep()
+  })
+  after(async () => {
+    await Promise.all(readers.map((sql) => sql.end({ timeout: 1 })))
+    await service?.stop()
+    await pair?.stop()
+  })
+
+  const isInStep = async () => {
+    const [{ written }] = await pair.atFormer<[{ written: string }]>`select pg_current_wal_lsn()::text as written`
+    await until('the standby has everything', async () => {
+      const [row] = await pair.atStandby<
+        [{ has: boolean }]
+      >`select pg_last_wal_replay_lsn() >= ${written}::pg_lsn as has`
+      return row.has
+    })
+  }
+  const readerAt = (url: string): Sql => {
+    const options = { connections: 1, statementTimeoutMs: 20_000, applicationName: 'test', isReader: true }
+    const sql = connectPostgres(url, { ...options, schema: service.redisPrefix })
+    readers.push(sql)
+    return sql
+  }
+
+  it('answers every documented query as the primary does', async () => {
+    const [atPrimary, atStandby] = [readerAt(pair.url), readerAt(standbyUrl)]
+    for (const [title, query] of DOCUMENTED_QUERIES) {
+      const rows = await atPrimary.unsafe(query)
+      assert.deepEqual([...(await atStandby.unsafe(query))], [...rows], title)
+    }
+  })
+
+  it('has every view', async () => {
+    const sql = readerAt(standbyUrl)
+    const views = await sql<{ name: string }[]>`
+      select viewname as name from pg_views where schemaname = ${service.redisPrefix}`
+    assert.ok(views.length > 0)
+    for (const { name } of views) await sql`select * from ${sql(name)} limit 10`
+  })
+
+  it('makes the same report, and takes no writes', async () => {
+    const directory = temporaryDirectory()
+    const period = ['--since', '2026-01-01', '--until', '2026-12-31']
+    const pages = []
+    for (const of of [service, standby]) {
+      const out = join(directory, `report-${pages.length}.html`)
+      const { code, stderr } = await runCommand(of, 'cli/report/report-command.ts', '--out', out, ...period)
+      assert.deepEqual([code, stderr], [0, ''])
+      pages.push(readFileSync(out, 'utf8').replaceAll(/\d\d:\d\d(:\d\d)?/g, ''))
+    }
+    assert.equal(pages[1], pages[0])
+    const { code, stderr } = await runCommand(standby, 'cli/workspace-command.ts', 'create', 'another')
+    assert.equal(code, 1)
+    assert.match(stderr, /standby|read-only/)
+  })
+
+  it('is seen by the doctor: in step, behind, a second primary', async () => {
+    const doctor = async () => (await runCommand(service, 'cli/doctor/doctor-command.ts')).stdout
+    const { host } = new URL(standbyUrl)
+    await isInStep()
+    assert.match(await doctor(), new RegExp(`well +The standby of Postgres at ${host} `))
+    await pair.part()
+    await until('it is behind', async () => {
+      await service.submit('/feedbacks', { description: 'It does not get this.' })
+      return new RegExp(`The standby of Postgres at ${host} is [\\d.]+ MiB behind; its last transaction is`).test(
+        await doctor(),
+      )
+    })
+    await pair.promote()
+    await until('there are two primaries', async () => / take writes, each by itself\./.test(await doctor()))
+  })
+})
