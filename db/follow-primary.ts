@@ -5,6 +5,8 @@ import { withinTime } from '../process/within-time.ts'
 
 const LOOK_EVERY_MS = 1_000
 const ANSWER_WITHIN_MS = 1_000
+/** A primary that was silent for so many looks has connections that may never be answered. */
+const SILENT_LOOKS = 3
 const DEFAULT_PORT = 5_432
 /** With which the name of a file of the write-ahead log begins. */
 const TIMELINE_DIGITS = 8
@@ -27,6 +29,9 @@ type Server = { host: string; port: number; timeline: () => Promise<number>; sto
  * to itself, the driver takes hosts in turn: it asks a standby without a pause until it is promoted, and stays with a primary that
  * another one has replaced.
  *
+ * The same when a primary answers again after seconds: where the network had parted, TCP would try the former connections up to a minute
+ * later.
+ *
  * Of several servers that take writes, the primary is the one with the highest timeline, which a promotion raises. A server of a
  * timeline below one that this process has seen is no primary any more, even if it alone is there.
  */
@@ -35,13 +40,22 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   let newest = 1
   let primary: Server | undefined
   let given: { server: Server; socket: Socket }[] = []
+  let silentLooks = 0
+  const cut = (isCut: (server: Server) => boolean): void => {
+    for (const { server, socket } of given) if (isCut(server) && !socket.connecting) socket.destroy()
+  }
   const look = async (): Promise<void> => {
     const timelines = await Promise.all(servers.map((server) => server.timeline()))
     const highest = Math.max(...timelines)
-    if (highest < newest) return
+    if (highest < newest) {
+      silentLooks++
+      return
+    }
     newest = highest
     primary = servers[timelines.indexOf(highest)]!
-    for (const { server, socket } of given) if (server !== primary && !socket.connecting) socket.destroy()
+    const wasSilent = silentLooks >= SILENT_LOOKS
+    silentLooks = 0
+    cut((server) => wasSilent || server !== primary)
   }
   const first = look()
   let isStopped = false

@@ -7,6 +7,11 @@ export type RedisClient = Redis | Cluster
 
 const CONNECT_TIMEOUT_MS = 2_000
 const COMMAND_TIMEOUT_MS = 2_000
+/**
+ * A connection on which commands wait and nothing comes for so long is given up for a new one. After a network that parted for a minute, TCP
+ * itself tries again up to a minute later. A worker's command may wait for jobs, 10 s at most.
+ */
+const SILENT_MS = { answer: 4_000, work: 15_000 } as const
 const LONGEST_RECONNECT_DELAY_MS = 2_000
 const SLOTS_REFRESHED_EVERY_MS = 2_000
 /** A worker's command waits for its node of a cluster as long as it takes: for hours, with 100 ms between attempts. */
@@ -25,6 +30,7 @@ export const connectToAnswer = (url: string): RedisClient =>
     maxRedirections: REDIRECTIONS_OF_ANSWER,
     enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SILENT_MS.answer,
     connectTimeout: CONNECT_TIMEOUT_MS,
     // Both keep ioredis from sending a command again whose connection broke, the first on one server, the second on a cluster.
     maxRetriesPerRequest: 0,
@@ -37,6 +43,7 @@ export const connectToWork = (url: string, name?: string): RedisClient =>
   connect(url, {
     ...(name !== undefined && { connectionName: name }),
     maxRedirections: REDIRECTIONS_OF_WORK,
+    socketTimeout: SILENT_MS.work,
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: null,
     retryStrategy: reconnectDelay,
@@ -68,7 +75,13 @@ export const isRefusedByRedis = (error: unknown): boolean => error instanceof Re
 
 type ConnectOptions = Pick<
   RedisOptions,
-  'connectionName' | 'lazyConnect' | 'enableOfflineQueue' | 'commandTimeout' | 'connectTimeout' | 'maxRetriesPerRequest'
+  | 'connectionName'
+  | 'lazyConnect'
+  | 'enableOfflineQueue'
+  | 'commandTimeout'
+  | 'socketTimeout'
+  | 'connectTimeout'
+  | 'maxRetriesPerRequest'
 > &
   Pick<ClusterOptions, 'maxRedirections' | 'retryDelayOnFailover'> & {
     retryStrategy: (times: number) => number | null

@@ -1,11 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
+import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { printHelp } from '../../process/print-help.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { whyNoNetwork } from '../support/network.ts'
 import { askedOf, describeOutcome, partFor, PARTITIONS, underLoad } from '../support/partitions.ts'
 import { damage } from '../support/recovery.ts'
+import { PURGED, restoreUnderLoad } from '../support/restoration.ts'
 import { type Sites, startSites } from '../support/sites.ts'
+import { findTraces } from '../support/traces.ts'
 
 const SECONDS = 5
 /** About as long as somebody takes who promotes by hand what others watch. */
@@ -13,7 +19,7 @@ const PROMOTED_AFTER_MS = 3_000
 
 type Strike = (sites: Sites) => Promise<void>
 
-const REHEARSALS: Readonly<Record<string, Readonly<Record<string, Strike>>>> = {
+const ON_SITES: Readonly<Record<string, Readonly<Record<string, Strike>>>> = {
   partition: Object.fromEntries(
     Object.keys(PARTITIONS).map((name) => [
       `The network parts ${name} for ${SECONDS} s.`,
@@ -37,11 +43,43 @@ const REHEARSALS: Readonly<Record<string, Readonly<Record<string, Strike>>>> = {
 }
 
 const rehearse = async (kind: string): Promise<number> => {
-  const rehearsals = REHEARSALS[kind]
-  if (rehearsals === undefined) {
-    console.error(`There is no rehearsal ${kind}: ${Object.keys(REHEARSALS).join(', ')}`)
-    return 1
+  const rehearsals = ON_SITES[kind]
+  if (rehearsals !== undefined) return rehearseOnSites(rehearsals)
+  if (kind === 'restore') return rehearseRestore()
+  console.error(`There is no rehearsal ${kind}: ${Object.keys(ON_SITES).join(', ')}, restore`)
+  return 1
+}
+
+const rehearseRestore = async (): Promise<number> => {
+  using directory = temporary()
+  const redis = await startRedis({ dataDir: join(directory.path, 'redis') })
+  try {
+    console.log('Submitting, taking a base backup, submitting on, purging, and restoring to a moment in between …')
+    const restored = await restoreUnderLoad(redis.url)
+    try {
+      const { service, before, after, restoredMs, goesOnMs } = restored
+      const { lost, doubled } = await damage(service.sql, before)
+      const traces = await findTraces({ ...service, output: restored.output }, PURGED)
+      console.log(
+        `  of ${before.accepted.size} confirmed before that moment ${lost} lost, ${doubled} doubled; ` +
+          `${after.accepted.size} confirmed after it are gone, as npm run doctor tells; ${traces.length} traces of whom a purge removed`,
+      )
+      console.log(`  restored in ${Math.round(restoredMs)} ms, goes on after ${Math.round(goesOnMs)} ms`)
+      return lost + doubled + traces.length === 0 ? 0 : 1
+    } finally {
+      await restored.stop()
+    }
+  } finally {
+    await redis.stop()
   }
+}
+
+const temporary = () => {
+  const path = mkdtempSync(join(tmpdir(), 'feedback-insights-rehearsal-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Promise<number> => {
   const why = whyNoNetwork()
   if (why !== undefined) {
     console.error(`Nothing can be rehearsed here: ${why}.`)
@@ -69,7 +107,7 @@ const rehearse = async (kind: string): Promise<number> => {
   return damaged === 0 ? 0 : 1
 }
 
-printHelp(`usage: npm run rehearse -- failover|partition
-Lets things go wrong on seven hosts of its own, under load, and prints what was confirmed, what was lost and how long it took.
-It needs root on Linux, and touches no installation.`)
+printHelp(`usage: npm run rehearse -- failover|partition|restore
+Lets things go wrong on servers of its own, under load, and prints what was confirmed, what was lost and how long it took.
+failover and partition do it on seven hosts, which needs root on Linux. It touches no installation.`)
 process.exit(await rehearse(process.argv[2] ?? ''))
