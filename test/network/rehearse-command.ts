@@ -110,4 +110,6 @@ const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Pr
 printHelp(`usage: npm run rehearse -- failover|partition|restore
 Lets things go wrong on servers of its own, under load, and prints what was confirmed, what was lost and how long it took.
 failover and partition do it on seven hosts, which needs root on Linux. It touches no installation.`)
+// What it has started ends with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 process.exit(await rehearse(process.argv[2] ?? ''))

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import process from 'node:process'
 import type { Program } from './service-process.ts'
 
@@ -38,7 +39,8 @@ export const whyNoNetwork = (): string | undefined => {
 
 /** Hosts at one bridge, which reach each other and this one. Two networks do not meet. */
 export const startNetwork = <Name extends string>(names: readonly Name[]): Network<Name> => {
-  const id = randomBytes(3).toString('hex')
+  removeForgotten()
+  const id = String(process.pid)
   const bridge = `fi${id}`
   const subnet = `10.${64 + (process.pid % 128)}.${randomBytes(1)[0]}`
   const stops: (() => void)[] = []
@@ -57,6 +59,8 @@ export const startNetwork = <Name extends string>(names: readonly Name[]): Netwo
       ip('netns', 'add', space)
       stops.push(() => ip('netns', 'delete', space))
       ip('link', 'add', linkOf(index), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
+      // By itself it would stay as long as a socket in there waits.
+      stops.push(() => ip('link', 'delete', linkOf(index)))
       ip('link', 'set', linkOf(index), 'master', bridge, 'up')
       const inside = (...words: readonly string[]): void => ip('-n', space, ...words)
       inside('address', 'add', `${address}/24`, 'dev', 'eth0')
@@ -85,6 +89,18 @@ export const startNetwork = <Name extends string>(names: readonly Name[]): Netwo
     stop()
     throw error
   }
+}
+
+/** What a process has left that was killed. */
+const removeForgotten = (): void => {
+  const { stdout } = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' })
+  const forgotten = [...stdout.matchAll(/^(fi-(\d+)-\w+)/gm)].filter(([, , pid]) => !existsSync(`/proc/${pid}`))
+  for (const [, name] of forgotten) {
+    const pids = spawnSync('ip', ['netns', 'pids', name!], { encoding: 'utf8' }).stdout.split('\n')
+    for (const pid of pids.filter(Boolean)) spawnSync('kill', ['-9', pid])
+    spawnSync('ip', ['netns', 'delete', name!])
+  }
+  for (const pid of new Set(forgotten.map(([, , one]) => one))) spawnSync('ip', ['link', 'delete', `fi${pid}`])
 }
 
 /** A program on a host, or here. */

@@ -56,7 +56,11 @@ export const restoreUnderLoad = async (redisUrl?: string): Promise<Restoration> 
     const asked = { ...service, url: service.urls[0]! }
     const seenWhile = async (work: (seen: Seen) => Promise<unknown>): Promise<Seen> => {
       const load = startLoad(asked)
-      await work(load.seen).finally(load.stop)
+      try {
+        await work(load.seen)
+      } finally {
+        await load.stop()
+      }
       await recovery(asked, load.seen)
       return load.seen
     }

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { runCommand } from '../support/command.ts'
+
+const rehearse = (...words: readonly string[]) =>
+  runCommand({ environment: {} }, 'test/network/rehearse-command.ts', ...words)
+
+describe('npm run rehearse', () => {
+  it('restores a Postgres of its own, and prints that nothing is lost', async () => {
+    const { code, stdout, stderr } = await rehearse('restore')
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /of \d+ confirmed before that moment 0 lost, 0 doubled; \d+ confirmed after it are gone/)
+    assert.match(stdout, /0 traces of whom a purge removed/)
+  })
+
+  it('says what it can do when it is asked for something else', async () => {
+    for (const words of [[], ['everything']]) {
+      const { code, stderr } = await rehearse(...words)
+      assert.equal(code, 1)
+      assert.match(stderr, /partition, failover, restore/)
+    }
+  })
+})
