@@ -6,10 +6,14 @@ export type Between = { url: string; stop: () => void }
 /** What is done with bytes on their way: those for which it returns false go no further. */
 type Passing = (bytes: Buffer, client: Socket) => boolean
 
-/** Stands before a server, and passes on requests and answers as it is told. */
+/** Stands before a server, and passes on requests and answers as it is told; each piece after so many milliseconds, in their order. */
 export const standBetween = async (
   serverUrl: string,
-  { request = () => true, answer = () => true }: { request?: Passing; answer?: Passing },
+  {
+    request = () => true,
+    answer = () => true,
+    delayMs,
+  }: { request?: Passing; answer?: Passing; delayMs?: () => number },
 ): Promise<Between> => {
   const { hostname, port } = new URL(serverUrl)
   const open = new Set<Socket>()
@@ -19,12 +23,13 @@ export const standBetween = async (
       open.add(socket)
       socket.on('error', () => {}).on('close', () => open.delete(socket))
     }
+    const [toServer, toClient] = [inTime(delayMs), inTime(delayMs)]
     client
-      .on('data', (bytes: Buffer) => request(bytes, client) && behind.write(bytes))
-      .on('close', () => behind.destroy())
+      .on('data', (bytes: Buffer) => request(bytes, client) && toServer(() => behind.write(bytes)))
+      .on('close', () => toServer(() => behind.destroy()))
     behind
-      .on('data', (bytes: Buffer) => answer(bytes, client) && client.write(bytes))
-      .on('close', () => client.destroy())
+      .on('data', (bytes: Buffer) => answer(bytes, client) && toClient(() => client.write(bytes)))
+      .on('close', () => toClient(() => client.destroy()))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -37,6 +42,18 @@ export const standBetween = async (
       server.close()
       for (const socket of open) socket.destroy()
     },
+  }
+}
+
+/** Does one thing after the other, each after a time of its own. */
+const inTime = (delayMs?: () => number): ((act: () => unknown) => void) => {
+  if (delayMs === undefined) return (act) => void act()
+  const due: (() => unknown)[] = []
+  let dueAt = 0
+  return (act) => {
+    due.push(act)
+    dueAt = Math.max(dueAt, performance.now() + delayMs())
+    setTimeout(() => due.shift()!(), dueAt - performance.now())
   }
 }
 
