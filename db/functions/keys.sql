@@ -239,7 +239,7 @@ begin
     coalesce(array_agg(distinct u.id) filter (where not m.known), '{}')
   into changed, appeared
   from moved as m, lateral (values (m.id), (m.group_id)) as u (id) where u.id is not null;
-  perform list_external_ids(ws, changed || appeared);
+  perform list_external_keys(ws, changed || appeared);
   -- A weak key that was claimed through a bare id follows it.
   if cardinality(changed) > 0 then
     changed := changed || claimed_by(ws, changed, false);
@@ -263,7 +263,7 @@ create or replace function start_homes(ws uuid, groups uuid[]) returns void
 $$;
 
 -- Brings what users read of the external ids among these up to date.
-create or replace function list_external_ids(ws uuid, ids uuid[]) returns void
+create or replace function list_external_keys(ws uuid, ids uuid[]) returns void
   language plpgsql as $$
 declare
   keys identity_key[] := array(

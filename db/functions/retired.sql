@@ -75,3 +75,4 @@ drop function if exists relink(uuid, uuid[], uuid[]);
 drop function if exists references_moved(uuid, uuid[], uuid[], uuid[]);
 drop function if exists parts_past_fences(workspace_part[]);
 drop function if exists fenced_in(workspace_part[]);
+drop function if exists list_external_ids(uuid, uuid[]);
