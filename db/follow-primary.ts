@@ -5,8 +5,8 @@ import { withinTime } from '../process/within-time.ts'
 
 const LOOK_EVERY_MS = 1_000
 const ANSWER_WITHIN_MS = 1_000
-/** A primary that was silent for so many looks has connections that may never be answered. */
-const SILENT_LOOKS = 3
+/** A primary that was silent for so many looks, each of which waits a second, has connections that may never be answered. */
+const SILENT_LOOKS = 5
 const DEFAULT_PORT = 5_432
 /** With which the name of a file of the write-ahead log begins. */
 const TIMELINE_DIGITS = 8

@@ -5,6 +5,7 @@ import type { Filling } from './installation/fill-queue.ts'
 import type { Installation } from './installation/installation.ts'
 import { startService } from './installation/service.ts'
 import { startLoadGenerator } from './load/load-generator.ts'
+import { until } from '../support/until.ts'
 import { createMeasures, type Measures } from './figures/measures.ts'
 import { type CreateSection, feedbackFilling, type InstallationName, type Rig } from './rig.ts'
 
@@ -121,6 +122,7 @@ const startRig = async (options: {
       const replica = new Redis(url)
       await replica.config('SET', 'masterauth', redis.options.password!)
       await replica.replicaof(redis.options.host!, redis.options.port!)
+      await until('the replica follows', async () => (await redis.info('replication')).includes('state=online'))
       replica.disconnect()
     },
     takeNumbers,

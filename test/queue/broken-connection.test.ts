@@ -96,11 +96,25 @@ describe('admissions that are in flight when their connection breaks', () => {
 
   it('were given up before, and are not carried out a second time either', async () => {
     const counted = await accepted()
-    between.loseAnswers(3)
-    for (let givenUp = 0; givenUp < 2; givenUp++) await assert.rejects(submit(), /timed out/)
+    between.loseAnswers(2)
+    await assert.rejects(submit(), /timed out/)
     await allFail([submit()])
     await goesOn()
-    await assertCounted(counted + 4)
+    await assertCounted(counted + 3)
+  })
+
+  it('fail while nothing comes, and the next ones have another connection', async () => {
+    const counted = await accepted()
+    const former = await ingress.client('ID')
+    between.loseAnswers(Infinity)
+    const closed = new Promise((resolve) => ingress.once('close', resolve))
+    await assert.rejects(submit(), /timed out/)
+    await assert.rejects(submit())
+    await closed
+    between.loseAnswers(0)
+    await goesOn()
+    assert.notEqual(await ingress.client('ID'), former)
+    await assertCounted(counted + 3)
   })
 })
 
