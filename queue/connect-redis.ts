@@ -12,6 +12,12 @@ const COMMAND_TIMEOUT_MS = 2_000
  * itself tries again up to a minute later. A worker's command may wait for jobs, 10 s at most.
  */
 const SILENT_MS = { answer: 4_000, work: 15_000 } as const
+/**
+ * A master that was replaced and has not said so, or whose word was lost with the network, refuses writes as a replica: the sentinels or the
+ * cluster know the new one. What it refused it has not carried out.
+ */
+const RECONNECT = { only: 1, andSendAgain: 2 } as const
+const isReplica = (error: Error): boolean => error.message.startsWith('READONLY')
 const LONGEST_RECONNECT_DELAY_MS = 2_000
 const SLOTS_REFRESHED_EVERY_MS = 2_000
 /** A worker's command waits for its node of a cluster as long as it takes: for hours, with 100 ms between attempts. */
@@ -31,6 +37,7 @@ export const connectToAnswer = (url: string): RedisClient =>
     enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENT_MS.answer,
+    reconnectOnError: (error) => isReplica(error) && RECONNECT.only,
     connectTimeout: CONNECT_TIMEOUT_MS,
     // Both keep ioredis from sending a command again whose connection broke, the first on one server, the second on a cluster.
     maxRetriesPerRequest: 0,
@@ -44,6 +51,7 @@ export const connectToWork = (url: string, name?: string): RedisClient =>
     ...(name !== undefined && { connectionName: name }),
     maxRedirections: REDIRECTIONS_OF_WORK,
     socketTimeout: SILENT_MS.work,
+    reconnectOnError: (error) => isReplica(error) && RECONNECT.andSendAgain,
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: null,
     retryStrategy: reconnectDelay,
@@ -80,6 +88,7 @@ type ConnectOptions = Pick<
   | 'enableOfflineQueue'
   | 'commandTimeout'
   | 'socketTimeout'
+  | 'reconnectOnError'
   | 'connectTimeout'
   | 'maxRetriesPerRequest'
 > &

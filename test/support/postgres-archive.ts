@@ -1,116 +1,140 @@
-import { spawnSync } from 'node:child_process'
-import assert from 'node:assert/strict'
-import { lchownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { execFile, spawnSync } from 'node:child_process'
+import { appendFileSync, chmodSync, chownSync, copyFileSync, cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { copyFile, mkdir, readdir } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { postgresBinaries } from '../../cli/start/embedded/postgres-binaries.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 
+/** A server whose log is archived, below a directory that it does not share. */
 export type ArchivedPostgres = {
-  readonly url: string
-  /** A base backup in the way of pg_backup_start and pg_backup_stop, which pg_basebackup takes as well: the npm package has no pg_basebackup. */
-  readonly takeBackup: () => Promise<void>
-  /** Waits until all that was written is in the archive. */
-  readonly isArchived: () => Promise<unknown>
-  /** Ends the server, throws its data away, and has the backup and the archive be what they were at a time; on the same port. */
-  readonly restoreTo: (time: string) => Promise<void>
-  readonly stop: () => Promise<void>
+  readonly server: EmbeddedServer
+  readonly dataDir: string
+  readonly archive: string
 }
 
-const STATEMENT_TIMEOUT_MS = 20_000
-/** Below the cluster, which the server's account can reach whatever directories lead there. */
-const ARCHIVE = 'archive'
+/** How a base backup was taken: by the program, or, where there is none of the server's version, by the functions that it calls itself. */
+export type BackupMeans = 'pg_basebackup' | 'pg_backup_start'
 
-/** With their owners. */
-const copy = (from: string, to: string): void => assert.equal(spawnSync('cp', ['-a', from, to]).status, 0)
+const STATEMENT_TIMEOUT_MS = 60_000
+/** What the server is known by beside its cluster. */
+const PASSWORDS = ['superuser-password', 'owner-password']
+/** What a copy of a running cluster must not have: a lock that is another server's, and the log, which the archive has. */
+const LEFT_OUT = /^(?:postmaster\.(?:pid|opts)|(?:pg_wal|pg_replslot|pg_stat_tmp)\/.*|(?:.*\/)?pgsql_tmp.*)$/
 
-/** A Postgres that archives its write-ahead log. */
-export const startArchivedPostgres = async (): Promise<ArchivedPostgres> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-archive-'))
-  const [dataDir, backup, archived] = ['postgres', 'backup', 'archived'].map((name) => join(directory, name)) as [
-    string,
-    string,
-    string,
-  ]
+/** Starts a new server below `directory` that archives its log as docs/operate.md has it. */
+export const startArchivedPostgres = async (directory: string): Promise<ArchivedPostgres> => {
+  const [dataDir, archive] = [join(directory, 'postgres'), join(directory, 'archive')]
   const cluster = join(dataDir, 'cluster')
-  const archive = join(cluster, ARCHIVE)
-  const settings = ['archive_mode=on', `archive_command=test ! -f ${ARCHIVE}/%f && cp %p ${ARCHIVE}/%f`]
-  const remove = (): void => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
-  let server: EmbeddedServer
-  let superuser: Sql
-  const start = async (further: readonly string[] = []): Promise<void> => {
-    const port = server === undefined ? {} : { port: server.port }
-    server = await startPostgres({ dataDir, settings: [...settings, ...further], ...port })
-    superuser = connectPostgres(superuserUrl(dataDir, server.url), {
-      connections: 1,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      applicationName: 'test',
-    })
-  }
-  const end = async (): Promise<void> => {
-    await superuser.end({ timeout: 1 })
-    await server.stop()
-  }
-  /** To the server's account. */
-  const give = (path: string): void => {
-    const { uid, gid } = lstatSync(cluster)
-    lchownSync(path, uid, gid)
-  }
-  try {
-    await start()
-    mkdirSync(archive)
-    give(archive)
-    return {
-      url: server!.url,
-      takeBackup: async () => {
-        await superuser`select pg_backup_start('test', true)`
-        copy(cluster, backup)
-        const [{ label }] = await superuser<[{ label: string }]>`select labelfile as label from pg_backup_stop()`
-        for (const name of readdirSync(join(backup, 'pg_wal'))) {
-          if (/^[0-9A-F]{24}/.test(name)) rmSync(join(backup, 'pg_wal', name))
-        }
-        rmSync(join(backup, 'postmaster.pid'))
-        rmSync(join(backup, ARCHIVE), { recursive: true })
-        writeFileSync(join(backup, 'backup_label'), label)
-        give(join(backup, 'backup_label'))
-      },
-      isArchived: async () => {
-        const [{ name }] = await superuser<[{ name: string }]>`select pg_walfile_name(pg_switch_wal()) as name`
-        await until('the log is archived', async () => {
-          const [row] = await superuser<
-            [{ last: string | null }]
-          >`select last_archived_wal as last from pg_stat_archiver`
-          return row.last !== null && row.last >= name
-        })
-      },
-      restoreTo: async (time) => {
-        await end()
-        copy(archive, archived)
-        rmSync(cluster, { recursive: true })
-        copy(backup, cluster)
-        copy(archived, archive)
-        writeFileSync(join(cluster, 'recovery.signal'), '')
-        give(join(cluster, 'recovery.signal'))
-        await start([
-          `restore_command=cp ${ARCHIVE}/%f %p`,
-          `recovery_target_time=${time}`,
-          'recovery_target_action=promote',
-        ])
-        await until('the restored server takes writes', async () => {
-          const [row] = await superuser<[{ is: boolean }]>`select pg_is_in_recovery() as is`
-          return !row.is
-        })
-      },
-      stop: async () => {
-        await end()
-        remove()
-      },
+  const first = await startPostgres({ dataDir })
+  await first.stop()
+  mkdirSync(archive, { mode: 0o700 })
+  letPass(directory, dataDir)
+  const { uid, gid } = statSync(cluster)
+  chownSync(archive, uid, gid)
+  const file = join(relative(cluster, archive), '%f')
+  const settings = [`archive_mode = on`, `archive_command = 'test ! -f "${file}" && cp "%p" "${file}"'`]
+  appendFileSync(join(cluster, 'postgresql.auto.conf'), settings.map((line) => `${line}\n`).join(''))
+  appendFileSync(join(cluster, 'pg_hba.conf'), 'host replication all 127.0.0.1/32 scram-sha-256\n')
+  return { server: await startPostgres({ dataDir, port: first.port }), dataDir, archive }
+}
+
+/** Takes a base backup of a server that goes on working, into the new directory `backup`. */
+export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<BackupMeans> =>
+  asSuperuser(postgres.dataDir, postgres.server, async (sql) => {
+    mkdirSync(backup)
+    for (const name of PASSWORDS) copyFileSync(join(postgres.dataDir, name), join(backup, name))
+    const [{ major }] = await sql<[{ major: number }]>`
+      select current_setting('server_version_num')::int / 10000 as major`
+    const cluster = join(backup, 'cluster')
+    const program = programOf(major)
+    if (program !== undefined) {
+      const url = superuserUrl(postgres.dataDir, postgres.server.url)
+      await promisify(execFile)(program, ['--dbname', url, '--pgdata', cluster, '--checkpoint=fast'])
+      return 'pg_basebackup'
     }
-  } catch (error) {
-    remove()
-    throw error
+    await sql`select pg_backup_start('base', fast => true)`
+    await copyCluster(join(postgres.dataDir, 'cluster'), cluster)
+    const [{ label }] = await sql<[{ label: string }]>`select labelfile as label from pg_backup_stop()`
+    writeFileSync(join(cluster, 'backup_label'), label)
+    return 'pg_backup_start'
+  })
+
+/** Ends the segment of the log that is written to, and waits until the archive has it. */
+export const archiveAll = ({ dataDir, server }: ArchivedPostgres): Promise<void> =>
+  asSuperuser(dataDir, server, async (sql) => {
+    const [{ segment }] = await sql<[{ segment: string }]>`select pg_walfile_name(pg_switch_wal()) as segment`
+    await until(`${segment} is archived`, async () => {
+      const [row] = await sql<[{ last: string | null }]>`select last_archived_wal as last from pg_stat_archiver`
+      return row.last !== null && row.last >= segment
+    })
+  })
+
+/** Makes a server in the new directory `dataDir` as the backed up one was at the time `at`, which Postgres has written. */
+export const restoreTo = async (
+  dataDir: string,
+  { backup, archive, at, ...where }: { backup: string; archive: string; at: string; port?: number },
+): Promise<EmbeddedServer> => {
+  cpSync(backup, dataDir, { recursive: true })
+  letPass(dirname(dataDir), dataDir)
+  const cluster = join(dataDir, 'cluster')
+  const settings = [
+    `restore_command = 'cp "${join(relative(cluster, archive), '%f')}" "%p"'`,
+    `recovery_target_time = '${at}'`,
+    `recovery_target_action = 'promote'`,
+    // Whoever restores a second time from one backup does not mean what the first restored server has done.
+    `recovery_target_timeline = 'current'`,
+  ]
+  appendFileSync(join(cluster, 'postgresql.auto.conf'), settings.map((line) => `${line}\n`).join(''))
+  writeFileSync(join(cluster, 'recovery.signal'), '')
+  const server = await startPostgres({ dataDir, ...where })
+  await asSuperuser(dataDir, server, (sql) =>
+    until('the restored server takes writes', async () => {
+      const [row] = await sql<[{ recovers: boolean }]>`select pg_is_in_recovery() as recovers`
+      return !row.recovers
+    }),
+  )
+  return server
+}
+
+/** Started by root, the server is another user's, who has to get from its cluster, where it stands, to the archive. */
+const letPass = (...directories: readonly string[]): void => {
+  for (const directory of directories) chmodSync(directory, 0o711)
+}
+
+/** On one connection: a backup ends with the connection that began it. */
+const asSuperuser = async <T>(dataDir: string, { url }: EmbeddedServer, work: (sql: Sql) => Promise<T>): Promise<T> => {
+  const options = { connections: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'backup' }
+  const sql = connectPostgres(superuserUrl(dataDir, url), options)
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end({ timeout: 5 })
   }
+}
+
+/** A pg_basebackup of this version, beside the server or on the PATH. */
+const programOf = (major: number): string | undefined =>
+  [join(dirname(postgresBinaries().postgres), 'pg_basebackup'), 'pg_basebackup'].find((program) => {
+    const { status, stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
+    return status === 0 && Number(/\) (\d+)/.exec(stdout)?.[1]) === major
+  })
+
+/** File by file, while the server writes and removes files: what is torn or gone by then is in the log. */
+const copyCluster = async (from: string, to: string, below = ''): Promise<void> => {
+  await mkdir(join(to, below), { mode: 0o700 })
+  for (const entry of await readdir(join(from, below), { withFileTypes: true })) {
+    const path = join(below, entry.name)
+    if (LEFT_OUT.test(path)) continue
+    if (entry.isDirectory()) await copyCluster(from, to, path)
+    else await copyFile(join(from, path), join(to, path)).catch(unlessGone)
+  }
+}
+
+const unlessGone = (error: unknown): void => {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

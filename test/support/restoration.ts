@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { runCommand } from './command.ts'
 import { nothingSeen, type Seen, startLoad } from './load.ts'
-import { startArchivedPostgres } from './postgres-archive.ts'
+import { archiveAll, restoreTo, startArchivedPostgres, takeBackup } from './postgres-archive.ts'
 import { recovery } from './recovery.ts'
 import { type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
@@ -14,14 +14,9 @@ import { until } from './until.ts'
 /** A service whose Postgres was restored to a point in time, with the purges since repeated, and which goes on. */
 export type Restoration = {
   readonly service: Service
-  /** Of the API that has been started since. */
-  readonly url: string
-  /** What was confirmed before the point in time, after it, and since the service goes on. */
+  /** What was confirmed before the point in time, and after it. */
   readonly before: Seen
   readonly after: Seen
-  readonly since: Seen
-  /** The highest acceptance number that was settled before the restoration. */
-  readonly highest: bigint
   readonly restoredMs: number
   /** From the end of the service until it stored something new. */
   readonly goesOnMs: number
@@ -31,8 +26,6 @@ export type Restoration = {
 
 /** Contacts who are purged: the first before the point in time, the second after it. Everything of them has their name. */
 export const PURGED = ['purgedbefore', 'purgedafter'] as const
-/** `sourceId` of feedback of somebody who stays: the first from before the point in time, the second from after it. */
-export const SOURCE_IDS = ['once', 'gone'] as const
 const SUBMISSIONS = 100
 
 const isGone = (pid: number): boolean => {
@@ -46,12 +39,14 @@ const isGone = (pid: number): boolean => {
 export const restoreUnderLoad = async (redisUrl?: string): Promise<Restoration> => {
   const running = new AsyncDisposableStack()
   try {
-    const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-fences-'))
-    running.defer(() => rmSync(directory, { recursive: true }))
-    const postgres = await startArchivedPostgres()
-    running.defer(postgres.stop)
+    const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-restore-'))
+    running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+    const postgres = await startArchivedPostgres(directory)
+    let { server } = postgres
+    running.defer(() => server.stop())
+    const backup = join(directory, 'backup')
     const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
-    const service = await startService({ databaseUrl: postgres.url, environment, ...(redisUrl && { redisUrl }) })
+    const service = await startService({ databaseUrl: postgres.server.url, environment, ...(redisUrl && { redisUrl }) })
     running.defer(service.stop)
     const asked = { ...service, url: service.urls[0]! }
     const seenWhile = async (work: (seen: Seen) => Promise<unknown>): Promise<Seen> => {
@@ -87,25 +82,27 @@ export const restoreUnderLoad = async (redisUrl?: string): Promise<Restoration> 
       await say(name, name)
     }
     const before = await seenWhile(async (seen) => {
-      await postgres.takeBackup()
+      await takeBackup(postgres, backup)
       await much(seen)
     })
-    await say('staying', SOURCE_IDS[0])
     await purge(PURGED[0])
     const [{ time }] = await service.sql<[{ time: string }]>`select clock_timestamp()::text as time`
     const after = await seenWhile(much)
-    await say('staying', SOURCE_IDS[1])
     await purge(PURGED[1])
-    const [{ highest }] = await service.sql<[{ highest: string }]>`select max(highest_number) as highest from ledger`
     const fences = join(directory, 'fences.ndjson')
     writeFileSync(fences, await command('cli/purge/export-command.ts'))
-    await postgres.isArchived()
+    await archiveAll(postgres)
 
     const pids = [...service.apiPids, ...service.workerPids]
     for (const pid of pids) process.kill(pid, 'SIGTERM')
     await until('the service has ended', () => Promise.resolve(pids.every(isGone)))
     const endedAt = performance.now()
-    await postgres.restoreTo(time)
+    await postgres.server.stop()
+    const {
+      archive,
+      server: { port },
+    } = postgres
+    server = await restoreTo(join(directory, 'restored'), { backup, archive, at: time, port })
     const restoredMs = performance.now() - endedAt
     await command('cli/migrate-command.ts')
     await command('cli/purge/replay-command.ts', fences)
@@ -113,17 +110,12 @@ export const restoreUnderLoad = async (redisUrl?: string): Promise<Restoration> 
     running.defer(api.stop)
     const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
     running.defer(worker.stop)
-    const url = `http://127.0.0.1:${api.port}`
-    const since = nothingSeen()
-    await recovery({ ...service, url }, since)
+    await recovery({ ...service, url: `http://127.0.0.1:${api.port}` }, nothingSeen())
     const goesOnMs = performance.now() - endedAt
     return {
       service,
-      url,
       before,
       after,
-      since,
-      highest: BigInt(highest),
       restoredMs,
       goesOnMs,
       output: () => api.output() + worker.output(),

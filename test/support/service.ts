@@ -152,7 +152,8 @@ export const startService = async ({
   }
 }
 
-const requestsTo = (
+/** Requests to the API processes at these addresses. */
+export const requestsTo = (
   urls: readonly string[],
   accessToken: string,
   sql: Sql,
