@@ -85,7 +85,7 @@ describe('a standby of Postgres', () => {
     assert.match(stderr, /standby|read-only/)
   })
 
-  it('is seen by the doctor: in step, behind, a second primary', async () => {
+  it('is seen by the doctor: in step, behind, away, a second primary', async () => {
     const doctor = async () => (await runCommand(service, 'cli/doctor/doctor-command.ts')).stdout
     const { host } = new URL(standbyUrl)
     await isInStep()
@@ -97,6 +97,10 @@ describe('a standby of Postgres', () => {
         await doctor(),
       )
     })
+    const withAnother = service.environment['DATABASE_URL']!.replace('@', '@127.0.0.1:1,')
+    const asked = { environment: { ...service.environment, DATABASE_URL: withAnother } }
+    const { stdout } = await runCommand(asked, 'cli/doctor/doctor-command.ts')
+    assert.match(stdout, /warning +Postgres at 127\.0\.0\.1:1 cannot be reached/)
     await pair.promote()
     await until('there are two primaries', async () => / take writes, each by itself\./.test(await doctor()))
   })

@@ -53,7 +53,7 @@ export const startPostgresPair = async ({
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   const [atFirst, atSecond] = places
   const start = async (place: PostgresPlace, dataDir: string, port?: number): Promise<EmbeddedServer> => {
-    const settings = [`listen_addresses=${place.address},127.0.0.1`]
+    const settings = [`listen_addresses=${place.address}`]
     const server = await place.start({ dataDir, settings, ...(port !== undefined && { port }) })
     running.defer(server.stop)
     return server

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { type Between, standBetween } from '../support/between.ts'
+import { testServers } from '../support/servers.ts'
+import { until } from '../support/until.ts'
+
+/** More than a primary may miss before its connections count as lost. Each look at it that fails opens another connection. */
+const LOOKS = 7
+
+describe('a primary that is silent for a while, and whose answers of that time are lost', () => {
+  let between: Between
+  let sql: Sql
+  let isSilent = false
+  const asking = new Set<object>()
+  before(async () => {
+    between = await standBetween(testServers().databaseUrl, {
+      request: (_, client) => {
+        if (isSilent) asking.add(client)
+        return true
+      },
+      answer: () => !isSilent,
+    })
+    const url = new URL(between.url)
+    url.searchParams.set('target_session_attrs', 'read-write')
+    sql = connectPostgres(url.href, { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test' })
+  })
+  after(async () => {
+    await sql.end({ timeout: 1 })
+    between.stop()
+  })
+
+  it('gets new connections once it answers again, and what waited on the former ones fails', async () => {
+    await sql`select 1`
+    isSilent = true
+    const lost = assert.rejects(sql`select 2`, /CONNECTION/)
+    await until('it was looked at often', () => Promise.resolve(asking.size >= LOOKS))
+    isSilent = false
+    await lost
+    assert.equal((await sql`select 3`).count, 1)
+  })
+})
