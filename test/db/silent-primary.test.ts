@@ -33,9 +33,11 @@ describe('a primary that is silent for a while, and whose answers of that time a
   it('gets new connections once it answers again, and what waited on the former ones fails', async () => {
     await sql`select 1`
     isSilent = true
-    const lost = assert.rejects(sql`select 2`, /CONNECTION/)
+    let hasFailed = false
+    const lost = assert.rejects(sql`select 2`, /CONNECTION/).then(() => (hasFailed = true))
     await until('it was looked at often', () => Promise.resolve(asking.size >= LOOKS))
     isSilent = false
+    await until('what waited has failed', () => Promise.resolve(hasFailed))
     await lost
     assert.equal((await sql`select 3`).count, 1)
   })
