@@ -11,26 +11,13 @@ import { store } from '../../db/store.ts'
 import { expireReceipts } from '../../db/submissions/expire-receipts.ts'
 import { applyAll } from '../model/model.ts'
 import { batchesOf, byWorkers, hashKey, histories, schedules, toRows } from '../support/deliveries.ts'
+import { PARTITIONS, partitionedMigrations, tablesThatGrow } from '../support/partitioned-migrations.ts'
 import { seeded } from '../support/property-seed.ts'
 import { testServers } from '../support/servers.ts'
 import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 300 : 10
 const WORKERS = 4
-const PARTITIONS = 4
-const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\);/gm
-
-/** A migration with the change that docs/growing.md describes: every table with the workspace in its key is partitioned by it. */
-const partitioned = (text: string): string =>
-  text.replaceAll(TABLE, (whole, name: string, body: string) => {
-    if (!/primary key \(workspace_id/.test(body)) return whole
-    const parts = Array.from(
-      { length: PARTITIONS },
-      (_, index) =>
-        `create table ${name}_${index} partition of ${name} for values with (modulus ${PARTITIONS}, remainder ${index});`,
-    )
-    return [`create table ${name} (\n${body}\n) partition by hash (workspace_id);`, ...parts].join('\n')
-  })
 
 describe('partitioned by workspace', () => {
   const name = `t_${randomBytes(8).toString('hex')}`
@@ -39,11 +26,7 @@ describe('partitioned by workspace', () => {
     const options = { connections: WORKERS, statementTimeoutMs: 60_000, applicationName: 'test', schema: name }
     sql = connectPostgres(testServers().databaseUrl, options)
     await sql`create schema ${sql(name)}`
-    const migrations = await readMigrations()
-    await migrate(
-      sql,
-      migrations.map((migration) => ({ ...migration, text: partitioned(migration.text) })),
-    )
+    await migrate(sql, await partitionedMigrations())
   })
   after(async () => {
     await sql`drop schema ${sql(name)} cascade`
@@ -111,11 +94,7 @@ describe('the guide for Citus', () => {
     const named = [...guide.matchAll(/create_distributed_table\('(\w+)', 'workspace_id'/g)].map(
       ([, table = '']) => table,
     )
-    const tables = (await readMigrations()).flatMap(({ text }) =>
-      [...text.matchAll(TABLE)]
-        .filter(([, , body]) => /primary key \(workspace_id/.test(body!))
-        .map(([, table = '']) => table),
-    )
+    const tables = (await readMigrations()).flatMap(tablesThatGrow)
     assert.deepEqual(new Set(named), new Set(tables))
     assert.equal(named.length, tables.length)
   })

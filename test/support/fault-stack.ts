@@ -10,9 +10,10 @@ import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
-import { migrate, readMigrations } from '../../db/migrate.ts'
+import { migrate } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
+import { testMigrations } from './partitioned-migrations.ts'
 import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
@@ -79,7 +80,7 @@ export const startFaultStack = async (
       applicationName: 'feedback-insights-test',
     })
     running.defer(() => sql.end({ timeout: 5 }))
-    await migrate(sql, await readMigrations())
+    await migrate(sql, await testMigrations())
     const redis = new Redis(redisServer.url, { maxRetriesPerRequest: null })
     redis.on('error', () => {})
     running.defer(() => redis.disconnect())

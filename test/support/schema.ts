@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { migrate, readMigrations } from '../../db/migrate.ts'
+import { migrate } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { testMigrations } from './partitioned-migrations.ts'
 import { testServers } from './servers.ts'
 
 export type TestSchema = { name: string; sql: Sql; drop: () => Promise<void> }
@@ -25,7 +26,7 @@ export const emptySchema = async (connections = 4): Promise<TestSchema> => {
 /** One that is migrated. */
 export const freshSchema = async (connections = 4): Promise<TestSchema> => {
   const schema = await emptySchema(connections)
-  await migrate(schema.sql, await readMigrations())
+  await migrate(schema.sql, await testMigrations())
   return schema
 }
 

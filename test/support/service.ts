@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { migrate, readMigrations } from '../../db/migrate.ts'
+import { migrate } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { connectToWork, type RedisClient } from '../../queue/connect-redis.ts'
 import { scanKeys } from '../../queue/redis-servers.ts'
 import { type NetworkHost, programOn } from './network.ts'
+import { testMigrations } from './partitioned-migrations.ts'
 import { testServers } from './servers.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { until } from './until.ts'
@@ -111,7 +112,7 @@ export const startService = async ({
 
   try {
     await sql`create schema ${sql(name)}`
-    await migrate(sql, await readMigrations())
+    await migrate(sql, await testMigrations())
     const started = await Promise.allSettled([
       ...Array.from({ length: apis }, () =>
         startProcess(programOn('api/main.ts', hosts.api), 'listening', environment),

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
+import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
+import { migrate, readMigrations } from '../../db/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { createReader, READABLE_TABLES } from '../../db/readers.ts'
+import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
+import { runCommand } from '../support/command.ts'
+import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
+import { fillTables } from '../support/fill-tables.ts'
+import { superuserUrl } from '../support/superuser.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const SITES = ['east', 'west'] as const
+const FEEDBACK = { east: 2_000, west: 1_000 }
+const READER = 'insights'
+const WRONG_OBJECT_TYPE = '42809'
+
+type Installation = { server: EmbeddedServer; owner: Sql; superuserUrl: string; readerUrl: string }
+
+const [, RECIPE = ''] =
+  /^## Several installations, read as one\n[\s\S]*?^```sql\n([\s\S]*?)^```$/m.exec(
+    readFileSync(new URL('../../docs/growing.md', import.meta.url), 'utf8'),
+  ) ?? []
+
+/** The address of a database of a server. */
+const at = (url: string, database: string, user?: { name: string; password: string }): string => {
+  const changed = new URL(url)
+  changed.pathname = `/${database}`
+  if (user) [changed.username, changed.password] = [user.name, user.password]
+  return changed.href
+}
+
+describe('two installations, each with a Postgres of its own', () => {
+  const directory = temporaryDirectory()
+  const installations = new Map<string, Installation>()
+  const pools: Sql[] = []
+  /** Where people query both. */
+  let together: Sql
+  let togetherUrl = ''
+
+  const connect = (url: string): Sql => {
+    const sql = connectPostgres(url, { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test' })
+    pools.push(sql)
+    return sql
+  }
+  const install = async (site: (typeof SITES)[number]): Promise<Installation> => {
+    const dataDir = join(directory, site)
+    const server = await startPostgres({ dataDir })
+    const owner = connect(server.url)
+    await migrate(owner, await readMigrations())
+    await fillTables(owner, FEEDBACK[site])
+    await owner`update workspace set name = ${site} where name = ${DEFAULT_WORKSPACE}`
+    const password = await createReader(owner, READER)
+    await owner`analyze`
+    return {
+      server,
+      owner,
+      superuserUrl: superuserUrl(dataDir, server.url),
+      readerUrl: at(server.url, new URL(server.url).pathname.slice(1), { name: READER, password }),
+    }
+  }
+  /** The recipe with the addresses of these servers. */
+  const recipe = (): string =>
+    [...installations].reduce((text, [site, { readerUrl }]) => {
+      const { hostname, port, pathname, password } = new URL(readerUrl)
+      return text
+        .replace(
+          `host 'postgres.${site}.example', port '5432', dbname 'feedback'`,
+          `host '${hostname}', port '${port}', dbname '${pathname.slice(1)}'`,
+        )
+        .replace(`that of ${site}`, password)
+    }, RECIPE)
+
+  before(async () => {
+    for (const site of SITES) installations.set(site, await install(site))
+    const { superuserUrl: url, readerUrl } = installations.get('east')!
+    await connect(url)`create database together`
+    await connect(at(url, 'together')).unsafe(recipe())
+    togetherUrl = at(readerUrl, 'together')
+    together = connect(togetherUrl)
+    await together`set search_path = public`
+  })
+  after(async () => {
+    await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })))
+    await Promise.all([...installations.values()].map(({ server }) => server.stop()))
+  })
+
+  it('cannot hold partitions of one table: Postgres has no unique index over a foreign partition', async () => {
+    const east = connect(installations.get('east')!.superuserUrl)
+    await east.unsafe(`
+      create table spread (workspace_id uuid, id uuid, primary key (workspace_id, id)) partition by hash (workspace_id);
+      create extension postgres_fdw;
+      create server elsewhere foreign data wrapper postgres_fdw`)
+    const partition = `partition of spread for values with (modulus 2, remainder 0) server elsewhere`
+    await assert.rejects(east.unsafe(`create foreign table spread_0 ${partition}`), { code: WRONG_OBJECT_TYPE })
+  })
+
+  it('are read as one through all tables that people query', async () => {
+    const views = await together<{ name: string }[]>`
+      select viewname as name from pg_views where schemaname = 'public' order by viewname`
+    assert.deepEqual(
+      views.map(({ name }) => name),
+      [...READABLE_TABLES],
+    )
+    const [{ feedback }] = await together<[{ feedback: number }]>`select count(*)::int as feedback from feedback`
+    assert.equal(feedback, FEEDBACK.east + FEEDBACK.west)
+  })
+
+  for (const site of SITES) {
+    it(`answer every documented query about ${site} together as ${site} does alone`, async () => {
+      const alone = connect(installations.get(site)!.readerUrl)
+      for (const [title, query] of DOCUMENTED_QUERIES) {
+        const ofSite = query.replaceAll(`'${DEFAULT_WORKSPACE}'`, `'${site}'`)
+        if (ofSite === query) continue
+        assert.deepEqual([...(await together.unsafe(ofSite))], [...(await alone.unsafe(ofSite))], title)
+      }
+    })
+
+    it(`make the same report about ${site} together`, async () => {
+      const reportFrom = async (databaseUrl: string): Promise<string> => {
+        const out = join(directory, `${randomBytes(4).toString('hex')}.html`)
+        const asked = { environment: { DATABASE_URL: databaseUrl } }
+        const words = ['--out', out, '--since', '2026-01-01', '--until', '2026-12-31', '--workspace', site]
+        const { code, stderr } = await runCommand(asked, 'cli/report/report-command.ts', ...words)
+        assert.deepEqual([code, stderr], [0, ''])
+        return readFileSync(out, 'utf8').replaceAll(/\d\d:\d\d(:\d\d)?/g, '')
+      }
+      assert.equal(await reportFrom(togetherUrl), await reportFrom(installations.get(site)!.readerUrl))
+    })
+  }
+})
