@@ -1,4 +1,5 @@
 import type { HashKey } from '../contract/identity/own-id.ts'
+import type { Log } from '../process/log.ts'
 import type { Settings } from '../process/settings.ts'
 import { belongsToHashKey } from './installation.ts'
 import { isMigrated, readMigrations } from './migrate.ts'
@@ -6,16 +7,19 @@ import { connectPostgres, type Sql } from './postgres.ts'
 
 type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER' | 'DATABASE_CONNECTIONS'>
 
+type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Log }
+
 /** The pool of a process, as its settings have it. A statement that takes longer than `statementTimeoutMs` is cancelled. */
 export const openDatabase = (
   settings: DatabaseSettings,
-  { name, statementTimeoutMs, isReader = false }: { name: string; statementTimeoutMs: number; isReader?: boolean },
+  { name, statementTimeoutMs, isReader = false, log }: HowToOpen,
 ): Sql =>
   connectPostgres(settings.DATABASE_URL, {
     connections: settings.DATABASE_CONNECTIONS,
     statementTimeoutMs,
     isReader,
     pooler: settings.DATABASE_POOLER,
+    onPrimary: (server) => log?.('warn', 'postgres-primary-changed', { server }),
     applicationName: `feedback-insights-${name}`,
     ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
   })

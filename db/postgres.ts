@@ -21,6 +21,8 @@ export type PostgresOptions = {
   pooler?: 'session' | 'transaction'
   /** Who only reads looks at whole tables, and needs no plan that holds whatever a table grows to. */
   isReader?: boolean
+  /** Of several servers, another one has become the primary: its host and port. */
+  onPrimary?: (server: string) => void
 }
 
 const CONNECT_TIMEOUT_SECONDS = 5
@@ -46,6 +48,7 @@ export const connectPostgres = (text: string, options: PostgresOptions): Sql => 
   const primary = followPrimary(address.urls, {
     open: (url) => openPool(url, { ...options, connections: 1 }),
     isReader: options.isReader ?? false,
+    onChange: (server) => options.onPrimary?.(server),
   })
   const sql = openPool(address.urls[0]!, options, primary.socket)
   const end = sql.end.bind(sql)

@@ -12,7 +12,7 @@ type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Log }
 type ProcessKind<Config, Sql, Redis> = {
   name: 'api' | 'worker'
   readConfig: () => Config
-  connectPostgres: (config: Config) => Sql
+  connectPostgres: (config: Config, log: Log) => Sql
   connectRedis: (config: Config, log: Log) => Promise<Redis>
   /** Each returns why this process cannot work with its stores, or undefined. They run one after the other, in this order. */
   reasonsNotToStart: readonly ((stores: Stores<Sql, Redis>) => Promise<string | undefined>)[]
@@ -42,7 +42,7 @@ export const connectProcess = async <Config extends Needed, Sql, Redis>(
   const config = readOrEnd(kind.readConfig)
   const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
   const hashKey = hashKeyFrom(config.HASH_KEY)
-  const sql = kind.connectPostgres(config)
+  const sql = kind.connectPostgres(config, log)
   const redis = await kind.connectRedis(config, log)
   try {
     for (const reasonNotToStart of kind.reasonsNotToStart) {

@@ -106,6 +106,15 @@ const promote = async (pair: PostgresPair, service: Service): Promise<number> =>
   return ms
 }
 
+const assertChangeLogged = async ({ atStandby }: PostgresPair, { output, apiPids, workerPids }: Service) => {
+  const [standby] = await atStandby<[{ port: number }]>`select inet_server_port() as port`
+  const lines = output().split('\n')
+  const changes = lines.filter((line) => line.includes('"postgres-primary-changed"'))
+  assert.equal(changes.length, apiPids.length + workerPids.length, 'each process says it once')
+  for (const line of changes)
+    assert.match((JSON.parse(line) as { server: string }).server, new RegExp(`:${standby.port}$`))
+}
+
 const assertNumbersGrow = async ({ sql }: Service, before: readonly string[], after: readonly string[]) => {
   const [row] = await sql<[{ grow: boolean }]>`
     select (select max(acceptance_number) from submission where id = any (${before}::uuid[]))
@@ -135,6 +144,7 @@ describe('a primary of Postgres with a synchronous standby', () => {
         await assertNothingLost(asked, load.seen)
         const [used] = await asked.sql<[{ attempts: number }]>`select max(attempts) as attempts from submission`
         assert.equal(used.attempts, 1, 'a primary that is away or takes no writes is no attempt that failed')
+        await assertChangeLogged(pair, service)
         assertWellAnswered(load.seen)
         assert.equal(load.seen.refused + load.seen.unknown, 0)
         const atFormer = await storedAt(pair.atFormer, service)
