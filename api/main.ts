@@ -57,8 +57,8 @@ const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'api',
   readConfig: () => readApiConfig(process.env),
-  connectPostgres: (settings, log) =>
-    openDatabase(settings, { name: 'api', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log }),
+  connectPostgres: (settings, logPostgres) =>
+    openDatabase(settings, { name: 'api', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log: logPostgres }),
   connectRedis: ({ REDIS_URL }, logRedis) => whenReady(connectToAnswer(REDIS_URL), logRedis),
   reasonsNotToStart: [
     (stores) => whyNotThisRedis(stores.redis, stores.log),

@@ -31,8 +31,8 @@ const id = randomUUID()
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
   readConfig: () => readWorkerConfig(process.env),
-  connectPostgres: (settings, log) =>
-    openDatabase(settings, { name: 'worker', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log }),
+  connectPostgres: (settings, logPostgres) =>
+    openDatabase(settings, { name: 'worker', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log: logPostgres }),
   connectRedis: ({ REDIS_URL, REDIS_PREFIX }, logRedis) =>
     whenReady(connectToWork(REDIS_URL, workerConnection(REDIS_PREFIX, id)), logRedis),
   reasonsNotToStart: [
