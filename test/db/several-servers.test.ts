@@ -23,7 +23,7 @@ const WRONG_OBJECT_TYPE = '42809'
 type Installation = { server: EmbeddedServer; owner: Sql; superuserUrl: string; readerUrl: string }
 
 const [, RECIPE = ''] =
-  /^## Several installations, read as one\n[\s\S]*?^```sql\n([\s\S]*?)^```$/m.exec(
+  /^## Several installations, read as one\n[\s\S]*?^```console\n([\s\S]*?)^```$/m.exec(
     readFileSync(new URL('../../docs/growing.md', import.meta.url), 'utf8'),
   ) ?? []
 
