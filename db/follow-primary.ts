@@ -22,7 +22,7 @@ type Options = {
   open: (url: string) => Sql
   isReader: boolean
   /** Gets the host and port of each further primary. */
-  onChange: (server: string) => void
+  onPrimary: ((server: string) => void) | undefined
 }
 type Server = { host: string; port: number; timeline: () => Promise<number>; stop: () => Promise<void> }
 
@@ -37,7 +37,7 @@ type Server = { host: string; port: number; timeline: () => Promise<number>; sto
  * Of several servers that take writes, the primary is the one with the highest timeline, which a promotion raises. A server of a
  * timeline below one that this process has seen is no primary any more, even if it alone is there.
  */
-export const followPrimary = (urls: readonly string[], { onChange, ...options }: Options): Followed => {
+export const followPrimary = (urls: readonly string[], options: Options): Followed => {
   const servers = urls.map((url) => serverAt(url, options))
   let newest = 1
   let primary: Server | undefined
@@ -55,7 +55,7 @@ export const followPrimary = (urls: readonly string[], { onChange, ...options }:
     }
     newest = highest
     const found = servers[timelines.indexOf(highest)]!
-    if (primary !== undefined && found !== primary) onChange(`${found.host}:${found.port}`)
+    if (primary !== undefined && found !== primary) options.onPrimary?.(`${found.host}:${found.port}`)
     primary = found
     const wasSilent = silentLooks >= SILENT_LOOKS
     silentLooks = 0
@@ -88,7 +88,7 @@ export const followPrimary = (urls: readonly string[], { onChange, ...options }:
   }
 }
 
-const serverAt = (url: string, { open, isReader }: Omit<Options, 'onChange'>): Server => {
+const serverAt = (url: string, { open, isReader }: Options): Server => {
   const { hostname, port } = new URL(url)
   let sql: Sql | undefined
   const stop = async (): Promise<void> => {

@@ -48,7 +48,7 @@ export const connectPostgres = (text: string, options: PostgresOptions): Sql => 
   const primary = followPrimary(address.urls, {
     open: (url) => openPool(url, { ...options, connections: 1 }),
     isReader: options.isReader ?? false,
-    onChange: (server) => options.onPrimary?.(server),
+    onPrimary: options.onPrimary,
   })
   const sql = openPool(address.urls[0]!, options, primary.socket)
   const end = sql.end.bind(sql)

@@ -27,7 +27,10 @@ export const GROWING_TABLES: readonly string[] = [...FEEDBACK_TABLES, ...OTHER_T
 
 /** A vacuum reads whole indexes, and counts with whatever else is read. */
 export const keepVacuumAway = async (sql: Sql): Promise<void> => {
-  for (const table of GROWING_TABLES) await sql.unsafe(`alter table ${table} set (autovacuum_enabled = false)`)
+  const tables = await sql<{ name: string }[]>`
+    select oid::regclass::text as name from pg_class
+    where relkind = 'r' and coalesce(pg_partition_root(oid), oid) = any (${GROWING_TABLES}::text[]::regclass[])`
+  for (const { name } of tables) await sql.unsafe(`alter table ${name} set (autovacuum_enabled = false)`)
 }
 
 type Column = { name: string; isId: boolean; isHash: boolean }

@@ -6,7 +6,7 @@ import type { Sql } from '../../db/postgres.ts'
  */
 export type Reads = { readonly sequential: number; readonly entries: number; readonly pages: number }
 
-/** What each table of the schema has been read of by a piece of work, which has to use this pool of one connection alone. */
+/** What each table of the schema, with its partitions, has been read of by a piece of work, which has to use this pool of one connection alone. */
 export const readsOf = async (sql: Sql, work: () => Promise<unknown>): Promise<Map<string, Reads>> => {
   const before = await readSoFar(sql)
   await work()
@@ -31,13 +31,16 @@ const readSoFar = async (sql: Sql): Promise<Map<string, Reads>> => {
   await sql`select pg_stat_force_next_flush()`
   await sql`select pg_stat_clear_snapshot()`
   const rows = await sql<{ table: string; sequential: string; entries: string; pages: string }[]>`
-    select t.relname as table, t.seq_tup_read as sequential, coalesce(sum(i.idx_tup_read), 0) as entries,
-      coalesce(sum(b.idx_blks_read + b.idx_blks_hit), 0) as pages
+    select root.relname as table, sum(t.seq_tup_read) as sequential, sum(i.entries) as entries, sum(i.pages) as pages
     from pg_stat_user_tables as t
-    left join pg_stat_user_indexes as i on i.relid = t.relid
-    left join pg_statio_user_indexes as b on b.indexrelid = i.indexrelid
+    join pg_class as root on root.oid = coalesce(pg_partition_root(t.relid), t.relid)
+    cross join lateral (
+      select coalesce(sum(idx_tup_read), 0) as entries, coalesce(sum(idx_blks_read + idx_blks_hit), 0) as pages
+      from pg_stat_user_indexes join pg_statio_user_indexes using (relid, indexrelid)
+      where relid = t.relid
+    ) as i
     where t.schemaname = current_schema()
-    group by t.relname, t.seq_tup_read`
+    group by root.relname`
   return new Map(
     rows.map(({ table, sequential, entries, pages }) => [
       table,
