@@ -20,6 +20,7 @@ import { feedbackBody } from './bodies.ts'
 import { fillTables } from './installation/fill-tables.ts'
 import { judgeLines } from './figures/lines.ts'
 import { createMeasures, type Measure, UNITS } from './figures/measures.ts'
+import { growthPicture } from './figures/picture.ts'
 import { percentile, summarise } from './figures/statistics.ts'
 import { usageOf } from './figures/usage.ts'
 import { SECTIONS } from './run-bench.ts'
@@ -90,6 +91,12 @@ describe('the benchmark', () => {
       assert.match(picture, new RegExp(`^<svg [^]*>${amount}</text[^]*</svg>$`))
       assert.doesNotMatch(picture, /NaN|undefined/)
     }
+  })
+
+  it('draws a run that was too short for anything to be drained', () => {
+    const nothing = { median: 0, least: 0, most: 0 }
+    const picture = growthPicture('Drained', 'stored', [{ amount: 400, withIt: nothing, without: nothing }])
+    assert.doesNotMatch(picture, /NaN|undefined/)
   })
 
   it('says what is wrong with a size', () => {

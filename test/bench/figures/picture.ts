@@ -62,7 +62,9 @@ export const growthPicture = (title: string, there: string, growths: readonly Gr
   </svg>`.html
 }
 
+/** At least the value; 1 where a run was too short for anything to be drained. */
 const niceTop = (value: number): number => {
+  if (value === 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
   return [1, 1.5, 2, 3, 5, 7.5, 10].map((factor) => factor * power).find((top) => top >= value)!
 }
