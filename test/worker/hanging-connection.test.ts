@@ -87,15 +87,18 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     await stores()
     const [{ pid: hanging }] = await schema.sql<[{ pid: number }]>`select pg_backend_pid() as pid`
     process.kill(hanging, 'SIGSTOP')
+    let hungUntil: Date
     try {
       for (let submitted = 0; submitted < 2 * CONNECTIONS; submitted++) await stores()
+      ;[{ now: hungUntil }] = await sql<[{ now: Date }]>`select clock_timestamp() as now`
     } finally {
       process.kill(hanging, 'SIGCONT')
     }
-    // It would meet the end of its schema.
+    // It begins only now, and would meet the end of its schema.
     await until('what hung has ended', async () => {
-      const [activity] = await sql`select state from pg_stat_activity where pid = ${hanging}`
-      return activity === undefined || activity['state'] === 'idle'
+      const [activity] = await sql`
+        select state = 'idle' and query_start > ${hungUntil} as ended from pg_stat_activity where pid = ${hanging}`
+      return activity === undefined || activity['ended'] === true
     })
     const [told] = await sql`select count(*)::int as feedback from feedback`
     assert.equal(told!['feedback'], 1 + 2 * CONNECTIONS)
