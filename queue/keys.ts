@@ -42,6 +42,12 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     /** Hash: own ids (compact) that exist from a queued submission on, each with its `existsValue`. */
     exists: `${base}:exists`,
     /**
+     * Never there. While a cluster moves a slot, it refuses a script as a whole if one of the keys given to it is missing, until the slot has
+     * moved; but it ends a script half-way at the first missing key that the script names by itself. So those scripts are given this one.
+     * Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#multiple-keys-operations
+     */
+    never: `${base}:never`,
+    /**
      * Hash: `accepted`, how many submissions were admitted; `queued`, how many of these are not settled; `bytes`, how many
      * bytes the outstanding batches have; `forgotten`: idempotency keys of submissions up to this number may be missing in the book.
      */

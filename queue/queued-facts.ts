@@ -56,9 +56,9 @@ export const queuedFactsIn =
   (redis: RedisClient, prefix: string): LookUpQueued =>
   async (workspaceId, keyIds) => {
     if (keyIds.length === 0) return new Map()
-    const { exists, facts, before } = admissionKeys(prefix, workspaceId)
+    const { exists, facts, never, before } = admissionKeys(prefix, workspaceId)
     return factsByKey(
       keyIds,
-      (await redis.eval(READ_FACTS, 2, exists, facts, before.facts, ...keyIds.map(compactId))) as RawFacts,
+      (await redis.eval(READ_FACTS, 3, exists, facts, never, before.facts, ...keyIds.map(compactId))) as RawFacts,
     )
   }

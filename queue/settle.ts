@@ -22,8 +22,34 @@ export const settlingIn = (redis: RedisClient, prefix: string): ((settled: reado
   redis.defineCommand('settle', { lua: SETTLE })
   const settleOf = (workspaceId: string, settled: readonly Settled[]): Promise<number> => {
     const name = admissionKeys(prefix, workspaceId)
-    const { outstanding, exists, purges, removing, ledger, facts, outbox, carriers, settledKeys, alone, backlog } = name
-    const keys = [outstanding, exists, purges, removing, ledger, facts, outbox, carriers, settledKeys, alone, backlog]
+    const {
+      outstanding,
+      exists,
+      purges,
+      removing,
+      ledger,
+      facts,
+      outbox,
+      carriers,
+      settledKeys,
+      alone,
+      backlog,
+      never,
+    } = name
+    const keys = [
+      outstanding,
+      exists,
+      purges,
+      removing,
+      ledger,
+      facts,
+      outbox,
+      carriers,
+      settledKeys,
+      alone,
+      backlog,
+      never,
+    ]
     const settings = [name.before.facts, name.before.batch, IDEMPOTENCY_SECONDS]
     return (redis as RedisWithSettle).settle(keys.length, ...keys, ...settings, ...settled.flatMap(settledArguments))
   }
@@ -75,7 +101,7 @@ export const decidingIn = (redis: RedisClient, prefix: string): ((purges: readon
     await Promise.all(
       purges.map(({ batch: { workspaceId, batchId, number }, sayings }) => {
         const name = admissionKeys(prefix, workspaceId)
-        const keys = [name.outstanding, name.purges, name.removing, name.facts]
+        const keys = [name.outstanding, name.purges, name.removing, name.facts, name.never]
         const facts = sayings.flatMap(factsOf).flatMap(({ keyId, saying }) => [keyId, saying])
         const settings = [name.before.facts, batchId, number]
         return (redis as RedisWithSettle).decidePurge(keys.length, ...keys, ...settings, ...facts)

@@ -10,7 +10,15 @@ export const splittingIn =
   (redis: RedisClient, prefix: string) =>
   async ({ workspaceId, batchId, submissions }: Batch): Promise<void> => {
     const name = admissionKeys(prefix, workspaceId)
-    const keys = [name.outstanding, name.outbox, name.carriers, name.batch(batchId), name.backlog, name.ledger]
+    const keys = [
+      name.outstanding,
+      name.outbox,
+      name.carriers,
+      name.batch(batchId),
+      name.backlog,
+      name.ledger,
+      name.never,
+    ]
     const ones = submissions.flatMap((batched) => {
       const { submissionId, number } = batched.submission
       return [submissionId, number, batchOfOne(batched)]

@@ -1,4 +1,4 @@
--- What queued submissions say about keys. KEYS exists facts. ARGV how the names of facts begin, then key ids.
+-- What queued submissions say about keys. KEYS exists facts never. ARGV how the names of facts begin, then key ids.
 -- Returns for each key its value of exists, or an empty text, and its sayings with their spans.
 local answers = {}
 for at = 2, #ARGV do

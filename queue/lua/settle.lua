@@ -1,5 +1,5 @@
 -- Takes settled batches of one workspace off the books, with their bodies and what they said. A batch that is gone already is left out.
--- KEYS outstanding exists purges removing ledger facts outbox carriers settledKeys alone backlog
+-- KEYS outstanding exists purges removing ledger facts outbox carriers settledKeys alone backlog never
 -- ARGV how the names of facts and batches begin, idempotencySeconds; then for each batch its name, #submissions, its idempotency keys
 --      behind its highest number, or an empty text, #exists, #facts, (value id) of exists, and (key saying number) of facts.
 local call, ofFacts, ofBatch = redis.call, ARGV[1], ARGV[2]

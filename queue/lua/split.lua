@@ -1,5 +1,5 @@
 -- Makes each submission of a batch a batch of its own. A batch that is gone is left out: it is settled, or was split before.
--- KEYS outstanding outbox carriers batch backlog ledger. ARGV how the names of batches begin, milliseconds, batch, then name, number and value of each.
+-- KEYS outstanding outbox carriers batch backlog ledger never. ARGV how the names of batches begin, milliseconds, batch, then name, number and value of each.
 local call = redis.call
 local bytes = -call('STRLEN', KEYS[4])
 if call('UNLINK', KEYS[4]) == 0 then return 0 end
