@@ -14,6 +14,8 @@ const TIMELINE_DIGITS = 8
 export type Followed = {
   /** A connection to the primary that is known, for the driver's option `socket`. */
   socket: () => Promise<Socket>
+  /** The host of the primary that is known. */
+  host: () => string
   stop: () => Promise<void>
 }
 
@@ -61,6 +63,7 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     silentLooks = 0
     cut((server) => wasSilent || server !== primary)
   }
+  const toUse = (): Server => primary ?? servers[0]!
   const first = look()
   let isStopped = false
   const goOnLooking = async (): Promise<void> => {
@@ -76,11 +79,12 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   return {
     socket: async () => {
       await first
-      const server = primary ?? servers[0]!
+      const server = toUse()
       const socket = Object.assign(connect(server.port, server.host), { host: server.host })
       given = [...given.filter((one) => !one.socket.destroyed), { server, socket }]
       return socket
     },
+    host: () => toUse().host,
     stop: async () => {
       isStopped = true
       await Promise.all(servers.map((server) => server.stop()))

@@ -50,7 +50,7 @@ export const connectPostgres = (text: string, options: PostgresOptions): Sql => 
     isReader: options.isReader ?? false,
     onPrimary: options.onPrimary,
   })
-  const sql = openPool(address.urls[0]!, options, primary.socket)
+  const sql = openPool(address.urls[0]!, options, primary)
   const end = sql.end.bind(sql)
   sql.end = async (how) => {
     await primary.stop()
@@ -59,7 +59,7 @@ export const connectPostgres = (text: string, options: PostgresOptions): Sql => 
   return sql
 }
 
-const openPool = (url: string, options: PostgresOptions, socket?: Followed['socket']): Sql =>
+const openPool = (url: string, options: PostgresOptions, followed?: Followed): Sql =>
   postgres(url, {
     max: options.connections,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
@@ -68,8 +68,8 @@ const openPool = (url: string, options: PostgresOptions, socket?: Followed['sock
     fetch_types: false,
     types: ARRAY_TYPES,
     ...ONE_AT_A_TIME,
-    ...addressToVerify(url),
-    ...(socket && { socket }),
+    ...hostToVerify(url, followed),
+    ...(followed && { socket: followed.socket }),
     prepare: options.pooler !== 'transaction',
     connection: {
       application_name: options.applicationName,
@@ -91,10 +91,19 @@ const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: Pos
 
 /**
  * Where the URL has an IP address, the driver gives TLS no name of a server. Deno then expects a certificate for `localhost`,
- * whatever the address is.
+ * whatever the address is. Of several servers, the driver knows the first address alone: it reads this one for each connection.
  */
-const addressToVerify = (text: string): { ssl?: { host: string } } => {
+const hostToVerify = (text: string, followed: Followed | undefined): { ssl?: { readonly host: string } } => {
   const { hostname, searchParams } = new URL(text)
+  if (searchParams.get('sslmode')?.startsWith('verify-') !== true) return {}
+  if (followed !== undefined)
+    return {
+      ssl: {
+        get host() {
+          return followed.host()
+        },
+      },
+    }
   const host = hostname.replaceAll(/[[\]]/g, '')
-  return searchParams.get('sslmode')?.startsWith('verify-') && isIP(host) !== 0 ? { ssl: { host } } : {}
+  return isIP(host) === 0 ? {} : { ssl: { host } }
 }

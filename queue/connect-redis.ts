@@ -109,8 +109,6 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         sentinels: [...address.sentinels],
         name: address.master,
         sentinelRetryStrategy: options.retryStrategy,
-        // Otherwise a master that hangs and was replaced keeps its connections, and the commands on them wait.
-        failoverDetector: options.lazyConnect !== true,
       })
     case 'cluster': {
       const { lazyConnect = false, enableOfflineQueue = true, retryStrategy, ...ofNode } = options

@@ -57,8 +57,8 @@ const DENO: Runtime = {
  */
 const BY_THEMSELVES =
   /^test\/(?:faults|cluster|network|browser|bench|recipes)\/|\/(?:newcomer|client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
-/** What large bodies cost depends on the runtime; short runs leave it at one of them. */
-const ON_EACH = /\/large-bodies\.test/
+/** What large bodies cost and which certificates are trusted depends on the runtime; short runs leave it at one of them. */
+const ON_EACH = /\/(?:large-bodies|cluster\/tls)\.test/
 /** As many as there are cores where the suite has to stay within its time. At full size the bounds are those of a service that has the cores for itself. */
 const RUNS_AT_ONCE = LONG ? 1 : 2
 const stopAsked = new AbortController()

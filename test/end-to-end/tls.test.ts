@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -10,8 +10,9 @@ import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
-import { makeCertificates } from '../support/certificates.ts'
+import { type Certificate, makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
+import { servePostgresByTls } from '../support/serve-tls.ts'
 import { startProcess } from '../support/service-process.ts'
 import { superuserUrl } from '../support/superuser.ts'
 
@@ -27,35 +28,30 @@ describe('Postgres and Redis that are reached by TLS', () => {
 
   before(async () => {
     stopping.defer(() => rmSync(directory, { recursive: true, force: true }))
-    const { authority, certificate, key } = makeCertificates()
-    writeFileSync(authorityFile, authority)
+    const authority = makeAuthority()
+    const own = authority.issueFor('localhost')
+    writeFileSync(authorityFile, authority.certificate)
     const [postgres, redis] = await Promise.all([
       startPostgres({ dataDir: join(directory, 'postgres') }),
       startRedis({ dataDir: join(directory, 'redis') }),
     ])
     stopping.defer(postgres.stop)
     stopping.defer(redis.stop)
-    databaseUrl = await speakTls(postgres.url, { certificate, key, cluster: join(directory, 'postgres', 'cluster') })
-    redisUrl = await redisByTls(redis.url, { certificate, key })
+    databaseUrl = await speakTls(postgres.url, own)
+    redisUrl = await redisByTls(redis.url, own)
   })
   after(() => stopping.disposeAsync())
 
-  /** Only the server's own user may read its key. */
-  const speakTls = async (url: string, options: { certificate: string; key: string; cluster: string }) => {
+  const speakTls = async (url: string, certificate: Certificate) => {
     const sql = plain(superuserUrl(join(directory, 'postgres'), url))
-    const file = (name: string): string => join(options.cluster, name)
-    writeFileSync(file('server.crt'), options.certificate)
-    writeFileSync(file('server.key'), options.key, { mode: 0o600 })
-    const { uid, gid } = statSync(options.cluster)
-    chownSync(file('server.key'), uid, gid)
-    await sql`alter system set ssl = on`
-    writeFileSync(file('pg_hba.conf'), TLS_ONLY)
-    await sql`select pg_reload_conf()`
+    const cluster = join(directory, 'postgres', 'cluster')
+    writeFileSync(join(cluster, 'pg_hba.conf'), TLS_ONLY)
+    await servePostgresByTls(sql, cluster, certificate)
     await sql.end()
     return url.replace('127.0.0.1', 'localhost')
   }
 
-  const redisByTls = async (url: string, { certificate, key }: { certificate: string; key: string }) => {
+  const redisByTls = async (url: string, { certificate, key }: Certificate) => {
     const port = await findFreePort()
     const files = { certificate: join(directory, 'redis.crt'), key: join(directory, 'redis.key') }
     writeFileSync(files.certificate, certificate)

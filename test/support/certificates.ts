@@ -1,27 +1,32 @@
 import { Buffer } from 'node:buffer'
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { isIP } from 'node:net'
 
 /** In PEM. */
-export type Certificates = {
-  /** Of whoever signed the certificate; nobody trusts it unless told to. */
-  readonly authority: string
+export type Certificate = { readonly certificate: string; readonly key: string }
+
+export type Authority = {
+  /** Nobody trusts it unless told to. In PEM. */
   readonly certificate: string
-  readonly key: string
+  /** A certificate that is valid today for one name or IPv4 address and no other. */
+  readonly issueFor: (name: string) => Certificate
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/**
- * A certificate that is valid today for `localhost` and no other name, by an authority of its own. Written out in DER (RFC 5280),
- * since node:crypto makes none and `openssl` is not on every machine.
- */
-export const makeCertificates = (): Certificates => {
-  const [authority, server] = [makeKeys(), makeKeys()]
-  const common = { signer: authority.privateKey, issuer: 'Test authority' }
+/** An authority of its own. Written out in DER (RFC 5280), since node:crypto makes no certificates and `openssl` is not on every machine. */
+export const makeAuthority = (): Authority => {
+  const own = makeKeys()
+  const common = { signer: own.privateKey, issuer: 'Test authority' }
   return {
-    authority: issue({ ...common, subject: common.issuer, publicKey: authority.publicKey, extension: MAY_SIGN }),
-    certificate: issue({ ...common, subject: 'localhost', publicKey: server.publicKey, extension: forLocalhost() }),
-    key: pem('PRIVATE KEY', server.privateKey.export({ type: 'pkcs8', format: 'der' })),
+    certificate: issue({ ...common, subject: common.issuer, publicKey: own.publicKey, extension: MAY_SIGN }),
+    issueFor: (name) => {
+      const { publicKey, privateKey } = makeKeys()
+      return {
+        certificate: issue({ ...common, subject: name, publicKey, extension: namedAs(name) }),
+        key: pem('PRIVATE KEY', privateKey.export({ type: 'pkcs8', format: 'der' })),
+      }
+    },
   }
 }
 
@@ -66,9 +71,10 @@ const COMMON_NAME = identifier(0x55, 0x04, 0x03)
 const ECDSA_WITH_SHA256 = sequence(identifier(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02))
 const TRUE = tagged(0x01, Buffer.from([0xff]))
 const MAY_SIGN = sequence(identifier(0x55, 0x1d, 0x13), TRUE, tagged(0x04, sequence(TRUE)))
-const forLocalhost = (): Buffer => {
-  const names = sequence(tagged(0x82, Buffer.from('localhost')))
-  return sequence(identifier(0x55, 0x1d, 0x11), tagged(0x04, names))
+const namedAs = (name: string): Buffer => {
+  const own =
+    isIP(name) === 0 ? tagged(0x82, Buffer.from(name)) : tagged(0x87, Buffer.from(name.split('.').map(Number)))
+  return sequence(identifier(0x55, 0x1d, 0x11), tagged(0x04, sequence(own)))
 }
 const nameOf = (text: string): Buffer => sequence(set(sequence(COMMON_NAME, tagged(0x0c, Buffer.from(text)))))
 

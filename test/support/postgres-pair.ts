@@ -16,6 +16,8 @@ export type PostgresPair = {
   /** Of superusers, at one server each. They come back after a fault. */
   readonly atFormer: Sql
   readonly atStandby: Sql
+  /** Their directories. */
+  readonly clusters: { readonly former: string; readonly standby: string }
   /** Lets the standby receive nothing, as a network does that parts; only the asynchronous pair goes on storing. */
   readonly part: () => Promise<void>
   /** The process of the primary and those that serve its clients. */
@@ -93,6 +95,7 @@ export const startPostgresPair = async ({
       url: `${secondUrl.replace(/(:\d+)\//, `$1,${new URL(firstUrl).host}/`)}?target_session_attrs=read-write`,
       atFormer,
       atStandby,
+      clusters: { former: join(former, 'cluster'), standby: join(standby, 'cluster') },
       part: () => reload(atStandby, 'primary_conninfo', NOWHERE),
       primaryPid: primary.pid,
       killPrimary: async () => {

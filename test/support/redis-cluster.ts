@@ -6,6 +6,8 @@ import process from 'node:process'
 import { Redis } from 'ioredis'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import type { Authority } from './certificates.ts'
+import { redisTlsSettings } from './serve-tls.ts'
 import { until } from './until.ts'
 
 export type ClusterNode = {
@@ -32,24 +34,30 @@ const SLOTS = 16_384
 const NODE_TIMEOUT_MS = 2_000
 const WHOLE_WITHIN_MS = 30_000
 
-/** A real cluster of three masters with a third of the slots each, and with so many replicas each, durable as those of `npm start`. */
-export const startRedisCluster = async ({ replicas = 0 } = {}): Promise<RedisCluster> => {
+/**
+ * A real cluster of three masters with a third of the slots each, and with so many replicas each, durable as those of `npm start`. With an
+ * authority, the nodes speak TLS with each other and, at `url`, with clients.
+ */
+export const startRedisCluster = async ({
+  replicas = 0,
+  authority,
+}: { replicas?: number; authority?: Authority } = {}): Promise<RedisCluster> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-cluster-'))
   const running = new AsyncDisposableStack()
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   try {
     const password = randomBytes(16).toString('hex')
-    const nodes: (ClusterNode & { busPort: number })[] = []
+    const nodes: (ClusterNode & { clusterPort: number; busPort: number })[] = []
     for (let index = 0; index < NODES * (1 + replicas); index++) {
-      const node = await startNode(join(directory, String(index)), password)
+      const node = await startNode(join(directory, String(index)), password, authority)
       running.defer(node.stop)
       nodes.push(node)
     }
-    for (const [index, { redis, port, busPort }] of nodes.entries()) {
+    for (const [index, { redis, clusterPort, busPort }] of nodes.entries()) {
       const [from, to] = [Math.ceil((index * SLOTS) / NODES), Math.ceil(((index + 1) * SLOTS) / NODES) - 1]
       if (index < NODES) await redis.cluster('ADDSLOTSRANGE', from, to)
       await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
-      await nodes[0]!.redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
+      await nodes[0]!.redis.call('CLUSTER', 'MEET', '127.0.0.1', clusterPort, busPort)
     }
     const isWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
     await isWhole()
@@ -60,7 +68,8 @@ export const startRedisCluster = async ({ replicas = 0 } = {}): Promise<RedisClu
       const infos = await Promise.all(nodes.slice(0, NODES).map(({ redis }) => redis.info('replication')))
       return infos.every((info) => info.match(/state=online/g)?.length === (replicas || undefined))
     })
-    const url = `redis+cluster://default:${password}@127.0.0.1:${nodes[0]!.port}`
+    const protocol = authority === undefined ? 'redis' : 'rediss'
+    const url = `${protocol}+cluster://default:${password}@127.0.0.1:${nodes[0]!.clusterPort}`
     return { url, nodes, isWhole, stop: () => running.disposeAsync() }
   } catch (error) {
     await running.disposeAsync()
@@ -68,7 +77,7 @@ export const startRedisCluster = async ({ replicas = 0 } = {}): Promise<RedisClu
   }
 }
 
-const startNode = async (dataDir: string, password: string) => {
+const startNode = async (dataDir: string, password: string, authority: Authority | undefined) => {
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
   const busPort = await findFreePort()
@@ -79,12 +88,15 @@ const startNode = async (dataDir: string, password: string) => {
     `cluster-port ${busPort}`,
     `masterauth ${password}`,
   ]
+  const tlsPort = authority === undefined ? undefined : await findFreePort()
+  if (tlsPort !== undefined) settings.push(...redisTlsSettings(dataDir, tlsPort, authority!), 'tls-cluster yes')
   let server = await startRedis({ dataDir, settings })
   const { port, url } = server
   const redis = new Redis(url, { maxRetriesPerRequest: null })
   redis.on('error', () => {})
   return {
     port,
+    clusterPort: tlsPort ?? port,
     busPort,
     redis,
     kill: async () => {

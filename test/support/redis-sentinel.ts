@@ -9,6 +9,8 @@ import { Redis } from 'ioredis'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { redisBinary } from '../../cli/start/embedded/redis-binary.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import type { Authority } from './certificates.ts'
+import { redisTlsSettings } from './serve-tls.ts'
 import { until } from './until.ts'
 
 export type RedisSentinel = {
@@ -30,23 +32,34 @@ const DOWN_AFTER_MS = 1_000
 const FAILOVER_TIMEOUT_MS = 5_000
 const WITHIN_MS = 30_000
 
-/** One master, one replica and one sentinel, with passwords. */
-export const startRedisSentinel = async (): Promise<RedisSentinel> => {
+/** One master, one replica and one sentinel, with passwords. With an authority, they speak TLS with each other and with clients. */
+export const startRedisSentinel = async (authority?: Authority): Promise<RedisSentinel> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-sentinel-'))
   const running = new AsyncDisposableStack()
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   try {
     const [password, sentinelPassword] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
-    const server = async (name: string, settings: readonly string[] = []) => {
-      const dataDir = join(directory, name)
+    const encrypted = async (dataDir: string) => {
       mkdirSync(dataDir, { recursive: true })
+      if (authority === undefined) return { settings: [] }
+      const tlsPort = await findFreePort()
+      return { settings: redisTlsSettings(dataDir, tlsPort, authority), tlsPort }
+    }
+    const server = async (name: string, more: readonly string[] = []) => {
+      const dataDir = join(directory, name)
+      const { settings: ofTls, tlsPort } = await encrypted(dataDir)
       writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
-      const started = await startRedis({ dataDir, settings: [`masterauth ${password}`, ...settings] })
-      running.defer(started.stop)
-      return started
+      const settings = [`masterauth ${password}`, ...ofTls, ...more]
+      const start = async () => {
+        const started = await startRedis({ dataDir, settings })
+        running.defer(started.stop)
+        return started
+      }
+      const started = await start()
+      return { ...started, start, reachedAt: tlsPort ?? started.port }
     }
     const master = await server('master')
-    const replica = await server('replica', [`replicaof 127.0.0.1 ${master.port}`])
+    const replica = await server('replica', [`replicaof 127.0.0.1 ${master.reachedAt}`])
     const clientOf = (url: string): Redis => {
       const redis = new Redis(url, { maxRetriesPerRequest: null })
       redis.on('error', () => {})
@@ -57,12 +70,14 @@ export const startRedisSentinel = async (): Promise<RedisSentinel> => {
     const isInStep = () => until('the replica is in step', () => areInStep(atMaster, atReplica), WITHIN_MS)
     await isInStep()
     const port = await findFreePort()
+    const { settings: ofTls, tlsPort } = await encrypted(join(directory, 'sentinel'))
     const sentinel = await startSentinel({
       directory,
       port,
       lines: [
+        ...ofTls,
         `requirepass ${sentinelPassword}`,
-        `sentinel monitor ${MASTER} 127.0.0.1 ${master.port} 1`,
+        `sentinel monitor ${MASTER} 127.0.0.1 ${master.reachedAt} 1`,
         `sentinel auth-pass ${MASTER} ${password}`,
         `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
         `sentinel failover-timeout ${MASTER} ${FAILOVER_TIMEOUT_MS}`,
@@ -74,8 +89,9 @@ export const startRedisSentinel = async (): Promise<RedisSentinel> => {
       const known = (await asked.call('SENTINEL', 'REPLICAS', MASTER)) as unknown[]
       return known.length === 1
     })
+    const protocol = authority === undefined ? 'redis' : 'rediss'
     return {
-      url: `redis+sentinel://default:${password}@127.0.0.1:${port}/${MASTER}?sentinelPassword=${sentinelPassword}`,
+      url: `${protocol}+sentinel://default:${password}@127.0.0.1:${tlsPort ?? port}/${MASTER}?sentinelPassword=${sentinelPassword}`,
       isInStep,
       replicaPid: replica.pid,
       failOver: async () => {
@@ -83,12 +99,12 @@ export const startRedisSentinel = async (): Promise<RedisSentinel> => {
         await master.exited
         const promoted = async () => {
           const address = (await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)) as [string, string]
-          return Number(address[1]) === replica.port
+          return Number(address[1]) === replica.reachedAt
         }
         await until('the replica is the master', promoted, WITHIN_MS)
       },
       bringBack: async () => {
-        await server('master')
+        await master.start()
         await until('the former master is a replica', async () => (await roleOf(atMaster)) === 'slave', WITHIN_MS)
       },
       stop: () => running.disposeAsync(),

@@ -1,0 +1,35 @@
+import { chownSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Sql } from '../../db/postgres.ts'
+import type { Authority, Certificate } from './certificates.ts'
+import { until } from './until.ts'
+
+/** Lets a server of Postgres, with its cluster in a directory, speak TLS as well. `sql` is its superuser's. */
+export const servePostgresByTls = async (
+  sql: Sql,
+  directory: string,
+  { certificate, key }: Certificate,
+): Promise<void> => {
+  const keyFile = join(directory, 'server.key')
+  writeFileSync(join(directory, 'server.crt'), certificate)
+  writeFileSync(keyFile, key, { mode: 0o600 })
+  // Only its own user may read it.
+  const { uid, gid } = statSync(directory)
+  chownSync(keyFile, uid, gid)
+  await sql`alter system set ssl = on`
+  await sql`select pg_reload_conf()`
+  await until('it is reloaded', async () => (await sql`show ssl`)[0]!['ssl'] === 'on')
+}
+
+/** The lines with which a Redis or a sentinel on 127.0.0.1 speaks TLS at a port with clients, and with other servers at all. */
+export const redisTlsSettings = (directory: string, port: number, authority: Authority): string[] => {
+  const { certificate, key } = authority.issueFor('127.0.0.1')
+  const files = { 'cert-file': certificate, 'key-file': key, 'ca-cert-file': authority.certificate }
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content, { mode: 0o600 })
+  return [
+    `tls-port ${port}`,
+    ...Object.keys(files).map((name) => `tls-${name} ${join(directory, name)}`),
+    'tls-auth-clients no',
+    'tls-replication yes',
+  ]
+}
