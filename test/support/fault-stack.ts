@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
-import { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import { type AppendFsync, startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { migrate } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
@@ -46,8 +46,8 @@ export type FaultStack = {
   kept: Readonly<Record<Target, Kept>>
   /** Ends a process, or stops it for a while; when it has ended or goes on, the moment of the signal that did it. */
   strike: (target: Target, signal: FaultSignal, stopMs: number) => Promise<number>
-  /** Stops a process with its children where it is; the result lets it go on. */
-  freeze: (target: Target) => () => void
+  /** Stops a process with its children where it is; the result lets it go on, or ends it. */
+  freeze: (target: Target) => ReturnType<typeof freeze>
   output: () => string
   stop: () => Promise<void>
 }
@@ -58,20 +58,27 @@ const TERM_PATIENCE_MS = 3_000
 const START_AGAIN_AFTER_MS = 50
 const READY_WITHIN_MS = 60_000
 
+type Options = {
+  redisMemoryBytes?: number
+  appendFsync?: AppendFsync
+  environment?: Readonly<Record<string, string>>
+  /** In which the servers keep their data in directories of their own. */
+  parent?: string
+}
+
 /** A service with servers of its own, all of which can be struck: one API, one worker, Redis, Postgres. */
-export const startFaultStack = async (
-  options: { redisMemoryBytes?: number; environment?: Readonly<Record<string, string>> } = {},
-): Promise<FaultStack> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-faults-'))
+export const startFaultStack = async (options: Options = {}): Promise<FaultStack> => {
+  const directory = mkdtempSync(join(options.parent ?? tmpdir(), 'feedback-insights-faults-'))
   const prefix = 'fbi'
   const running = new AsyncDisposableStack()
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   try {
     const postgres = await keepServer((port) => startPostgres({ dataDir: join(directory, 'postgres'), ...port }))
     running.defer(() => postgres.stop())
-    const memory = options.redisMemoryBytes === undefined ? {} : { maxMemoryBytes: options.redisMemoryBytes }
+    const { redisMemoryBytes: maxMemoryBytes, appendFsync } = options
+    const ofRedis = { ...(maxMemoryBytes && { maxMemoryBytes }), ...(appendFsync && { appendFsync }) }
     const redisServer = await keepServer((port) =>
-      startRedis({ dataDir: join(directory, 'redis'), ...memory, ...port }),
+      startRedis({ dataDir: join(directory, 'redis'), ...ofRedis, ...port }),
     )
     running.defer(() => redisServer.stop())
     const sql = connectPostgres(postgres.url, {
@@ -237,15 +244,15 @@ const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): Promise<
   return at
 }
 
-/** Stops a process with its children where it is; the result lets it go on. */
-export const freeze = (kept: Pick<Kept, 'pid'>): (() => void) => {
+/** Stops a process with its children where it is; the result lets it go on, or ends it. */
+export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') => void) => {
   const pid = kept.pid()
   if (pid === undefined) return () => {}
   // A server that is stopped alone lets the processes that serve its clients go on, as Postgres has them.
   const pids = [pid, ...childrenOf(pid)]
   for (const one of pids) send(one, 'SIGSTOP')
-  return () => {
-    for (const one of pids) send(one, 'SIGCONT')
+  return (how = 'SIGCONT') => {
+    for (const one of pids) send(one, how)
   }
 }
 
