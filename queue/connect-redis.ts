@@ -109,6 +109,7 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         sentinels: [...address.sentinels],
         name: address.master,
         sentinelRetryStrategy: options.retryStrategy,
+        // Without the failoverDetector of ioredis 6.0.0: told of a new master while it connects, it ends the client for good.
       })
     case 'cluster': {
       const { lazyConnect = false, enableOfflineQueue = true, retryStrategy, ...ofNode } = options

@@ -22,33 +22,19 @@ export const settlingIn = (redis: RedisClient, prefix: string): ((settled: reado
   redis.defineCommand('settle', { lua: SETTLE })
   const settleOf = (workspaceId: string, settled: readonly Settled[]): Promise<number> => {
     const name = admissionKeys(prefix, workspaceId)
-    const {
-      outstanding,
-      exists,
-      purges,
-      removing,
-      ledger,
-      facts,
-      outbox,
-      carriers,
-      settledKeys,
-      alone,
-      backlog,
-      never,
-    } = name
     const keys = [
-      outstanding,
-      exists,
-      purges,
-      removing,
-      ledger,
-      facts,
-      outbox,
-      carriers,
-      settledKeys,
-      alone,
-      backlog,
-      never,
+      name.outstanding,
+      name.exists,
+      name.purges,
+      name.removing,
+      name.ledger,
+      name.facts,
+      name.outbox,
+      name.carriers,
+      name.settledKeys,
+      name.alone,
+      name.backlog,
+      name.never,
     ]
     const settings = [name.before.facts, name.before.batch, IDEMPOTENCY_SECONDS]
     return (redis as RedisWithSettle).settle(keys.length, ...keys, ...settings, ...settled.flatMap(settledArguments))

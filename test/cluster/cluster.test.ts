@@ -92,10 +92,7 @@ describe('on a Redis Cluster of three nodes', () => {
       const submit = () => admit(asked({ workspaceId }))
       await submit()
       const { ledger } = admissionKeys(service.redisPrefix, workspaceId)
-      // The other nodes refuse the key.
-      const { port, redis } = await Promise.any(
-        cluster.nodes.map(async (node) => node.redis.hget(ledger, 'accepted').then(() => node)),
-      )
+      const { port, redis } = await cluster.holderOf(ledger)
       const id = await ingress
         .nodes('master')
         .find(({ options }) => options.port === port)!

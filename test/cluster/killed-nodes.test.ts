@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startLoad } from '../support/load.ts'
+import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { ANSWERED_WITHIN_MS, assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import { type Service, startService } from '../support/service.ts'
-import { until } from '../support/until.ts'
 
 /** Shorter and longer than the time after which the others take a node for failed and refuse everything. */
 const AWAY_MS = [1_000, 3_000, 1_000]
@@ -27,15 +26,13 @@ describe('a Redis Cluster', () => {
     const stack = { ...service, url: service.urls[0]!, prefix: service.redisPrefix }
     const load = startLoad(stack)
     for (const [index, { kill, start }] of cluster.nodes.entries()) {
-      const had = load.seen.accepted.size
-      await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > had + 20), 30_000)
+      await moreIsAccepted(load)
       await kill()
       await pause(AWAY_MS[index])
       await start()
       await cluster.isWhole()
     }
-    const had = load.seen.accepted.size
-    await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > had + 20), 30_000)
+    await moreIsAccepted(load)
     await load.stop()
     const ms = await recovery(stack, load.seen)
     const { accepted: all, refused, unknown, slowestMs } = load.seen

@@ -10,12 +10,11 @@ import { connectToAnswer } from '../../queue/connect-redis.ts'
 import { admissionKeys, compactId } from '../../queue/keys.ts'
 import { decidingIn, type Settled, settlingIn } from '../../queue/settle.ts'
 import { splittingIn } from '../../queue/split.ts'
-import { startLoad } from '../support/load.ts'
+import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { asked, handsNothingOver } from '../support/queue-room.ts'
 import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import { type Service, startService } from '../support/service.ts'
-import { until } from '../support/until.ts'
 
 /** Few, and with a pause between them, so that the two nodes share a slot for long. */
 const KEYS_AT_ONCE = 5
@@ -38,11 +37,7 @@ describe('a Redis Cluster whose slots move under load', () => {
   it('loses nothing and stores nothing twice', async () => {
     const stack = { ...service, url: service.urls[0]!, prefix: service.redisPrefix }
     const load = startLoad(stack)
-    const moreIsAccepted = async (): Promise<void> => {
-      const had = load.seen.accepted.size
-      await until('something is accepted', () => Promise.resolve(load.seen.accepted.size > had + 20), 30_000)
-    }
-    await moreIsAccepted()
+    await moreIsAccepted(load)
     let moved = 0
     for (let round = 0; round < ROUNDS; round++) {
       for (const [index, from] of cluster.nodes.entries()) {
@@ -51,7 +46,7 @@ describe('a Redis Cluster whose slots move under load', () => {
           await moveSlot(slot, { from, to, all: cluster.nodes })
           moved++
         }
-        await moreIsAccepted()
+        await moreIsAccepted(load)
       }
     }
     await load.stop()
@@ -100,7 +95,7 @@ describe('a Redis Cluster whose slots move under load', () => {
         const former = await contents()
         const change = () => carryOut(redis, prefix, { batch: batch!, sayings: said })
         const slot = await cluster.nodes[0]!.redis.cluster('KEYSLOT', name.number)
-        const owner = await ownerOf(cluster.nodes, name.number)
+        const owner = await cluster.holderOf(name.number)
         const other = cluster.nodes.find((node) => node !== owner)!
         await owner.redis.cluster('SETSLOT', slot, 'MIGRATING', await other.redis.cluster('MYID'))
         await assert.rejects(change(), /Too many Cluster redirections/)
@@ -118,10 +113,6 @@ const goneAlready = ({ batch, sayings }: Settled): Settled => ({ batch: { ...bat
 
 const keysOf = async (redis: Cluster, pattern: string): Promise<string[]> =>
   (await Promise.all(redis.nodes('master').map((node) => node.keys(pattern)))).flat().toSorted()
-
-/** The other nodes refuse the key. */
-const ownerOf = (nodes: readonly ClusterNode[], key: string): Promise<ClusterNode> =>
-  Promise.any(nodes.map(async (node) => node.redis.exists(key).then(() => node)))
 
 const slotsInUse = async (redis: ClusterNode['redis']): Promise<number[]> => {
   const keys = await redis.keys('*')

@@ -4,14 +4,13 @@ import { admissionKeys } from '../../queue/keys.ts'
 import { runCommand } from '../support/command.ts'
 import { freeze } from '../support/fault-stack.ts'
 import { readLedgers } from '../support/ledgers.ts'
-import { type Load, startLoad } from '../support/load.ts'
+import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { ANSWERED_WITHIN_MS, assertWellAnswered, damage, recovery } from '../support/recovery.ts'
 import { startRedisCluster } from '../support/redis-cluster.ts'
 import { startRedisSentinel } from '../support/redis-sentinel.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const ACCEPTED_WITHIN_MS = 30_000
 const environment = { CONVERSATIONS_PER_MINUTE: '1000000', REDIS_REPLICAS_ACK: '1' }
 
 type Rig = {
@@ -32,8 +31,7 @@ const RIGS: Readonly<Record<string, () => Promise<Rig>>> = {
     return {
       ...cluster,
       failOver: async (key) => {
-        // The other nodes refuse the key.
-        former = await Promise.any(nodes.slice(0, 3).map(async (node) => node.redis.exists(key).then(() => node)))
+        former = await cluster.holderOf(key)
         await former.kill()
         const replica = nodes[nodes.indexOf(former) + 3]!
         await until('its replica is a master', async () =>
@@ -58,10 +56,6 @@ for (const [title, start] of Object.entries(RIGS)) {
       await rig.stop()
     })
     const stack = () => ({ ...service, url: service.urls[0]!, prefix: service.redisPrefix })
-    const isAccepting = ({ seen }: Load): Promise<unknown> => {
-      const had = seen.accepted.size
-      return until('submissions are accepted', () => Promise.resolve(seen.accepted.size > had + 20), ACCEPTED_WITHIN_MS)
-    }
 
     const hasOneReplica = start === startRedisSentinel
     if (hasOneReplica)
@@ -104,13 +98,13 @@ for (const [title, start] of Object.entries(RIGS)) {
       // What waits exists in Redis alone.
       await Promise.all(Object.values(service.queues).map((queue) => queue.pause()))
       const load = startLoad(stack())
-      await isAccepting(load)
+      await moreIsAccepted(load)
       await rig.failOver(admissionKeys(service.redisPrefix, service.workspaceId).ledger)
       const confirmed = load.seen.accepted.size
       await until('more is asked', () => Promise.resolve(load.seen.refused > 0))
       assert.ok(load.seen.accepted.size <= confirmed + 4, 'confirmed without a replica')
       await rig.bringBack()
-      await isAccepting(load)
+      await moreIsAccepted(load)
       await load.stop()
       await Promise.all(Object.values(service.queues).map((queue) => queue.resume()))
       const ms = await recovery(stack(), load.seen)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { deleteOneOf } from '../support/deleted-workspace.ts'
 import { readLedgers } from '../support/ledgers.ts'
-import { type Load, startLoad } from '../support/load.ts'
+import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { ANSWERED_WITHIN_MS, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { type RedisSentinel, startRedisSentinel } from '../support/redis-sentinel.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -24,22 +24,18 @@ describe('a Redis with a replica and a sentinel', () => {
     await redis.stop()
   })
   const stack = () => ({ ...service, url: service.urls[0]!, prefix: service.redisPrefix })
-  const isAccepting = ({ seen }: Load): Promise<unknown> => {
-    const had = seen.accepted.size
-    return until('submissions are accepted', () => Promise.resolve(seen.accepted.size > had + 20), 30_000)
-  }
 
   it('loses nothing in a failover that the replica had, goes on by itself, and ends no process', async () => {
     // What waits exists in Redis alone.
     await Promise.all(Object.values(service.queues).map((queue) => queue.pause()))
     const waiting = startLoad(stack())
-    await isAccepting(waiting)
+    await moreIsAccepted(waiting)
     await waiting.stop()
     await redis.isInStep()
     const load = startLoad(stack())
-    await isAccepting(load)
+    await moreIsAccepted(load)
     await redis.failOver()
-    await isAccepting(load)
+    await moreIsAccepted(load)
     await load.stop()
     await Promise.all(Object.values(service.queues).map((queue) => queue.resume()))
     await until(
@@ -70,9 +66,9 @@ describe('a Redis with a replica and a sentinel', () => {
 
   it('loses nothing when the former master comes back as a replica', async () => {
     const load = startLoad(stack())
-    await isAccepting(load)
+    await moreIsAccepted(load)
     await redis.bringBack()
-    await isAccepting(load)
+    await moreIsAccepted(load)
     await load.stop()
     await recovery(stack(), load.seen)
     assertWellAnswered(load.seen)

@@ -4,7 +4,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { makeAuthority } from '../support/certificates.ts'
-import { runCommand } from '../support/command.ts'
 import { startPostgresPair } from '../support/postgres-pair.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedisCluster } from '../support/redis-cluster.ts'
@@ -12,12 +11,8 @@ import { startRedisSentinel } from '../support/redis-sentinel.ts'
 import { freshSchema } from '../support/schema.ts'
 import { servePostgresByTls } from '../support/serve-tls.ts'
 import { testServers } from '../support/servers.ts'
-import { startProcess } from '../support/service-process.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { until } from '../support/until.ts'
-
-const ACCESS_TOKEN = 'access-token-for-tls'
-const ACCEPTED_WITHIN_MS = 30_000
+import { startTlsService, type TlsService } from '../support/tls-service.ts'
 
 describe('several servers that are reached by TLS, each by a certificate for its own address', () => {
   const authority = makeAuthority()
@@ -29,23 +24,10 @@ describe('several servers that are reached by TLS, each by a certificate for its
     for (const stop of stopping.toReversed()) await stop()
   })
 
-  /** Resolves with a function that resolves once a feedback is accepted and applied. */
-  const serve = async (servers: Record<string, string>): Promise<() => Promise<unknown>> => {
-    const environment = {
-      ...servers,
-      HASH_KEY: randomBytes(32).toString('hex'),
-      BOOTSTRAP_ACCESS_TOKEN: ACCESS_TOKEN,
-      PORT: '0',
-      WORKER_PORT: '0',
-      NODE_EXTRA_CA_CERTS: authorityFile,
-    }
-    const migrated = await runCommand({ environment }, 'cli/migrate-command.ts')
-    assert.equal(migrated.code, 0, migrated.stderr)
-    const api = await startProcess('api/main.ts', 'listening', environment)
-    stopping.push(api.stop)
-    const worker = await startProcess('worker/main.ts', 'working', environment)
-    stopping.push(worker.stop)
-    return () => until('a feedback is applied', () => isApplied(api.port), ACCEPTED_WITHIN_MS)
+  const serve = async (servers: Record<string, string>): Promise<TlsService['applies']> => {
+    const { applies, stop } = await startTlsService(servers, authorityFile)
+    stopping.push(stop)
+    return applies
   }
 
   const atTestPostgres = async (): Promise<Record<string, string>> => {
@@ -57,11 +39,11 @@ describe('several servers that are reached by TLS, each by a certificate for its
   it('are a Redis Cluster, of which a replica takes over', async () => {
     const cluster = await startRedisCluster({ replicas: 1, authority })
     stopping.push(cluster.stop)
-    const applied = await serve({ ...(await atTestPostgres()), REDIS_URL: cluster.url })
-    await applied()
+    const applies = await serve({ ...(await atTestPostgres()), REDIS_URL: cluster.url })
+    await applies()
     for (const master of cluster.nodes.slice(0, 3)) {
       await master.kill()
-      await applied()
+      await applies()
       await master.start()
       await cluster.isWhole()
     }
@@ -70,10 +52,10 @@ describe('several servers that are reached by TLS, each by a certificate for its
   it('are a master and its replica, of which a sentinel tells', async () => {
     const redis = await startRedisSentinel(authority)
     stopping.push(redis.stop)
-    const applied = await serve({ ...(await atTestPostgres()), REDIS_URL: redis.url })
-    await applied()
+    const applies = await serve({ ...(await atTestPostgres()), REDIS_URL: redis.url })
+    await applies()
     await redis.failOver()
-    await applied()
+    await applies()
   })
 
   it('are a primary of Postgres and its standby, which takes over', async () => {
@@ -87,28 +69,18 @@ describe('several servers that are reached by TLS, each by a certificate for its
     stopping.push(pair.stop)
     await servePostgresByTls(pair.atFormer, pair.clusters.former, authority.issueFor(addresses[0]))
     await servePostgresByTls(pair.atStandby, pair.clusters.standby, authority.issueFor(addresses[1]))
-    const applied = await serve({
+    const applies = await serve({
       REDIS_URL: testServers().redisUrl,
       REDIS_PREFIX: `t_${randomBytes(6).toString('hex')}`,
       DATABASE_URL: `${pair.url}&sslmode=verify-full`,
     })
-    await applied()
+    await applies()
     await pair.killPrimary()
     await pair.promote()
-    await applied()
+    await applies()
     const [{ plain }] = await pair.atStandby<[{ plain: number }]>`
       select count(*)::int as plain from pg_stat_ssl join pg_stat_activity using (pid)
       where usename <> current_user and datname = current_database() and not ssl`
     assert.equal(plain, 0)
   })
 })
-
-const isApplied = async (port: number): Promise<boolean> => {
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/feedbacks`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${ACCESS_TOKEN}`, 'Content-Type': 'application/json', Prefer: 'wait=20' },
-    body: JSON.stringify({ description: 'x' }),
-  })
-  await answer.arrayBuffer()
-  return answer.status === 201 && answer.headers.get('Submission-State') === 'applied'
-}

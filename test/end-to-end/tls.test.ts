@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { Redis } from 'ioredis'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
@@ -12,9 +10,9 @@ import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
 import { type Certificate, makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
-import { servePostgresByTls } from '../support/serve-tls.ts'
-import { startProcess } from '../support/service-process.ts'
+import { redisTlsSettings, servePostgresByTls } from '../support/serve-tls.ts'
 import { superuserUrl } from '../support/superuser.ts'
+import { startTlsService } from '../support/tls-service.ts'
 
 /** Everyone has to come by TLS; that the test itself came without was before. */
 const TLS_ONLY = 'hostssl all all 127.0.0.1/32 scram-sha-256\n'
@@ -29,16 +27,17 @@ describe('Postgres and Redis that are reached by TLS', () => {
   before(async () => {
     stopping.defer(() => rmSync(directory, { recursive: true, force: true }))
     const authority = makeAuthority()
-    const own = authority.issueFor('localhost')
     writeFileSync(authorityFile, authority.certificate)
+    const port = await findFreePort()
+    const settings = redisTlsSettings(directory, { name: 'localhost', port, authority })
     const [postgres, redis] = await Promise.all([
       startPostgres({ dataDir: join(directory, 'postgres') }),
-      startRedis({ dataDir: join(directory, 'redis') }),
+      startRedis({ dataDir: join(directory, 'redis'), settings }),
     ])
     stopping.defer(postgres.stop)
     stopping.defer(redis.stop)
-    databaseUrl = await speakTls(postgres.url, own)
-    redisUrl = await redisByTls(redis.url, own)
+    databaseUrl = await speakTls(postgres.url, authority.issueFor('localhost'))
+    redisUrl = `rediss://default:${new URL(redis.url).password}@localhost:${port}`
   })
   after(() => stopping.disposeAsync())
 
@@ -49,19 +48,6 @@ describe('Postgres and Redis that are reached by TLS', () => {
     await servePostgresByTls(sql, cluster, certificate)
     await sql.end()
     return url.replace('127.0.0.1', 'localhost')
-  }
-
-  const redisByTls = async (url: string, { certificate, key }: Certificate) => {
-    const port = await findFreePort()
-    const files = { certificate: join(directory, 'redis.crt'), key: join(directory, 'redis.key') }
-    writeFileSync(files.certificate, certificate)
-    writeFileSync(files.key, key, { mode: 0o600 })
-    const redis = new Redis(url)
-    const settings = ['tls-cert-file', files.certificate, 'tls-key-file', files.key, 'tls-auth-clients', 'no']
-    await redis.call('config', 'set', ...settings, 'tls-port', String(port))
-    await redis.quit()
-    const { password } = new URL(url)
-    return `rediss://default:${password}@localhost:${port}`
   }
 
   const plain = (url: string): Sql =>
@@ -79,31 +65,10 @@ describe('Postgres and Redis that are reached by TLS', () => {
   }
 
   it('serve a whole service that trusts their certificate', async () => {
-    const environment = {
-      DATABASE_URL: `${databaseUrl}?sslmode=verify-full`,
-      REDIS_URL: redisUrl,
-      HASH_KEY: randomBytes(32).toString('hex'),
-      BOOTSTRAP_ACCESS_TOKEN: 'access-token-for-tls',
-      PORT: '0',
-      WORKER_PORT: '0',
-      NODE_EXTRA_CA_CERTS: authorityFile,
-    }
-    const migrated = await runCommand({ environment }, 'cli/migrate-command.ts')
-    assert.equal(migrated.code, 0, migrated.stderr)
-    const api = await startProcess('api/main.ts', 'listening', environment)
-    const worker = await startProcess('worker/main.ts', 'working', environment)
-    const answer = await fetch(`http://127.0.0.1:${api.port}/api/v1/feedbacks`, {
-      method: 'POST',
-      headers: {
-        Authorization: `Bearer ${environment.BOOTSTRAP_ACCESS_TOKEN}`,
-        'Content-Type': 'application/json',
-        Prefer: 'wait=20',
-      },
-      body: JSON.stringify({ description: 'x' }),
-    })
-    assert.equal(answer.status, 201, await answer.text())
-    assert.equal(answer.headers.get('submission-state'), 'applied')
-    await Promise.all([api.stop(), worker.stop()])
+    const servers = { DATABASE_URL: `${databaseUrl}?sslmode=verify-full`, REDIS_URL: redisUrl }
+    const { applies, stop } = await startTlsService(servers, authorityFile)
+    await applies()
+    await stop()
   })
 
   it('Postgres is not reached by a name that is not in its certificate', async () => {

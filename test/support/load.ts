@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FaultStack } from './fault-stack.ts'
+import { until } from './until.ts'
 
 /** What a client saw. `late`: requests that had no answer within LATE_MS; `unknown` may have been accepted or not. */
 export type Seen = {
@@ -46,6 +47,14 @@ export const startLoad = (stack: Pick<FaultStack, 'url' | 'accessToken'>): Load 
       await Promise.all(clients)
     },
   }
+}
+
+const MORE_WITHIN_MS = 30_000
+
+/** Waits until so many more are accepted. */
+export const moreIsAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {
+  const wanted = accepted.size + more
+  return until('more is accepted', () => Promise.resolve(accepted.size > wanted), MORE_WITHIN_MS)
 }
 
 /** True when it was accepted. Anything but a 2xx or a 503 that says when to come back is wrong. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 /** A file system of its own, in a file that has only what was written out: what programs have told it and not synced is not there. */
 export type Disk = {
   readonly directory: string
-  /** Takes what the disk has now. Nobody may be writing. */
+  /** Takes what the disk has now, once. Nobody may be writing. */
   readonly cut: () => void
   /** Has, at `directory`, only what the disk had at the cut. */
   readonly comeBack: () => void
@@ -18,11 +18,7 @@ const MEGABYTES = 1_024
 /** @returns undefined where this machine does not let the test mount a file. */
 export const mountDisk = (): Disk | undefined => {
   const home = mkdtempSync(join(tmpdir(), 'feedback-insights-disk-'))
-  const [directory, image, afterwards] = ['mounted', 'image', 'afterwards'].map((name) => join(home, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [directory, image, afterwards] = [join(home, 'mounted'), join(home, 'image'), join(home, 'afterwards')]
   mkdirSync(directory)
   const remove = (): void => {
     while (runs('umount', '--lazy', directory));
@@ -44,8 +40,7 @@ export const mountDisk = (): Disk | undefined => {
     comeBack: () => {
       // Whoever still has a file of it open keeps that one.
       must('umount', '--lazy', directory)
-      must('mv', afterwards, `${image}-next`)
-      must('mount', '-o', 'loop', `${image}-next`, directory)
+      must('mount', '-o', 'loop', afterwards, directory)
     },
     remove,
   }

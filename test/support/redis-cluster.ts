@@ -24,6 +24,8 @@ export type RedisCluster = {
   /** As REDIS_URL names it, by the first of its nodes alone: a client finds the others. */
   readonly url: string
   readonly nodes: readonly ClusterNode[]
+  /** The master that has a key, or would. */
+  readonly holderOf: (key: string) => Promise<ClusterNode>
   /** Waits until every node says that all slots are served. */
   readonly isWhole: () => Promise<unknown>
   readonly stop: () => Promise<void>
@@ -70,7 +72,10 @@ export const startRedisCluster = async ({
     })
     const protocol = authority === undefined ? 'redis' : 'rediss'
     const url = `${protocol}+cluster://default:${password}@127.0.0.1:${nodes[0]!.clusterPort}`
-    return { url, nodes, isWhole, stop: () => running.disposeAsync() }
+    // The others refuse the key.
+    const holderOf = (key: string) =>
+      Promise.any(nodes.map(async (node) => node.redis.exists(key).then((): ClusterNode => node)))
+    return { url, nodes, holderOf, isWhole, stop: () => running.disposeAsync() }
   } catch (error) {
     await running.disposeAsync()
     throw error
@@ -89,7 +94,8 @@ const startNode = async (dataDir: string, password: string, authority: Authority
     `masterauth ${password}`,
   ]
   const tlsPort = authority === undefined ? undefined : await findFreePort()
-  if (tlsPort !== undefined) settings.push(...redisTlsSettings(dataDir, tlsPort, authority!), 'tls-cluster yes')
+  if (tlsPort !== undefined)
+    settings.push(...redisTlsSettings(dataDir, { port: tlsPort, authority: authority! }), 'tls-cluster yes')
   let server = await startRedis({ dataDir, settings })
   const { port, url } = server
   const redis = new Redis(url, { maxRetriesPerRequest: null })

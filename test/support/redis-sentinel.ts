@@ -43,7 +43,7 @@ export const startRedisSentinel = async (authority?: Authority): Promise<RedisSe
       mkdirSync(dataDir, { recursive: true })
       if (authority === undefined) return { settings: [] }
       const tlsPort = await findFreePort()
-      return { settings: redisTlsSettings(dataDir, tlsPort, authority), tlsPort }
+      return { settings: redisTlsSettings(dataDir, { port: tlsPort, authority }), tlsPort }
     }
     const server = async (name: string, more: readonly string[] = []) => {
       const dataDir = join(directory, name)

@@ -21,14 +21,17 @@ export const servePostgresByTls = async (
   await until('it is reloaded', async () => (await sql`show ssl`)[0]!['ssl'] === 'on')
 }
 
-/** The lines with which a Redis or a sentinel on 127.0.0.1 speaks TLS at a port with clients, and with other servers at all. */
-export const redisTlsSettings = (directory: string, port: number, authority: Authority): string[] => {
-  const { certificate, key } = authority.issueFor('127.0.0.1')
+/** The lines with which a Redis or a sentinel of that name speaks TLS at a port with clients, and with other servers at all. */
+export const redisTlsSettings = (
+  directory: string,
+  { name = '127.0.0.1', port, authority }: { name?: string; port: number; authority: Authority },
+): string[] => {
+  const { certificate, key } = authority.issueFor(name)
   const files = { 'cert-file': certificate, 'key-file': key, 'ca-cert-file': authority.certificate }
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content, { mode: 0o600 })
+  for (const [file, content] of Object.entries(files)) writeFileSync(join(directory, file), content, { mode: 0o600 })
   return [
     `tls-port ${port}`,
-    ...Object.keys(files).map((name) => `tls-${name} ${join(directory, name)}`),
+    ...Object.keys(files).map((file) => `tls-${file} ${join(directory, file)}`),
     'tls-auth-clients no',
     'tls-replication yes',
   ]
