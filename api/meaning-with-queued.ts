@@ -86,6 +86,7 @@ const readNeighbourhood = async (
   const emails = new Set(references.flatMap((r) => (r?.weakKind === 'contact_email' ? [r.weak!] : [])))
   const queued = new Map<string, QueuedFacts>()
   const known = new Set<string>()
+  const seenAsOwn = new Set<string>()
   const belongs = (id: string, { group, email }: { group: string | null; email: string | null }): void => {
     add(groups, group)
     add(emails, email)
@@ -94,13 +95,15 @@ const readNeighbourhood = async (
   for (;;) {
     const before = ownIds.size + groups.size + emails.size
     const unseen = [...ownIds, ...groups, ...emails].filter((key) => !queued.has(key))
-    for (const [key, facts] of await identity.lookUpQueued(workspaceId, unseen)) {
-      queued.set(key, facts)
-      if (!ownIds.has(key)) continue
-      const alias = await identity.findAlias(workspaceId, key)
-      if (alias !== null) belongs(key, alias)
-      const isExternal = facts.of !== null && facts.of !== 'record' && facts.of !== 'project'
-      belongs(key, { group: isExternal ? facts.of : null, email: facts.said.length > 0 ? key : null })
+    for (const [key, facts] of await identity.lookUpQueued(workspaceId, unseen)) queued.set(key, facts)
+    // An email that was looked up before may turn out to be named by its own id as well.
+    for (const id of [...ownIds].filter((one) => !seenAsOwn.has(one))) {
+      seenAsOwn.add(id)
+      const { of, said } = queued.get(id)!
+      const alias = await identity.findAlias(workspaceId, id)
+      if (alias !== null) belongs(id, alias)
+      const isExternal = of !== null && of !== 'record' && of !== 'project'
+      belongs(id, { group: isExternal ? of : null, email: said.length > 0 ? id : null })
     }
     const asked = { workspaceId, number, groups: [...groups], emails: [...emails], ownIds: [...ownIds] }
     const stored = await readStoredIdentity(identity.sql, { ...asked, ...namedIn(queued) })

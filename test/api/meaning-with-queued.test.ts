@@ -8,6 +8,7 @@ import * as v from 'valibot'
 import { admissionsIn } from '../../queue/admit.ts'
 import { aliasesIn } from '../../queue/aliases.ts'
 import { JOB_VERSION, type JobOf, type SubmissionJob, submissionJob } from '../../contract/job.ts'
+import { ownId } from '../../contract/identity/own-id.ts'
 import { sayingsOf } from '../../contract/identity/sayings.ts'
 import { feedbackReferences } from '../../contract/identity/reference.ts'
 import { feedbackId, feedbackSource } from '../../contract/stored-feedback.ts'
@@ -127,6 +128,19 @@ describe('the ingress, asked about what is partly queued', () => {
     const byEmail = await ingress.accept(jobOf('create_feedback', { description: 'x', contact: { email: $email } }))
     const byId = jobOf('create_feedback', { description: 'x', contactId: '1', isExternalContactId: true })
     assert.equal(byEmail.customerId, (await ingress.accept(byId)).customerId)
+    await ingress.forget()
+  })
+
+  it('knows an email by its own id as well, where another submission tried that id first', async () => {
+    await clearTables(schema.sql)
+    const ingress = openIngress(schema, redis)
+    const feedback = (contact: string, body: object = {}) =>
+      ingress.accept(jobOf('create_feedback', { description: 'x', contact: { email: contact }, ...body }))
+    const { customerId: ann } = await feedback('ann@example.org')
+    // The id means Ann, so the email beside it makes nobody.
+    await feedback('bob@example.org', { contactId: ann })
+    const bob = ownId({ hashKey, workspaceId: WORKSPACE }, 'contact_email', 'bob@example.org')
+    assert.equal((await feedback('ann@example.org', { contactId: bob })).customerId, ann)
     await ingress.forget()
   })
 
