@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import type { ChainableCommander } from 'ioredis'
 import { v7 as newId } from 'uuid'
@@ -10,7 +11,7 @@ import { coalesce } from '../process/coalesce.ts'
 import type { Admission, AdmissionRequest, Bucket, Said } from './admission.ts'
 import { BACKLOG_BEYOND } from './backlog.ts'
 import { batchIdOf, itemText, letterOf, submissionIdIn } from './batch.ts'
-import type { RedisClient } from './connect-redis.ts'
+import { isRefusedByRedis, type RedisClient } from './connect-redis.ts'
 import type { HandOver } from './hand-over.ts'
 import { recordBegin, recordOf } from './idempotency.ts'
 import { admissionKeys, compactId, MICROSECONDS_PER_MS, readCompactId } from './keys.ts'
@@ -31,9 +32,9 @@ type Dependencies = { redis: RedisClient; prefix: string; handOver: HandOver; re
 type ScriptAnswer = string | [fields: string, ...facts: (number | string | string[])[]]
 type Answered = [...answers: ScriptAnswer[], place: 'backlog' | 'outbox']
 type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Answered> }
-type PipelineWithAdmit = ChainableCommander & { admit(...keysAndArguments: (string | number)[]): ChainableCommander }
 
 export const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record'])
+const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
 const NEVER = { bytes: Number.MAX_SAFE_INTEGER, submissions: Number.MAX_SAFE_INTEGER }
 const KEYS_OF_ADMIT = 10
 /** Several may wait one after the other before a command has taken too long. */
@@ -128,7 +129,6 @@ const admitTogether = async (
   return isReplicated ? admissions : admissions.map(unreplicated)
 }
 
-/** WAIT is sent behind the script on the same connection: so both are carried out by the same server, whoever takes over. */
 const callAdmit = async (
   { redis, replicas = 0 }: Dependencies,
   keysAndArguments: readonly (string | number)[],
@@ -136,13 +136,25 @@ const callAdmit = async (
   if (replicas === 0) {
     return { answered: await (redis as RedisWithAdmit).admit(...keysAndArguments), isReplicated: true }
   }
-  const pipeline = redis.pipeline() as PipelineWithAdmit
-  const [admit, wait] = (await pipeline
-    .admit(...keysAndArguments)
-    .wait(replicas, REPLICATED_WITHIN_MS)
-    .exec())!
-  if (admit![0]) throw admit![0]
-  return { answered: admit![1] as Answered, isReplicated: wait![0] === null && Number(wait![1]) >= replicas }
+  const loaded = await admitAndWait(redis.pipeline().evalsha(ADMIT_SHA1, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
+  const isForgotten = isRefusedByRedis(loaded.fault) && loaded.fault.message.startsWith('NOSCRIPT')
+  const { fault, answered, isReplicated } = isForgotten
+    ? await admitAndWait(redis.pipeline().eval(ADMIT, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
+    : loaded
+  if (fault !== null) throw fault
+  return { answered: answered as Answered, isReplicated }
+}
+
+/**
+ * WAIT is sent behind the script on the same connection: so both are carried out by the same server, whoever takes over. A defined
+ * command would not do: ioredis sends that again, behind WAIT, to a server that does not know the script.
+ */
+const admitAndWait = async (
+  admission: ChainableCommander,
+  replicas: number,
+): Promise<{ fault: Error | null; answered: unknown; isReplicated: boolean }> => {
+  const [admit, wait] = (await admission.wait(replicas, REPLICATED_WITHIN_MS).exec())!
+  return { fault: admit![0], answered: admit![1], isReplicated: wait![0] === null && Number(wait![1]) >= replicas }
 }
 
 const unreplicated = (admission: Asking): Asking =>

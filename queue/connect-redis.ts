@@ -75,11 +75,10 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
 }
 
 /** Whether Redis refused a command since it has no memory left. */
-export const isFullRedis = (error: unknown): boolean =>
-  isRefusedByRedis(error) && (error as Error).message.startsWith('OOM ')
+export const isFullRedis = (error: unknown): boolean => isRefusedByRedis(error) && error.message.startsWith('OOM ')
 
 /** Whether Redis itself answered with an error. */
-export const isRefusedByRedis = (error: unknown): boolean => error instanceof ReplyError
+export const isRefusedByRedis = (error: unknown): error is Error => error instanceof ReplyError
 
 type ConnectOptions = Pick<
   RedisOptions,

@@ -5,14 +5,37 @@ const REDIRECTIONS_OF_WAITING = 16
 const LOOK_EVERY_MS = 1_000
 
 /**
- * Mends what ioredis 6.0.0 leaves open when nodes of a cluster die and come back, found by killing them under load: in either case the
- * connection with which a worker of BullMQ 6.7.0 waits was never used again, and nobody took jobs from its queue any more.
+ * Mends what ioredis 6.0.0 leaves open when nodes of a cluster die and come back, found by killing them under load. In two cases the
+ * connection with which a worker of BullMQ 6.7.0 waits was never used again, and nobody took jobs from its queue any more; in the third,
+ * commands got the answers to others.
  */
 export const tendCluster = (cluster: Cluster): Cluster => {
   const duplicate = cluster.duplicate.bind(cluster)
   cluster.duplicate = (nodes, options) =>
-    revive(settleConnect(duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING })))
-  return settleConnect(cluster)
+    revive(keepWhole(settleConnect(duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING }))))
+  return keepWhole(settleConnect(cluster))
+}
+
+/**
+ * While the node of a key is away, each command of a pipeline is given to a node drawn at random until one takes it. Without an offline
+ * queue the first can be refused and the next taken: the whole is then never written, but the connection waits for an answer to the
+ * second, and from then on each of its commands gets the answer to the one before. So what follows a refused command is refused too.
+ */
+const keepWhole = (cluster: Cluster): Cluster => {
+  if (cluster.options.enableOfflineQueue !== false) return cluster
+  const send = cluster.sendCommand.bind(cluster)
+  const refused = new WeakSet<object>()
+  // The commands of a pipeline share `node`, which has a connection once one of them was taken.
+  cluster.sendCommand = (command, stream, node?: { redis?: unknown }) => {
+    if (node !== undefined && refused.has(node)) {
+      command.reject(new Error('Connection is closed.'))
+      return command.promise
+    }
+    const answer = send(command, stream, node)
+    if (node !== undefined && node.redis === undefined) refused.add(node)
+    return answer
+  }
+  return cluster
 }
 
 /**

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import type { Cluster } from 'ioredis'
+import { connectToAnswer } from '../../queue/connect-redis.ts'
+import { freeze } from '../support/fault-stack.ts'
+import { type ClusterNode, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
+import { until } from '../support/until.ts'
+
+const AT_ONCE = 20
+const MANY = 200
+const REFUSED = 'Connection is closed.'
+const REDIRECTED = /^(MOVED|CLUSTERDOWN)/
+
+describe('a Redis Cluster of which a node is away and another hangs', () => {
+  let cluster: RedisCluster
+  let redis: Cluster
+  let goOn = (): void => {}
+  before(async () => {
+    cluster = await startRedisCluster()
+    redis = connectToAnswer(cluster.url) as Cluster
+    redis.on('error', () => {})
+    await once(redis, 'ready')
+  })
+  after(async () => {
+    goOn()
+    redis.disconnect()
+    await cluster.stop()
+  })
+
+  it('gets a pipeline as a whole or not at all, so that no command gets the answer to another', async () => {
+    const [away, hanging, well] = cluster.nodes
+    const keys = await keyOfEach(cluster)
+    const [lost, kept] = [keys.get(away!)!, keys.get(well!)!]
+    await redis.set(kept, 'kept')
+    await away!.kill()
+    const pid = Number(/process_id:(\d+)/.exec(await hanging!.redis.info('server'))![1])
+    await hanging!.redis.call('CLIENT', 'KILL', 'TYPE', 'normal')
+    goOn = freeze({ pid: () => pid })
+    let refused = 0
+    await until('many pipelines were refused', async () => {
+      const pipelines = Array.from({ length: AT_ONCE }, () => redis.pipeline().get(lost).ping().exec())
+      assert.equal(await redis.get(kept), 'kept')
+      for (const results of await Promise.all(pipelines)) {
+        const [got, ping] = results!
+        // Nobody can answer the first command.
+        assert.ok(got![0] !== null, `answered ${String(got![1])}`)
+        assert.ok(ping![0] === null ? ping![1] === 'PONG' : !REDIRECTED.test(ping![0].message), String(ping![0]))
+        if (got![0].message === REFUSED && ping![0]?.message === REFUSED) refused++
+      }
+      return refused >= MANY
+    })
+  })
+})
+
+const keyOfEach = async ({ nodes, holderOf }: RedisCluster): Promise<Map<ClusterNode, string>> => {
+  const keys = new Map<ClusterNode, string>()
+  for (let index = 0; keys.size < nodes.length; index++) keys.set(await holderOf(`key ${index}`), `key ${index}`)
+  return keys
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import { admissionsIn } from '../../queue/admit.ts'
+import { connectToAnswer, type RedisClient } from '../../queue/connect-redis.ts'
+import { freeze } from '../support/fault-stack.ts'
+import { asked, handsNothingOver } from '../support/queue-room.ts'
+import { type RedisSentinel, startRedisSentinel } from '../support/redis-sentinel.ts'
+import { until } from '../support/until.ts'
+
+describe('an admission that counts when one replica has it', () => {
+  let pair: RedisSentinel
+  let redis: RedisClient
+  before(async () => {
+    pair = await startRedisSentinel()
+    redis = connectToAnswer(pair.url)
+    redis.on('error', () => {})
+    await once(redis, 'ready')
+  })
+  after(async () => {
+    redis.disconnect()
+    await pair.stop()
+  })
+
+  it('waits for the replica when the server has forgotten the script, as a new master has', async () => {
+    const workspaceId = randomUUID()
+    const admit = admissionsIn({
+      redis,
+      prefix: randomUUID(),
+      handOver: handsNothingOver,
+      findStoredKey: async () => null,
+      replicas: 1,
+    })
+    assert.equal((await admit(asked({ workspaceId }))).outcome, 'admitted')
+    await redis.script('FLUSH')
+    await until('the master knows that the replica has all', async () => {
+      const info = await redis.info('replication')
+      return /master_repl_offset:(\d+)/.exec(info)?.[1] === /slave0:.*,offset=(\d+)/.exec(info)?.[1]
+    })
+    const goOn = freeze({ pid: () => pair.replicaPid })
+    try {
+      assert.equal((await admit(asked({ workspaceId }))).outcome, 'unreplicated')
+    } finally {
+      goOn()
+    }
+  })
+})
