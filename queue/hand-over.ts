@@ -16,7 +16,7 @@ type Handing = HandedBatch & { apart?: { delayMs?: number }; isBacklog?: boolean
 /** Never rejects: a batch that could not be handed over stays in the outbox, and a worker hands it over within seconds. */
 export type HandOver = (queue: BatchQueueName, batch: Handing) => Promise<void>
 
-const NOTE_CARRIER = luaScript('note-carrier')
+export const NOTE_CARRIER = luaScript('note-carrier')
 const KEYS_OF_NOTE_CARRIER = 5
 type RedisWithNoteCarrier = RedisClient & { noteCarrier(...keysAndArguments: string[]): Promise<0> }
 

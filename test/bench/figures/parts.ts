@@ -48,7 +48,10 @@ export type ProcessParts = {
 const SMALLEST_TOLD = 0.5
 
 /** A table of processor time per submission by process and part, the largest first. */
-export const describeParts = (processes: readonly ProcessParts[], submissions: number): string => {
+export const describeParts = (
+  processes: readonly ProcessParts[],
+  { of, submissions }: { of: string; submissions: number },
+): string => {
   const line = (name: string, microseconds: number): string =>
     `${name.padEnd(44)}${(microseconds / submissions).toFixed(1).padStart(8)} µs`
   const all = sumOf(processes.map(({ total }) => total))
@@ -68,7 +71,7 @@ export const describeParts = (processes: readonly ProcessParts[], submissions: n
     return [line(name, total), ...rows.map(([part, value]) => line(`  ${part}`, value))]
   })
   return [
-    'Processor time per submission by process and part, end to end, everything on',
+    `Processor time per submission by process and part, end to end, everything on, ${of}`,
     line('all', all),
     ...lines,
   ].join('\n')

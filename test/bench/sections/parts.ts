@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Redis } from 'ioredis'
 import { ADMIT } from '../../../queue/ask-admission.ts'
+import { NOTE_CARRIER } from '../../../queue/hand-over.ts'
 import { SETTLE } from '../../../queue/settle.ts'
 import type { Sql } from '../../../db/postgres.ts'
 import { API_RULES, describeParts, type Parts, type ProcessParts, WORKER_RULES } from '../figures/parts.ts'
 import { readParts } from '../figures/profile.ts'
 import { usageOf } from '../figures/usage.ts'
+import { makeWorkspaces } from '../installation/make-workspaces.ts'
 import { type Service, startService } from '../installation/service.ts'
 import { countSettled, untilSettled } from '../installation/settled.ts'
 import { type CreateSection, feedbackTarget, loadWith, type Rig } from '../rig.ts'
@@ -20,21 +22,32 @@ const US_PER_MS = 1_000
 const US_PER_SECOND = 1_000_000
 
 /** Where the processor time of a submission goes, from the request until it is settled. */
-export const findParts: CreateSection = async (rig) => {
+export const findParts: CreateSection = (rig) => partsOf(rig, { of: 'one workspace', name: 'parts' })
+
+/** The same where each submission is of another workspace than the one before. */
+export const findWorkspaceParts: CreateSection = (rig) => {
+  const workspaces = rig.config.workspaces
+  return partsOf(rig, { of: `${workspaces.toLocaleString('en')} workspaces`, name: 'workspace_parts', workspaces })
+}
+
+/** Without `workspaces` all is of the workspace `default`. */
+type Whose = { readonly of: string; readonly name: string; readonly workspaces?: number }
+
+const partsOf = async (rig: Rig, whose: Whose): ReturnType<CreateSection> => {
   let rounds = 0
   let submissions = 0
   let statements = 0
   const sums = new Map<string, ProcessParts>()
   return {
     round: async () => {
-      const taken = await measure(rig, `parts_${++rounds}`)
+      const taken = await measure(rig, whose, `${whose.name}_${++rounds}`)
       submissions += taken.submissions
       statements += taken.statements
       for (const one of taken.processes) sums.set(one.name, sumOf(one, sums.get(one.name)))
     },
     report: () =>
       [
-        describeParts([...sums.values()], submissions),
+        describeParts([...sums.values()], { of: whose.of, submissions }),
         `${(submissions / statements).toFixed(0)} submissions are stored by a statement.`,
       ].join('\n'),
   }
@@ -42,6 +55,7 @@ export const findParts: CreateSection = async (rig) => {
 
 const measure = async (
   rig: Rig,
+  { workspaces }: Whose,
   name: string,
 ): Promise<{ submissions: number; statements: number; processes: ProcessParts[] }> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-profiles-'))
@@ -51,7 +65,7 @@ const measure = async (
     const service = await startService(countingCalls(rig.urls), { name, profiles })
     let run: Awaited<ReturnType<typeof loadOnce>>
     try {
-      run = await loadOnce(rig, service)
+      run = await loadOnce(rig, service, workspaces)
     } finally {
       await service.stop()
     }
@@ -84,11 +98,13 @@ const countingCalls = ({ databaseUrl, redisUrl }: Rig['urls']): Rig['urls'] => {
   return { databaseUrl: url.href, redisUrl }
 }
 
-const loadOnce = async (rig: Rig, service: Service) => {
+const loadOnce = async (rig: Rig, service: Service, workspaces: number | undefined) => {
   const { sql, redis } = service
+  const target = feedbackTarget(service)
+  const tokens = workspaces === undefined ? target.tokens : await makeWorkspaces(sql, workspaces)
   const run = async (): Promise<number> => {
     const settled = await countSettled(service)
-    const { accepted } = await loadWith(rig, feedbackTarget(service), { idempotencyKeys: true })
+    const { accepted } = await loadWith(rig, { ...target, tokens }, { idempotencyKeys: true })
     await untilSettled(service, settled + accepted)
     return accepted
   }
@@ -120,9 +136,15 @@ const loadOnce = async (rig: Rig, service: Service) => {
   }
 }
 
+const OUR_SCRIPTS = [
+  ['admission', ADMIT],
+  ['hand over', NOTE_CARRIER],
+  ['settle', SETTLE],
+] as const
+
 /** Microseconds by what commands are for. Those of BullMQ are scripts too. */
 const commandTimes = async (redis: Redis): Promise<Parts> => {
-  const ours = new Map([ADMIT, SETTLE].map((script, place) => [sha1(script), ['admission', 'settle'][place]!]))
+  const ours = new Map(OUR_SCRIPTS.map(([part, script]) => [sha1(script), part]))
   const parts = new Map<string, number>()
   const entries = (await redis.slowlog('GET', MOST_COMMANDS)) as [number, number, number, string[]][]
   for (const [, , microseconds, [command = '', first = '']] of entries) {
