@@ -102,7 +102,8 @@ const identity = {
 }
 const receiptOf = (workspaceId: string, id: string): Promise<Receipt | undefined> =>
   withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS)
-const handOvers = watchHandOvers(handingOverIn(redis, config.REDIS_PREFIX, queues))
+const stopping = new AbortController()
+const handOvers = watchHandOvers(handingOverIn({ redis, prefix: config.REDIS_PREFIX, queues, stop: stopping.signal }))
 const replicas = config.REDIS_REPLICAS_ACK
 const admitting = replicas === 0 ? redis : await whenReady(connectToAnswer(config.REDIS_URL), log)
 const admit = admissionsIn({
@@ -128,7 +129,6 @@ const reporting = startReporting(
   async () => metrics.figures(await answerSeconds(sql)),
 )
 const history = keepHistory(readCondition)
-const stopping = new AbortController()
 const settledInTime: FindSettled = (submissions) => withinTime(findSettled(sql, submissions), LOOK_UP_TIMEOUT_MS)
 
 const app = createApp({

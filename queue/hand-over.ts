@@ -4,8 +4,8 @@ import { BATCH_QUEUES, type BatchQueueName, JOB_OPTIONS } from '../contract/queu
 import { coalesce } from '../process/coalesce.ts'
 import { drainBacklogs } from './backlog.ts'
 import type { RedisClient } from './connect-redis.ts'
-import type { JobQueues } from './job-queues.ts'
-import { admissionKeys, carrierValue } from './keys.ts'
+import { isLivingJob, type JobQueues } from './job-queues.ts'
+import { admissionKeys, carrierValue, readCarrier } from './keys.ts'
 import { luaScript } from './lua-script.ts'
 
 /** A batch for a job: what it carries, and how many bytes of bodies, roughly. */
@@ -38,36 +38,36 @@ const GATHER_MS = 15
 const BACKLOGS_AT_ONCE = 1_000
 
 /**
+ * Mostly a job has ended by then, and nobody has to know which batches it carried: a note costs a call for each workspace, with a thousand
+ * of them a tenth of what accepting a submission takes. Until then the batch stays in the outbox.
+ */
+const NOTED_AFTER_MS = 1_000
+
+type HandingOver = {
+  redis: RedisClient
+  prefix: string
+  queues: JobQueues
+  notedAfterMs?: number
+  /** What is not noted yet is noted at once. */
+  stop?: AbortSignal
+}
+
+/**
  * Has jobs carry batches: those that come in one turn of the event loop share a job, whatever their workspaces. Doing it twice is
  * harmless, since a job whose batch is gone is done.
  */
-export const handingOverIn = (redis: RedisClient, prefix: string, queues: JobQueues): HandOver => {
+export const handingOverIn = (handing: HandingOver): HandOver => {
+  const { redis, queues } = handing
   redis.defineCommand('noteCarrier', { lua: NOTE_CARRIER, numberOfKeys: KEYS_OF_NOTE_CARRIER })
-  const carry = async (queue: BatchQueueName, batches: readonly Handing[]): Promise<void[]> => {
-    const job: BatchJob = { version: JOB_VERSION, batches: batches.map(named) }
-    const delay = batches[0]!.apart?.delayMs ?? 0
-    const { id } = await queues[queue].add(describe(batches), job, { ...JOB_OPTIONS, delay })
-    const carrier = carrierValue(queue, id!)
-    const told = [...Map.groupBy(batches, ({ workspaceId }) => workspaceId)].map(([workspaceId, own]) => {
-      const { outbox, outstanding, removing, carriers, backlog } = admissionKeys(prefix, workspaceId)
-      const ids = own.map(({ batchId }) => batchId)
-      const keys = [outbox, outstanding, removing, carriers, backlog]
-      return (redis as RedisWithNoteCarrier).noteCarrier(...keys, carrier, ...ids)
-    })
-    await Promise.all(told)
-    const submissions = batches.reduce((sum, { operations }) => sum + operations.length, 0)
-    if (submissions >= BUSY_FROM) await pause(GATHER_MS)
-    return []
-  }
   const together = Object.fromEntries(
     BATCH_QUEUES.map((queue) => [
       queue,
-      coalesce<Handing, void>((batches) => carry(queue, batches), {
+      coalesce<Handing, Promise<void>>((batches) => carry(handing, queue, batches), {
         items: BATCHES_OF_A_JOB,
         weight: WEIGHT_OF_A_JOB,
       }),
     ]),
-  ) as Record<BatchQueueName, (batch: Handing) => Promise<void>>
+  ) as Record<BatchQueueName, (batch: Handing) => Promise<Promise<void>>>
   const drain = coalesce<string, void>(
     async (workspaceIds) => {
       await drainBacklogs(queues, [...new Set(workspaceIds)])
@@ -79,12 +79,61 @@ export const handingOverIn = (redis: RedisClient, prefix: string, queues: JobQue
   return (queue, batch) => {
     const handed =
       batch.apart !== undefined
-        ? carry(queue, [batch]).then(() => {})
+        ? carryApart(handing, queue, batch)
         : batch.isBacklog === true
           ? drain(batch.workspaceId)
-          : together[queue](batch)
+          : together[queue](batch).then((noted) => noted)
     return handed.catch(() => {})
   }
+}
+
+/** Each batch hears when it is noted, or need not be; the next job does not wait for that. */
+const carry = async (
+  handing: HandingOver,
+  queue: BatchQueueName,
+  batches: readonly Handing[],
+): Promise<Promise<void>[]> => {
+  const noted = noteLate(handing, await addJob(handing, queue, { batches }), batches)
+  noted.catch(() => {})
+  const submissions = batches.reduce((sum, { operations }) => sum + operations.length, 0)
+  if (submissions >= BUSY_FROM) await pause(GATHER_MS)
+  return batches.map(() => noted)
+}
+
+const carryApart = async (handing: HandingOver, queue: BatchQueueName, batch: Handing): Promise<void> => {
+  const carrier = await addJob(handing, queue, { batches: [batch], delay: batch.apart?.delayMs ?? 0 })
+  await note(handing, carrier, [batch])
+}
+
+const addJob = async (
+  { queues }: HandingOver,
+  queue: BatchQueueName,
+  { batches, delay = 0 }: { batches: readonly Handing[]; delay?: number },
+): Promise<string> => {
+  const job: BatchJob = { version: JOB_VERSION, batches: batches.map(named) }
+  const { id } = await queues[queue].add(describe(batches), job, { ...JOB_OPTIONS, delay })
+  return carrierValue(queue, id!)
+}
+
+const noteLate = async (handing: HandingOver, carrier: string, batches: readonly Handing[]): Promise<void> => {
+  const { queues, notedAfterMs = NOTED_AFTER_MS, stop } = handing
+  // It ends early with the signal, which is no fault.
+  await pause(notedAfterMs, undefined, stop && { signal: stop }).catch(() => {})
+  if (await isLivingJob(queues, readCarrier(carrier))) await note(handing, carrier, batches)
+}
+
+const note = async (
+  { redis, prefix }: HandingOver,
+  carrier: string,
+  batches: readonly HandedBatch[],
+): Promise<void> => {
+  const told = [...Map.groupBy(batches, ({ workspaceId }) => workspaceId)].map(([workspaceId, own]) => {
+    const { outbox, outstanding, removing, carriers, backlog } = admissionKeys(prefix, workspaceId)
+    const ids = own.map(({ batchId }) => batchId)
+    const keys = [outbox, outstanding, removing, carriers, backlog]
+    return (redis as RedisWithNoteCarrier).noteCarrier(...keys, carrier, ...ids)
+  })
+  await Promise.all(told)
 }
 
 /** `ended`: when all that is under way has come to its end. What a process that ends did not hand over waits for seconds. */

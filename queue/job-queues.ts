@@ -28,6 +28,12 @@ export const closeQueues = async (queues: JobQueues): Promise<void> => {
   await Promise.all(Object.values(queues).map((queue) => queue.close()))
 }
 
+/** Whether a job waits, is delayed, or is in the hands of a worker. */
+export const isLivingJob = async (
+  queues: JobQueues,
+  { queue, jobId }: { queue: QueueName; jobId: string },
+): Promise<boolean> => !['unknown', 'completed', 'failed'].includes(await queues[queue].getJobState(jobId))
+
 /** Returns the ids of the jobs. */
 export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
   if (jobs.length === 0) return []

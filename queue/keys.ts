@@ -31,7 +31,7 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     purges: `${base}:purges`,
     /** Sorted set: purges that are decided, whose records are being removed, by number. */
     removing: `${base}:removing`,
-    /** Sorted set: batches that no job carries yet, by the Unix milliseconds of their admission. */
+    /** Sorted set: batches of which no job is noted, by the Unix milliseconds of their admission. */
     outbox: `${base}:outbox`,
     /** Sorted set: batches that wait for the job that drains the workspace's backlog, by the Unix milliseconds of their admission. */
     backlog: `${base}:backlog`,

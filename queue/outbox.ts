@@ -3,7 +3,7 @@ import type { BatchQueueName } from '../contract/queues.ts'
 import { LONGEST_HEAD, readHead } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
 import type { HandedBatch, HandOver } from './hand-over.ts'
-import type { JobQueues } from './job-queues.ts'
+import { isLivingJob, type JobQueues } from './job-queues.ts'
 import { admissionKeys, MICROSECONDS_PER_MS, readByNumber, readCarrier } from './keys.ts'
 
 /** Batches of a workspace that are looked at in one go, the oldest first. */
@@ -60,14 +60,9 @@ export const handOverLost = async (
 
 const livingAmong = async (queues: JobQueues, carriers: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
   const looked = await Promise.all(
-    [...carriers].map(async (carrier) => [carrier, await isLiving(queues, carrier)] as const),
+    [...carriers].map(async (carrier) => [carrier, await isLivingJob(queues, readCarrier(carrier))] as const),
   )
   return new Set(looked.flatMap(([carrier, lives]) => (lives ? [carrier] : [])))
-}
-
-const isLiving = async (queues: JobQueues, carrier: string): Promise<boolean> => {
-  const { queue, jobId } = readCarrier(carrier)
-  return !['unknown', 'completed', 'failed'].includes(await queues[queue].getJobState(jobId))
 }
 
 /** A batch for a job, and the queue of that job; undefined when the batch is gone. */

@@ -44,7 +44,7 @@ const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, 
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
 const stores = { sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey }
-const handOver = handingOverIn(redis, config.REDIS_PREFIX, queues)
+const handOver = handingOverIn({ redis, prefix: config.REDIS_PREFIX, queues })
 const loopDelay = watchLoopDelay()
 const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
 const processors = createProcessors({

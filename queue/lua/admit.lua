@@ -18,13 +18,18 @@ local ofBucket, ofFacts = ARGV[1], ARGV[2]
 local floor, recordSeconds, batch = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local call, format = redis.call, string.format
 local asked = cjson.decode(ARGV[9])
+local function whole(number) return format('%.0f', number) end
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local last = tonumber(call('GET', KEYS[1]) or '0')
+local accepted, queued, bytes, forgotten = unpack(call('HMGET', KEYS[4], 'accepted', 'queued', 'bytes', 'forgotten'))
 -- Postgres has a higher number than this Redis has given: it has lost what it knew, idempotency keys too.
-if floor > last then call('HSET', KEYS[4], 'forgotten', format('%.0f', floor)) end
+if floor > last then
+  forgotten = whole(floor)
+  call('HSET', KEYS[4], 'forgotten', forgotten)
+end
 local first = math.max(now, floor + 1, last + 1)
-local isFull = tonumber(call('HGET', KEYS[4], 'bytes') or '0') > tonumber(ARGV[8])
+local isFull = tonumber(bytes or '0') > tonumber(ARGV[8])
 local oldestRecord = now - recordSeconds * 1000000
 
 local function bucket(name, tokens, window)
@@ -45,7 +50,7 @@ end
 local isBookWhole = true
 if #names > 0 then
   for i, record in ipairs(call('HMGET', KEYS[8], unpack(names))) do records[names[i]] = record end
-  isBookWhole = tonumber(call('HGET', KEYS[4], 'forgotten') or '0') <= oldestRecord
+  isBookWhole = tonumber(forgotten or '0') <= oldestRecord
 end
 local function formerOf(one)
   local record = one.record and (records[one.record] or one.known)
@@ -77,12 +82,12 @@ for i, one in ipairs(asked) do
     elseif isFull or one.mode == 'full' then answers[i] = 'full ' .. said
     else
       if left then
-        call('LPUSH', spent, format('%.0f', now))
+        call('LPUSH', spent, whole(now))
         call('PEXPIRE', spent, one.windowMs)
         said = bucket(spent, one.tokens, one.windowMs)
       end
       lastEntered = first + i - 1
-      local number = format('%.0f', lastEntered)
+      local number = whole(lastEntered)
       answers[i], numbers[i], isNew[i] = 'admitted ' .. said, number, true
       if one.record then records[one.record] = one.begin .. format('%x', lastEntered) end
       entered = entered + 1
@@ -93,20 +98,19 @@ end
 
 local isBacklog = false
 if entered > 0 then
-  local number = format('%.0f', first)
+  local number = whole(first)
   local value = number .. ' ' .. table.concat(letters) .. '\n[' .. table.concat(items, ',') .. ']'
   call('SET', KEYS[9], value)
   call('ZADD', KEYS[2], number, batch)
-  call('SET', KEYS[1], format('%.0f', lastEntered))
-  call('HINCRBY', KEYS[4], 'accepted', entered)
-  local bytes = call('HINCRBY', KEYS[4], 'bytes', #value)
-  local queued = call('HINCRBY', KEYS[4], 'queued', entered)
+  call('SET', KEYS[1], whole(lastEntered))
+  accepted, queued, bytes = (accepted or 0) + entered, (queued or 0) + entered, (bytes or 0) + #value
+  call('HSET', KEYS[4], 'accepted', whole(accepted), 'queued', whole(queued), 'bytes', whole(bytes))
   isBacklog = bytes > tonumber(ARGV[6]) or queued > tonumber(ARGV[7])
   call('ZADD', isBacklog and KEYS[10] or KEYS[7], math.floor(now / 1000), batch)
 end
 
-local purges = call('ZCARD', KEYS[5])
 local after = tonumber(call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2] or '0')
+local purges = after == 0 and 0 or call('ZCARD', KEYS[5])
 local book = {}
 for i, one in ipairs(asked) do
   local number = numbers[i]

@@ -5,6 +5,8 @@
 local call, ofFacts, ofBatch = redis.call, ARGV[1], ARGV[2]
 local names, existing, said = {}, {}, {}
 local settled, bytes = 0, 0
+-- Mostly none of these is there, and one question is cheaper than to take the batches out of each.
+local isPlain = call('EXISTS', KEYS[3], KEYS[4], KEYS[8], KEYS[10], KEYS[11]) == 0
 local at = 4
 while at <= #ARGV do
   local name, submissions, keys, exists, facts = unpack(ARGV, at, at + 4)
@@ -18,7 +20,7 @@ while at <= #ARGV do
     if keys ~= '' then call('RPUSH', KEYS[9], keys) end
     for place = at + 5, existsEnd do existing[#existing + 1] = ARGV[place] end
     -- A decided purge has taken back what it said.
-    if facts ~= '0' and not call('ZSCORE', KEYS[4], name) then
+    if facts ~= '0' and (isPlain or not call('ZSCORE', KEYS[4], name)) then
       for place = existsEnd + 1, factsEnd do said[#said + 1] = ARGV[place] end
     end
   end
@@ -26,16 +28,20 @@ while at <= #ARGV do
 end
 endAllExisting(KEYS[2], existing)
 unsayAll(KEYS[6], ofFacts, said)
-for _, place in ipairs({1, 3, 4, 7, 11}) do call('ZREM', KEYS[place], unpack(names)) end
-call('HDEL', KEYS[8], unpack(names))
-call('HDEL', KEYS[10], unpack(names))
+call('ZREM', KEYS[1], unpack(names))
+call('ZREM', KEYS[7], unpack(names))
+if not isPlain then
+  for _, place in ipairs({3, 4, 11}) do call('ZREM', KEYS[place], unpack(names)) end
+  call('HDEL', KEYS[8], unpack(names))
+  call('HDEL', KEYS[10], unpack(names))
+end
 call('EXPIRE', KEYS[9], ARGV[3])
 if settled > 0 then
   call('HINCRBY', KEYS[5], 'queued', -settled)
   call('HINCRBY', KEYS[5], 'bytes', -bytes)
 end
 -- An empty book says nothing, even if another version of the worker read sayings in another way.
-if call('EXISTS', KEYS[1], KEYS[4]) == 0 and call('EXISTS', KEYS[2], KEYS[6]) > 0 then
+if call('EXISTS', KEYS[2], KEYS[6]) > 0 and call('EXISTS', KEYS[1], KEYS[4]) == 0 then
   for _, key in ipairs(call('HKEYS', KEYS[6])) do call('UNLINK', ofFacts .. key) end
   call('UNLINK', KEYS[2], KEYS[6])
 end

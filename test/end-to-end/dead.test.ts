@@ -239,7 +239,7 @@ describe('npm run dead', () => {
     assert.equal(receipt.body.submission.state, 'queued')
     await until('a worker hands it over', async () => (await redis.zscore(outbox, id)) === null)
     assert.notEqual(await redis.hget(carriers, id), null)
-    const left = await handOver({ ...stores, handOver: handingOverIn(redis, prefix, queues) })
+    const left = await handOver({ ...stores, handOver: handingOverIn({ redis, prefix, queues }) })
     assert.equal(left, 0)
     await queues.submissions.resume()
     await reaches(id, 'applied')

@@ -44,7 +44,7 @@ describe('a bad submission', () => {
   /** As the API admits what comes together, but for its checks: in batches of up to a hundred. */
   const admitTogether = async (bodies: readonly object[]): Promise<string[]> => {
     const { redis, redisPrefix: prefix, queues, workspaceId } = service
-    const handOver = handingOverIn(redis, prefix, queues)
+    const handOver = handingOverIn({ redis, prefix, queues })
     const admit = admissionsIn({ redis, prefix, handOver, findStoredKey: async () => null })
     const saidBy = () => ({ sayings: { newIds: [], aboutKeys: [] }, lookUp: [] })
     const admissions = await Promise.all(

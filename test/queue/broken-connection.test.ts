@@ -7,7 +7,7 @@ import type { BatchJob } from '../../contract/job.ts'
 import { admissionKeys } from '../../queue/keys.ts'
 import type { Admit } from '../../queue/admission.ts'
 import { admissionsIn } from '../../queue/admit.ts'
-import { handingOverIn } from '../../queue/hand-over.ts'
+import { handingOverIn, watchHandOvers } from '../../queue/hand-over.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
 import { queuedSubmissions } from '../../queue/queued-submissions.ts'
@@ -28,6 +28,7 @@ describe('admissions that are in flight when their connection breaks', () => {
   let queues: JobQueues
   let ingressQueues: JobQueues
   let admit: Admit
+  let handOvers: ReturnType<typeof watchHandOvers>
   before(async () => {
     redis = new Redis(testServers().redisUrl)
     between = await losingAnswers(testServers().redisUrl)
@@ -36,7 +37,8 @@ describe('admissions that are in flight when their connection breaks', () => {
     ingress.on('error', () => {})
     await once(ingress, 'ready')
     ingressQueues = openQueues(ingress, prefix, () => {})
-    const handOver = handingOverIn(ingress, prefix, ingressQueues)
+    handOvers = watchHandOvers(handingOverIn({ redis: ingress, prefix, queues: ingressQueues, notedAfterMs: 0 }))
+    const { handOver } = handOvers
     admit = admissionsIn({ redis: ingress, prefix, handOver, findStoredKey: async () => null })
   })
   after(async () => {
@@ -59,6 +61,7 @@ describe('admissions that are in flight when their connection breaks', () => {
   const goesOn = async (): Promise<void> => {
     if (ingress.status !== 'ready') await once(ingress, 'ready')
     assert.equal((await submit()).outcome, 'admitted')
+    await handOvers.ended()
   }
   /** Each on the books, once. Who handed over may have failed as well, and then it stays in the outbox. */
   const assertCounted = async (count: number): Promise<void> => {

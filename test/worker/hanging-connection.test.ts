@@ -35,7 +35,7 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     sql = connectPostgres(testServers().databaseUrl, options)
     redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
     queues = openQueues(redis, prefix, () => {})
-    const handOver = handingOverIn(redis, prefix, queues)
+    const handOver = handingOverIn({ redis, prefix, queues })
     admit = admissionsIn({ redis, prefix, handOver, findStoredKey: async () => null })
     const processors = createProcessors({
       sql: schema.sql,

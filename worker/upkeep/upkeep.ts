@@ -18,8 +18,8 @@ import { finishReplays } from './finish-replays.ts'
 import { takeOverFormer } from './take-over-former.ts'
 
 const OFTEN_MS = 2_000
-/** The process that admitted a batch takes it out of the outbox within milliseconds. */
-const LEFT_AFTER_MS = 2_000
+/** The process that admitted a batch has had it stored, or has taken it out of the outbox, within a second or two. */
+const LEFT_AFTER_MS = 4_000
 const KEEP_UP_EVERY_MS = 20_000
 /** A job that has not come by then is lost. */
 const LOST_AFTER_MS = 60_000

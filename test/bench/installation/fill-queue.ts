@@ -22,7 +22,7 @@ export const fillQueue = async (
   operation: Exclude<Operation, 'purge_contact'>,
   filling: Filling,
 ): Promise<number> => {
-  const handOver = handingOverIn(redis, prefix, queues)
+  const handOver = handingOverIn({ redis, prefix, queues })
   const admit = admissionsIn({ redis, prefix, handOver, findStoredKey: async () => null })
   return inChunks(filling, async (bodies) => {
     const drafts = bodies.map((body) =>

@@ -40,7 +40,7 @@ describe('upkeep', () => {
     schema = await freshSchema(2)
     redis = new Redis(testServers().redisUrl)
     queues = openQueues(redis, prefix, () => {})
-    handingOver = handingOverIn(redis, prefix, queues)
+    handingOver = handingOverIn({ redis, prefix, queues, notedAfterMs: 0 })
     admit = admissionsIn({ redis, prefix, handOver: async () => {}, findStoredKey: async () => null })
   })
   beforeEach(async () => {
@@ -84,9 +84,9 @@ describe('upkeep', () => {
     )
   }
 
-  it('hands over what its process did not live to hand over, once it has lain for two seconds', async () => {
+  it('hands over what its process did not live to hand over, once it has lain for four seconds', async () => {
     const [left, recent] = [await admitted(), await admitted()]
-    await age(left, 2_500)
+    await age(left, 4_500)
     assert.equal(await handOver(stores()), 1)
     assert.equal(await handOver(stores()), 0)
     assert.deepEqual(await redis.zrange(keys().outbox, '0', '-1'), [recent])
@@ -97,12 +97,12 @@ describe('upkeep', () => {
 
   it('leaves in the outbox what cannot be handed over, for the next time', async () => {
     const left = await admitted()
-    await age(left, 2_500)
+    await age(left, 4_500)
     const broken = {
       ...queues,
       submissions: { add: () => Promise.reject(new Error('no Redis')) },
     } as unknown as JobQueues
-    await handOver({ ...stores(), handOver: handingOverIn(redis, prefix, broken) })
+    await handOver({ ...stores(), handOver: handingOverIn({ redis, prefix, queues: broken }) })
     assert.notEqual(await redis.zscore(keys().outbox, left), null)
     assert.equal(await handOver(stores()), 1)
   })
@@ -189,7 +189,7 @@ describe('upkeep', () => {
     await markReplayed(schema.sql, workspaceId, job.submissionId)
     const deleted = workspaceId
     await beginDeletion(schema.sql, deleted)
-    await age(await admitted(), 2_500)
+    await age(await admitted(), 4_500)
     workspaceId = (await createWorkspace(schema.sql, 'beside'))!.id
     await admitted()
     const kept = await redis.keys(`{${prefix}:${workspaceId}}:*`)
