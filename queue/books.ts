@@ -2,15 +2,20 @@ import type { Sayings } from '../contract/identity/sayings.ts'
 import type { NamedBatch } from '../contract/job.ts'
 import { type Batch, type Batched, readBatch } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
-import { admissionKeys, readByNumber } from './keys.ts'
+import { admissionKeys } from './keys.ts'
+import { luaScript } from './lua-script.ts'
 import { puttingOnBooksIn } from './put-on-books.ts'
 import { decidingIn, type Settled, settlingIn } from './settle.ts'
 import { splittingIn } from './split.ts'
 
 export type BatchName = Pick<NamedBatch, 'workspaceId' | 'batchId'>
 
-/** `isAfterPurge`: a purge that was accepted before it is undecided. It stays false: a later purge has a higher number. */
-export type BatchInTurn = Batch & { isAfterPurge: boolean }
+/**
+ * `isAfterPurge`: a purge that was accepted before it is undecided. It stays false: a later purge has a higher number. `isAlone`: when it
+ * was read, nothing else of its workspace was outstanding. What comes later has a higher number too, but for what is replayed, of which
+ * Postgres knows.
+ */
+export type BatchInTurn = Batch & { isAfterPurge: boolean; isAlone: boolean }
 
 /** What is done with what has been admitted. */
 export type Books = {
@@ -28,18 +33,14 @@ export type Books = {
   noteSurvived: (name: BatchName) => Promise<void>
 }
 
+const READ_BATCH = luaScript('read-batch')
+const KEYS_OF_READ_BATCH = 3
+type RedisWithReadBatch = RedisClient & {
+  readBatch(...keys: string[]): Promise<[text: string, firstPurge: string, outstanding: number] | []>
+}
+
 export const booksIn = (redis: RedisClient, prefix: string): Books => ({
-  read: async ({ workspaceId, batchId }) => {
-    const name = admissionKeys(prefix, workspaceId)
-    const [text, purges] = await Promise.all([
-      redis.get(name.batch(batchId)),
-      redis.zrange(name.purges, '0', '0', 'WITHSCORES'),
-    ])
-    if (text === null) return undefined
-    const batch = readBatch({ workspaceId, batchId }, text)
-    const [firstPurge] = readByNumber(purges)
-    return { ...batch, isAfterPurge: firstPurge !== undefined && firstPurge.number < batch.number }
-  },
+  read: readingIn(redis, prefix),
   settle: settlingIn(redis, prefix),
   decide: decidingIn(redis, prefix),
   put: puttingOnBooksIn(redis, prefix),
@@ -51,3 +52,18 @@ export const booksIn = (redis: RedisClient, prefix: string): Books => ({
     await redis.hdel(admissionKeys(prefix, workspaceId).alone, batchId)
   },
 })
+
+const readingIn = (redis: RedisClient, prefix: string): Books['read'] => {
+  redis.defineCommand('readBatch', { lua: READ_BATCH, numberOfKeys: KEYS_OF_READ_BATCH })
+  return async ({ workspaceId, batchId }) => {
+    const { batch: nameOf, purges, outstanding } = admissionKeys(prefix, workspaceId)
+    const [text, firstPurge, count] = await (redis as RedisWithReadBatch).readBatch(
+      nameOf(batchId),
+      purges,
+      outstanding,
+    )
+    if (text === undefined) return undefined
+    const batch = readBatch({ workspaceId, batchId }, text)
+    return { ...batch, isAfterPurge: firstPurge !== '' && Number(firstPurge) < batch.number, isAlone: count === 1 }
+  }
+}
