@@ -4,8 +4,8 @@ import { BATCH_QUEUES, type BatchQueueName, JOB_OPTIONS } from '../contract/queu
 import { coalesce } from '../process/coalesce.ts'
 import { drainBacklogs } from './backlog.ts'
 import type { RedisClient } from './connect-redis.ts'
-import { isLivingJob, type JobQueues } from './job-queues.ts'
-import { admissionKeys, carrierValue, readCarrier } from './keys.ts'
+import { type JobQueues, livingAmong } from './job-queues.ts'
+import { admissionKeys, carrierValue } from './keys.ts'
 import { luaScript } from './lua-script.ts'
 
 /** A batch for a job: what it carries, and how many bytes of bodies, roughly. */
@@ -38,16 +38,16 @@ const GATHER_MS = 15
 const BACKLOGS_AT_ONCE = 1_000
 
 /**
- * Mostly a job has ended by then, and nobody has to know which batches it carried: a note costs a call for each workspace, with a thousand
- * of them a tenth of what accepting a submission takes. Until then the batch stays in the outbox.
+ * So often it is noted which batches jobs carry that have not ended. Mostly a job has, and its batches are off the books: a note costs a call
+ * for each workspace, with a thousand of them a tenth of what accepting a submission takes. Until then a batch stays in the outbox.
  */
-const NOTED_AFTER_MS = 1_000
+const NOTED_EVERY_MS = 2_000
 
 type HandingOver = {
   redis: RedisClient
   prefix: string
   queues: JobQueues
-  notedAfterMs?: number
+  notedEveryMs?: number
   /** What is not noted yet is noted at once. */
   stop?: AbortSignal
 }
@@ -59,10 +59,11 @@ type HandingOver = {
 export const handingOverIn = (handing: HandingOver): HandOver => {
   const { redis, queues } = handing
   redis.defineCommand('noteCarrier', { lua: NOTE_CARRIER, numberOfKeys: KEYS_OF_NOTE_CARRIER })
+  const noteLater = notingLater(handing)
   const together = Object.fromEntries(
     BATCH_QUEUES.map((queue) => [
       queue,
-      coalesce<Handing, Promise<void>>((batches) => carry(handing, queue, batches), {
+      coalesce<Handing, Promise<void>>((batches) => carry({ queues, noteLater }, queue, batches), {
         items: BATCHES_OF_A_JOB,
         weight: WEIGHT_OF_A_JOB,
       }),
@@ -87,51 +88,66 @@ export const handingOverIn = (handing: HandingOver): HandOver => {
   }
 }
 
+/** A batch with the job that carries it. */
+type Carried = { workspaceId: string; batchId: string; carrier: string }
+type Noting = (carried: readonly Carried[]) => Promise<void>
+
 /** Each batch hears when it is noted, or need not be; the next job does not wait for that. */
 const carry = async (
-  handing: HandingOver,
+  { queues, noteLater }: { queues: JobQueues; noteLater: Noting },
   queue: BatchQueueName,
   batches: readonly Handing[],
 ): Promise<Promise<void>[]> => {
-  const noted = noteLate(handing, await addJob(handing, queue, { batches }), batches)
+  const noted = noteLater(await addJob(queues, queue, { batches }))
   noted.catch(() => {})
   const submissions = batches.reduce((sum, { operations }) => sum + operations.length, 0)
   if (submissions >= BUSY_FROM) await pause(GATHER_MS)
   return batches.map(() => noted)
 }
 
-const carryApart = async (handing: HandingOver, queue: BatchQueueName, batch: Handing): Promise<void> => {
-  const carrier = await addJob(handing, queue, { batches: [batch], delay: batch.apart?.delayMs ?? 0 })
-  await note(handing, carrier, [batch])
-}
+const carryApart = async (handing: HandingOver, queue: BatchQueueName, batch: Handing): Promise<void> =>
+  note(handing, await addJob(handing.queues, queue, { batches: [batch], delay: batch.apart?.delayMs ?? 0 }))
 
 const addJob = async (
-  { queues }: HandingOver,
+  queues: JobQueues,
   queue: BatchQueueName,
   { batches, delay = 0 }: { batches: readonly Handing[]; delay?: number },
-): Promise<string> => {
+): Promise<Carried[]> => {
   const job: BatchJob = { version: JOB_VERSION, batches: batches.map(named) }
   const { id } = await queues[queue].add(describe(batches), job, { ...JOB_OPTIONS, delay })
-  return carrierValue(queue, id!)
+  return batches.map(({ workspaceId, batchId }) => ({ workspaceId, batchId, carrier: carrierValue(queue, id!) }))
 }
 
-const noteLate = async (handing: HandingOver, carrier: string, batches: readonly Handing[]): Promise<void> => {
-  const { queues, notedAfterMs = NOTED_AFTER_MS, stop } = handing
-  // It ends early with the signal, which is no fault.
-  await pause(notedAfterMs, undefined, stop && { signal: stop }).catch(() => {})
-  if (await isLivingJob(queues, readCarrier(carrier))) await note(handing, carrier, batches)
+/** Gathers for a while what is to be noted; what waits for long is then noted with all else of its workspace. */
+const notingLater = (handing: HandingOver): Noting => {
+  const { queues, notedEveryMs = NOTED_EVERY_MS, stop } = handing
+  let gathered: Carried[] = []
+  let round: Promise<void> | undefined
+  const noteGathered = async (): Promise<void> => {
+    // It ends early with the signal, which is no fault.
+    await pause(notedEveryMs, undefined, stop && { signal: stop }).catch(() => {})
+    const taken = gathered
+    gathered = []
+    round = undefined
+    const living = await livingAmong(queues, new Set(taken.map(({ carrier }) => carrier)))
+    await note(
+      handing,
+      taken.filter(({ carrier }) => living.has(carrier)),
+    )
+  }
+  return (carried) => {
+    gathered.push(...carried)
+    round ??= noteGathered()
+    return round
+  }
 }
 
-const note = async (
-  { redis, prefix }: HandingOver,
-  carrier: string,
-  batches: readonly HandedBatch[],
-): Promise<void> => {
-  const told = [...Map.groupBy(batches, ({ workspaceId }) => workspaceId)].map(([workspaceId, own]) => {
+const note = async ({ redis, prefix }: HandingOver, carried: readonly Carried[]): Promise<void> => {
+  const told = [...Map.groupBy(carried, ({ workspaceId }) => workspaceId)].map(([workspaceId, own]) => {
     const { outbox, outstanding, removing, carriers, backlog } = admissionKeys(prefix, workspaceId)
-    const ids = own.map(({ batchId }) => batchId)
     const keys = [outbox, outstanding, removing, carriers, backlog]
-    return (redis as RedisWithNoteCarrier).noteCarrier(...keys, carrier, ...ids)
+    const jobs = own.flatMap(({ batchId, carrier }) => [batchId, carrier])
+    return (redis as RedisWithNoteCarrier).noteCarrier(...keys, ...jobs)
   })
   await Promise.all(told)
 }

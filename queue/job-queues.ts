@@ -2,6 +2,7 @@ import { type Job, Queue } from 'bullmq'
 import type { TaggingJob } from '../contract/job.ts'
 import { JOB_OPTIONS, QUEUE_NAMES, type QueueName, queuePrefix } from '../contract/queues.ts'
 import type { RedisClient } from './connect-redis.ts'
+import { readCarrier } from './keys.ts'
 
 /** Entries that a queue's event stream keeps, roughly; nothing reads it. */
 const EVENTS_KEPT = 1_000
@@ -28,11 +29,18 @@ export const closeQueues = async (queues: JobQueues): Promise<void> => {
   await Promise.all(Object.values(queues).map((queue) => queue.close()))
 }
 
-/** Whether a job waits, is delayed, or is in the hands of a worker. */
-export const isLivingJob = async (
-  queues: JobQueues,
-  { queue, jobId }: { queue: QueueName; jobId: string },
-): Promise<boolean> => !['unknown', 'completed', 'failed'].includes(await queues[queue].getJobState(jobId))
+/** Those jobs (`carrierValue`) that wait, are delayed, or are in the hands of a worker. */
+export const livingAmong = async (queues: JobQueues, carriers: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
+  const looked = await Promise.all(
+    [...carriers].map(async (carrier) => {
+      const { queue, jobId } = readCarrier(carrier)
+      return ENDED.has(await queues[queue].getJobState(jobId)) ? [] : carrier
+    }),
+  )
+  return new Set(looked.flat())
+}
+
+const ENDED: ReadonlySet<string> = new Set(['unknown', 'completed', 'failed'])
 
 /** Returns the ids of the jobs. */
 export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {

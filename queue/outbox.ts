@@ -3,8 +3,8 @@ import type { BatchQueueName } from '../contract/queues.ts'
 import { LONGEST_HEAD, readHead } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
 import type { HandedBatch, HandOver } from './hand-over.ts'
-import { isLivingJob, type JobQueues } from './job-queues.ts'
-import { admissionKeys, MICROSECONDS_PER_MS, readByNumber, readCarrier } from './keys.ts'
+import { type JobQueues, livingAmong } from './job-queues.ts'
+import { admissionKeys, MICROSECONDS_PER_MS, readByNumber } from './keys.ts'
 
 /** Batches of a workspace that are looked at in one go, the oldest first. */
 const LOOKED_AT = 100
@@ -56,13 +56,6 @@ export const handOverLost = async (
     }),
   )
   return sum(handed)
-}
-
-const livingAmong = async (queues: JobQueues, carriers: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
-  const looked = await Promise.all(
-    [...carriers].map(async (carrier) => [carrier, await isLivingJob(queues, readCarrier(carrier))] as const),
-  )
-  return new Set(looked.flatMap(([carrier, lives]) => (lives ? [carrier] : [])))
 }
 
 /** A batch for a job, and the queue of that job; undefined when the batch is gone. */

@@ -70,18 +70,6 @@ describe('the books', () => {
   }
 
   describe('settled', () => {
-    it('tell of a batch that it is alone as long as nothing else of its workspace is outstanding', async () => {
-      const workspaceId = randomUUID()
-      const admitOne = async () => batchIdOf(entered(await room.admit(asked({ workspaceId }))).submissionId)
-      const isAlone = async (batchId: string) => (await room.books.read({ workspaceId, batchId }))?.isAlone
-      const first = await admitOne()
-      assert.equal(await isAlone(first), true)
-      const second = await admitOne()
-      assert.deepEqual([await isAlone(first), await isAlone(second)], [false, false])
-      await room.settle(workspaceId, first)
-      assert.deepEqual([await isAlone(first), await isAlone(second)], [undefined, true])
-    })
-
     it('forget all that was submitted and said in one step, and count', async () => {
       const workspaceId = randomUUID()
       const { settled, admitted } = await accept(workspaceId, 25)

@@ -37,7 +37,7 @@ describe('admissions that are in flight when their connection breaks', () => {
     ingress.on('error', () => {})
     await once(ingress, 'ready')
     ingressQueues = openQueues(ingress, prefix, () => {})
-    handOvers = watchHandOvers(handingOverIn({ redis: ingress, prefix, queues: ingressQueues, notedAfterMs: 0 }))
+    handOvers = watchHandOvers(handingOverIn({ redis: ingress, prefix, queues: ingressQueues, notedEveryMs: 0 }))
     const { handOver } = handOvers
     admit = admissionsIn({ redis: ingress, prefix, handOver, findStoredKey: async () => null })
   })

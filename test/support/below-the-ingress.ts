@@ -24,7 +24,7 @@ export const inject = async (
   const submission = { version: JOB_VERSION, workspaceId, submissionId, number, operation, body } as SubmissionJob
   await booksIn(redis, redisPrefix).put({ submission, idempotency: undefined }, { newIds: [], aboutKeys: [] })
   const batch = { workspaceId, batchId: submissionId, operations: [operation], bytes: 0 }
-  await handingOverIn({ redis, prefix: redisPrefix, queues, notedAfterMs: 0 })(QUEUE_OF[operation], batch)
+  await handingOverIn({ redis, prefix: redisPrefix, queues, notedEveryMs: 0 })(QUEUE_OF[operation], batch)
   return { submissionId, number }
 }
 

@@ -75,7 +75,7 @@ export const openQueueRoom = (): QueueRoom => {
     prefix,
     redis,
     queues,
-    handOver: handingOverIn({ redis, prefix, queues, notedAfterMs: 0 }),
+    handOver: handingOverIn({ redis, prefix, queues, notedEveryMs: 0 }),
     books,
     admit: admissionsIn({ redis, prefix, handOver: handsNothingOver, findStoredKey: async () => null }),
     readSettled,

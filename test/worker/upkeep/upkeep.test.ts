@@ -40,7 +40,7 @@ describe('upkeep', () => {
     schema = await freshSchema(2)
     redis = new Redis(testServers().redisUrl)
     queues = openQueues(redis, prefix, () => {})
-    handingOver = handingOverIn({ redis, prefix, queues, notedAfterMs: 0 })
+    handingOver = handingOverIn({ redis, prefix, queues, notedEveryMs: 0 })
     admit = admissionsIn({ redis, prefix, handOver: async () => {}, findStoredKey: async () => null })
   })
   beforeEach(async () => {
