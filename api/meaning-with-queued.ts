@@ -65,13 +65,20 @@ export const matchesWithQueued = async (
 ): Promise<boolean> => {
   const group: Reference | null = wanted.group === null ? null : { ids: [wanted.group], own: false }
   const email: Reference | null = wanted.email === null ? null : { weak: wanted.email, weakKind: 'contact_email' }
-  const around = await readNeighbourhood(identity, { workspaceId, number: LATEST, references: [group, email] })
+  // A purge concerns whoever has the email, not only whom it means: nobody may be missed.
+  const question = { workspaceId, number: LATEST, references: [group, email], isWhole: true }
+  const around = await readNeighbourhood(identity, question)
   return registerOf(around, LATEST).matches(wanted)
 }
 
 /** Everything stored and queued about the keys that a question can depend on. `known` are the own ids among them. */
 type Neighbourhood = { queued: QueuedFactsByKey; stored: StoredIdentity; known: ReadonlySet<string> }
-type NeighbourhoodQuestion = { workspaceId: string; number: number; references: readonly (Reference | null)[] }
+type NeighbourhoodQuestion = {
+  workspaceId: string
+  number: number
+  references: readonly (Reference | null)[]
+  isWhole?: boolean
+}
 
 /**
  * Goes from the keys of a question to the other keys of the same contacts until it finds no more: from a contact to the emails that
@@ -79,7 +86,7 @@ type NeighbourhoodQuestion = { workspaceId: string; number: number; references: 
  */
 const readNeighbourhood = async (
   identity: Identity,
-  { workspaceId, number, references }: NeighbourhoodQuestion,
+  { workspaceId, number, references, isWhole = false }: NeighbourhoodQuestion,
 ): Promise<Neighbourhood> => {
   const ownIds = new Set(references.flatMap((reference) => (reference?.own === true ? (reference.ids ?? []) : [])))
   const groups = new Set(references.flatMap((reference) => (reference?.own === false ? (reference.ids ?? []) : [])))
@@ -95,7 +102,7 @@ const readNeighbourhood = async (
   for (;;) {
     const before = ownIds.size + groups.size + emails.size
     const unseen = [...ownIds, ...groups, ...emails].filter((key) => !queued.has(key))
-    for (const [key, facts] of await identity.lookUpQueued(workspaceId, unseen)) queued.set(key, facts)
+    for (const [key, facts] of await identity.lookUpQueued(workspaceId, unseen, { isWhole })) queued.set(key, facts)
     // An email that was looked up before may turn out to be named by its own id as well.
     for (const id of [...ownIds].filter((one) => !seenAsOwn.has(one))) {
       seenAsOwn.add(id)

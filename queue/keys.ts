@@ -54,7 +54,7 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     ledger: `${base}:ledger`,
     /** Hash: what queued submissions say about keys, by key id (compact), in the form of lua/functions/facts.lua. */
     facts: `${base}:facts`,
-    /** Hash: spans by saying, of a key about which queued submissions say different things. */
+    /** Hash: spans by saying, of a key about which queued submissions say different things. Beside it, `…:order`: sorted set of the sayings. */
     factsAbout: (keyId: string) => `${before.facts}${compactId(keyId)}`,
     /** String: the key that an own id will belong to once a queued purge has ended its former one, `KeyOfId` as JSON. Kept for days. */
     alias: (ownId: string) => `${base}:alias:${ownId}`,

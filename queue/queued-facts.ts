@@ -54,11 +54,21 @@ const inOrder = (saidInSpans: readonly string[]): QueuedFacts['said'] => {
 /** Looks up what queued submissions say about keys, without a submission of its own. */
 export const queuedFactsIn =
   (redis: RedisClient, prefix: string): LookUpQueued =>
-  async (workspaceId, keyIds) => {
+  async (workspaceId, keyIds, { isWhole = false } = {}) => {
     if (keyIds.length === 0) return new Map()
-    const { exists, facts, never, before } = admissionKeys(prefix, workspaceId)
+    const { exists, facts, purges, never, before } = admissionKeys(prefix, workspaceId)
+    const settings = [before.facts, isWhole ? 'whole' : 'most']
     return factsByKey(
       keyIds,
-      (await redis.eval(READ_FACTS, 3, exists, facts, never, before.facts, ...keyIds.map(compactId))) as RawFacts,
+      (await redis.eval(
+        READ_FACTS,
+        4,
+        exists,
+        facts,
+        purges,
+        never,
+        ...settings,
+        ...keyIds.map(compactId),
+      )) as RawFacts,
     )
   }

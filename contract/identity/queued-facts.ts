@@ -11,4 +11,9 @@ export type QueuedFacts = {
 }
 export type QueuedFactsByKey = ReadonlyMap<string, QueuedFacts>
 
-export type LookUpQueued = (workspaceId: string, keyIds: readonly string[]) => Promise<QueuedFactsByKey>
+/** About a key of which very many different things are said, those said first and last are told; with `isWhole`, all. */
+export type LookUpQueued = (
+  workspaceId: string,
+  keyIds: readonly string[],
+  how?: { isWhole?: boolean },
+) => Promise<QueuedFactsByKey>

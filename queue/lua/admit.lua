@@ -118,7 +118,7 @@ for i, one in ipairs(asked) do
     local answer = answers[i] .. ' ' .. number .. ' ' .. purges .. (formers[i] and ' ' .. formers[i] or '')
     local told = answer
     for place, id in ipairs(one.lookUp) do
-      local from, sayings = call('HGET', KEYS[3], id), saidAbout(KEYS[6], ofFacts, id)
+      local from, sayings = call('HGET', KEYS[3], id), saidAbout(KEYS[6], ofFacts, id, after ~= 0)
       if from or #sayings > 0 then
         if told == answer then told = {answer} end
         told[#told + 1] = place - 1

@@ -42,7 +42,7 @@ if settled > 0 then
 end
 -- An empty book says nothing, even if another version of the worker read sayings in another way.
 if call('EXISTS', KEYS[2], KEYS[6]) > 0 and call('EXISTS', KEYS[1], KEYS[4]) == 0 then
-  for _, key in ipairs(call('HKEYS', KEYS[6])) do call('UNLINK', ofFacts .. key) end
+  for _, key in ipairs(call('HKEYS', KEYS[6])) do forgetSaid(ofFacts, key) end
   call('UNLINK', KEYS[2], KEYS[6])
 end
 return settled

@@ -8,7 +8,7 @@ import { batchIdOf, submissionIdIn } from '../../queue/batch.ts'
 import { admissionKeys, compactId } from '../../queue/keys.ts'
 import { queuedFactsIn } from '../../queue/queued-facts.ts'
 import { seeded } from '../support/property-seed.ts'
-import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
+import { asked, type Entered, entered, openQueueRoom } from '../support/queue-room.ts'
 import { assertTold, type BooksModel, emptyBooks, leave, settledArguments, take, type Waiting } from './books-model.ts'
 
 const SEQUENCES = process.env['TEST_SIZE'] === 'long' ? 2_000 : 100
@@ -16,6 +16,7 @@ const MOST_STEPS = 40
 const SAME = 6_000
 /** More than a script reads or writes at a time, and no multiple of it. */
 const MANY = 2_503
+const DIFFERENT = 45
 
 const [EMAIL, GROUP, RECORD] = [randomUUID(), randomUUID(), randomUUID()]
 const KEYS = [EMAIL, GROUP, RECORD]
@@ -255,6 +256,39 @@ describe('what queued submissions say', () => {
     for (const batchId of new Set([first, ...all].map(({ submissionId }) => batchIdOf(submissionId)))) {
       await room.settle(workspaceId, submissionIdIn(batchId, 1), about)
     }
+    assert.deepEqual(await room.keysOf(workspaceId), ['ledger', 'number'])
+  })
+
+  it('is told as it was said first and last where very many say different things, and whole when that is asked for', async () => {
+    const workspaceId = randomUUID()
+    const about = (place: number): Sayings => ({
+      newIds: [],
+      aboutKeys: [{ keyId: EMAIL, sayings: [claims(String(place))] }],
+    })
+    const admit = (place: number) => room.admit(asked({ workspaceId, sayings: about(place), lookUp: [EMAIL] }))
+    const all: Entered[] = []
+    for (let place = 0; place < DIFFERENT; place++) all.push(entered(await admit(place)))
+    const said = (places: readonly number[]) =>
+      places.map((place) => ({ number: all[place]!.number, sayings: [claims(String(place))] }))
+    const places = all.map((_, place) => place)
+    const look = async (isWhole: boolean) =>
+      (await queuedFactsIn(room.redis, room.prefix)(workspaceId, [EMAIL], { isWhole })).get(EMAIL)?.said
+    assert.deepEqual(await look(true), said(places))
+    assert.deepEqual(await look(false), said([...places.slice(0, 10), ...places.slice(-10)]))
+    assert.deepEqual(entered(await admit(0)).queued.get(EMAIL)?.said.length, 20)
+    // Said again, the first is among the last as well; it is told with the number with which it was said first.
+    assert.equal(
+      (await look(false))?.some(({ number }) => number === all[0]!.number),
+      true,
+    )
+    const purge = entered(await room.admit(asked({ workspaceId, operation: 'purge_contact' })))
+    assert.equal((await look(false))?.length, DIFFERENT + 1)
+    for (const [place, { submissionId }] of all.entries()) await room.settle(workspaceId, submissionId, about(place))
+    const left = new Set((await look(true))?.map(({ sayings: one }) => JSON.stringify(one)))
+    assert.deepEqual(left, new Set([JSON.stringify([claims('0')])]))
+    const again = await room.redis.zrange(admissionKeys(room.prefix, workspaceId).outstanding, '0', '0')
+    await room.settle(workspaceId, submissionIdIn(again[0]!, 1), about(0))
+    await room.settle(workspaceId, purge.submissionId)
     assert.deepEqual(await room.keysOf(workspaceId), ['ledger', 'number'])
   })
 })

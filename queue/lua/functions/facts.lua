@@ -1,7 +1,8 @@
 -- Facts: what queued submissions say about a key. The same saying is kept once, with the numbers between which it was said and how often,
 -- so that an admission costs the same however many submissions that say it wait. A purge parts what was said before it from what is said
 -- after it, so each saying has spans, `first,count` or `first,count,last` by ascending number, between semicolons. The field of a key
--- holds the spans and the saying while all say the same; else it is `+`, and a hash of its own has the spans of each saying.
+-- holds the spans and the saying while all say the same; else it is `+`, a hash of its own has the spans of each saying, and a sorted set
+-- has the sayings by the number with which each was said last.
 
 -- `after` and `before` are the numbers of the purges between which it is said. A submission that is put on the books again has an old
 -- number: it joins the span that it lies in or beside, so that spans never overlap, and `narrowed` finds the span of any number.
@@ -38,6 +39,19 @@ local function narrowed(spans, number)
   return table.concat(left, ';')
 end
 
+local function lastNumberOf(spans)
+  local first, last = string.match(spans, '(%d+),%d+,?(%d*)$')
+  return last == '' and first or last
+end
+
+-- The sorted set of a key about which different things are said.
+local function orderOf(ofFacts, key) return ofFacts .. key .. ':order' end
+
+local function keepSaying(ofFacts, key, saying, spans)
+  redis.call('HSET', ofFacts .. key, saying, spans)
+  redis.call('ZADD', orderOf(ofFacts, key), lastNumberOf(spans), saying)
+end
+
 -- Says something about a key about which something is queued already: `held`.
 local function sayBesides(facts, ofFacts, held, key, saying, number, after, before)
   if held ~= '+' then
@@ -46,11 +60,11 @@ local function sayBesides(facts, ofFacts, held, key, saying, number, after, befo
       redis.call('HSET', facts, key, widened(spans, number, after, before) .. ' ' .. saying)
       return
     end
-    redis.call('HSET', ofFacts .. key, said, spans)
+    keepSaying(ofFacts, key, said, spans)
     redis.call('HSET', facts, key, '+')
   end
   local spans = redis.call('HGET', ofFacts .. key, saying)
-  redis.call('HSET', ofFacts .. key, saying, spans and widened(spans, number, after, before) or number .. ',1')
+  keepSaying(ofFacts, key, saying, spans and widened(spans, number, after, before) or number .. ',1')
 end
 
 -- Redis answers nobody else during a script, and a conversation can say 20,000 things. Nothing is queued yet about nearly all of these keys,
@@ -88,10 +102,11 @@ local function unsay(facts, ofFacts, key, saying, number)
   if not spans then return end
   local left = narrowed(spans, number)
   if left ~= '' then
-    redis.call('HSET', ofFacts .. key, saying, left)
+    keepSaying(ofFacts, key, saying, left)
     return
   end
   redis.call('HDEL', ofFacts .. key, saying)
+  redis.call('ZREM', orderOf(ofFacts, key), saying)
   if redis.call('EXISTS', ofFacts .. key) == 0 then redis.call('HDEL', facts, key) end
 end
 
@@ -109,11 +124,28 @@ local function unsayAll(facts, ofFacts, said)
   end
 end
 
--- Sayings and their spans, one after the other.
-local function saidAbout(facts, ofFacts, key)
+-- Of a key about which more different things are said, so many that were said first and as many that were said last are told: what a key
+-- means follows from these, and a look-up costs the same however many wait.
+local TOLD = 10
+
+-- Sayings and their spans, one after the other; `whole`: all of them, as long as a purge is undecided, which takes some of them away.
+local function saidAbout(facts, ofFacts, key, whole)
   local held = redis.call('HGET', facts, key)
   if not held then return {} end
-  if held == '+' then return redis.call('HGETALL', ofFacts .. key) end
-  local spans, said = string.match(held, '^(%S+) (.*)$')
-  return {said, spans}
+  if held ~= '+' then
+    local spans, said = string.match(held, '^(%S+) (.*)$')
+    return {said, spans}
+  end
+  if whole or redis.call('HLEN', ofFacts .. key) <= 2 * TOLD then return redis.call('HGETALL', ofFacts .. key) end
+  local sayings = redis.call('ZRANGE', orderOf(ofFacts, key), 0, TOLD - 1)
+  for _, saying in ipairs(redis.call('ZRANGE', orderOf(ofFacts, key), -TOLD, -1)) do sayings[#sayings + 1] = saying end
+  local told = {}
+  for at, spans in ipairs(redis.call('HMGET', ofFacts .. key, unpack(sayings))) do
+    told[#told + 1] = sayings[at]
+    told[#told + 1] = spans
+  end
+  return told
 end
+
+-- Forgets all that is said about a key.
+local function forgetSaid(ofFacts, key) redis.call('UNLINK', ofFacts .. key, orderOf(ofFacts, key)) end
