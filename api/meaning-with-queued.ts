@@ -26,7 +26,8 @@ export type Identity = {
 export const meaningWithQueued = async (identity: Identity, question: Question): Promise<Meaning> => {
   const { workspaceId, number, source, references } = question
   const { contact, project } = references
-  const around = await readNeighbourhood(identity, { workspaceId, number, references: [contact, project] })
+  const asked = { workspaceId, number, references: [contact, project], isWhole: question.purgesQueued }
+  const around = await readNeighbourhood(identity, { ...asked, seen: question.queued })
   const register = registerOf(around, number)
   const ownContact = (id: string): string | null => ownContactIn(around, register, { id, number })
   const ownProject = (id: string): string | null =>
@@ -77,7 +78,13 @@ type NeighbourhoodQuestion = {
   workspaceId: string
   number: number
   references: readonly (Reference | null)[]
-  isWhole?: boolean
+  /**
+   * Whether all that is said is told, as it has to be where a purge takes some of it away. Otherwise whom an email means follows from the
+   * first claim and the last, however many there are.
+   */
+  isWhole: boolean
+  /** What is known to be queued about some keys as of the number. */
+  seen?: QueuedFactsByKey
 }
 
 /**
@@ -86,17 +93,19 @@ type NeighbourhoodQuestion = {
  */
 const readNeighbourhood = async (
   identity: Identity,
-  { workspaceId, number, references, isWhole = false }: NeighbourhoodQuestion,
+  { workspaceId, number, references, isWhole, seen = new Map() }: NeighbourhoodQuestion,
 ): Promise<Neighbourhood> => {
   const ownIds = new Set(references.flatMap((reference) => (reference?.own === true ? (reference.ids ?? []) : [])))
   const groups = new Set(references.flatMap((reference) => (reference?.own === false ? (reference.ids ?? []) : [])))
   const emails = new Set(references.flatMap((r) => (r?.weakKind === 'contact_email' ? [r.weak!] : [])))
-  const queued = new Map<string, QueuedFacts>()
+  const queued = new Map(seen)
   const known = new Set<string>()
   const seenAsOwn = new Set<string>()
+  const ownEmails = new Set<string>()
   const belongs = (id: string, { group, email }: { group: string | null; email: string | null }): void => {
     add(groups, group)
     add(emails, email)
+    add(ownEmails, email)
     if (group !== null || email !== null) known.add(id)
   }
   for (;;) {
@@ -112,20 +121,57 @@ const readNeighbourhood = async (
       const isExternal = of !== null && of !== 'record' && of !== 'project'
       belongs(id, { group: isExternal ? of : null, email: said.length > 0 ? id : null })
     }
-    const asked = { workspaceId, number, groups: [...groups], emails: [...emails], ownIds: [...ownIds] }
+    const asked = { workspaceId, number, isWhole, groups: [...groups], emails: [...emails], ownIds: [...ownIds] }
     const stored = await readStoredIdentity(identity.sql, { ...asked, ...namedIn(queued) })
     for (const own of stored.own) belongs(own.id, own)
-    for (const { email, groupId } of stored.claims) belongs('', { group: groupId, email })
-    for (const saying of sayingsIn(queued)) {
-      if (saying.kind === 'claim' || saying.kind === 'purge') add(groups, saying.group)
-      if (saying.kind === 'named' || saying.kind === 'bare' || saying.kind === 'purge') add(emails, saying.email)
-      if (saying.kind === 'given' || saying.kind === 'remembered') {
-        for (const id of saying.unless?.ids ?? []) add(saying.unless!.own ? ownIds : groups, id)
-      }
+    for (const { email, groupId } of stored.claims) {
+      add(groups, groupId)
+      add(emails, email)
+    }
+    for (const [key, facts] of queued) {
+      const found = keysBehind(facts, { number, isWhole, isOwn: ownEmails.has(key) })
+      for (const id of found.groups) add(groups, id)
+      for (const id of found.emails) add(emails, id)
+      for (const id of found.ownIds) add(ownIds, id)
     }
     const found = ownIds.size + groups.size + emails.size
     if (found === before || found > MOST_KEYS) return { queued, stored, known }
   }
+}
+
+type Behind = { groups: (string | null)[]; emails: (string | null | undefined)[]; ownIds: string[] }
+
+/** The keys on which an answer may depend through what is said about one. `isOwn`: it is an email that is asked for by its own id. */
+const keysBehind = (
+  { said }: QueuedFacts,
+  { number, isWhole, isOwn }: { number: number; isWhole: boolean; isOwn: boolean },
+): Behind => {
+  const behind: Behind = { groups: [], emails: [], ownIds: [] }
+  const claiming = said.filter((one) => one.number < number && one.sayings.some(({ kind }) => kind === 'claim'))
+  const decide = new Set([claiming[0], claiming.at(-1)])
+  for (const one of said) {
+    for (const saying of one.sayings) {
+      switch (saying.kind) {
+        case 'named':
+        case 'bare':
+          if (isWhole) behind.emails.push(saying.email)
+          break
+        case 'claim':
+          if (isWhole || decide.has(one)) behind.groups.push(saying.group)
+          break
+        case 'given':
+        case 'remembered':
+          // It counts only if these mean nobody, and only to whoever asks whether the key itself is anybody.
+          if (isWhole || isOwn)
+            behind[saying.unless?.own === true ? 'ownIds' : 'groups'].push(...(saying.unless?.ids ?? []))
+          break
+        case 'purge':
+          behind.groups.push(saying.group)
+          behind.emails.push(saying.email)
+      }
+    }
+  }
+  return behind
 }
 
 const add = (keys: Set<string>, key: string | null | undefined): void => {

@@ -10,6 +10,11 @@ type StoredIdentityQuestion = {
   bases: readonly string[]
   /** Purges that were queued, by submission id, of which to tell those that are decided by now. */
   purges: readonly string[]
+  /**
+   * Whether all claims are told, on the emails and by the contacts, as whoever looks for what a purge takes away has to know. Otherwise
+   * of each email the first one before `number` and the last one that decide, however many there are.
+   */
+  isWhole: boolean
 }
 
 /**
@@ -39,8 +44,7 @@ export type StoredIdentity = {
 }
 
 /**
- * One query. Claims are those on the emails, and those of the contacts that have one of the external ids. Every row is found by its
- * own key, whatever the planner knows: a connection that had planned this while nothing was stored went through all keys of the
+ * One query. Every row is found by its own key, whatever the planner knows: a connection that had planned this while nothing was stored went through all keys of the
  * workspace.
  */
 export const readStoredIdentity = async (sql: Sql, asked: StoredIdentityQuestion): Promise<StoredIdentity> => {
@@ -62,8 +66,10 @@ export const readStoredIdentity = async (sql: Sql, asked: StoredIdentityQuestion
   return row
 }
 
-/** `held`: keys of the groups; `email`: the emails by their own ids; `claim`: claims on either; `own`: what own ids are of. */
-const neighbours = (sql: Sql, { workspaceId: ws, groups, emails, ownIds }: StoredIdentityQuestion) => sql`
+/** `held`: keys of the groups; `email`: the emails by their own ids; `claim`: claims; `own`: what own ids are of. */
+const neighbours = (sql: Sql, asked: StoredIdentityQuestion) => {
+  const { workspaceId: ws, groups, emails, ownIds } = asked
+  return sql`
   held as (
     select k.*, key_of(${ws}, k.id) as base from identity_key as k
     where k.workspace_id is not distinct from ${ws} and k.group_id = any (${groups}::uuid[])
@@ -71,13 +77,7 @@ const neighbours = (sql: Sql, { workspaceId: ws, groups, emails, ownIds }: Store
   email as (
     select e.base, id_at(${ws}, e.base, ${LATEST}::bigint) as id from unnest(${emails}::uuid[]) as e (base)
   ),
-  claim as (
-    select * from identity_claim where workspace_id = ${ws} and not link and key_id = any (array(select id from email))
-    union
-    select c.* from held as h, lateral (
-      select * from identity_claim where workspace_id is not distinct from ${ws} and target_id = h.id and not link offset 0
-    ) as c
-  ),
+  claim as (${asked.isWhole ? allClaims(sql, asked) : decidingClaims(sql, asked)}),
   own as (
     select o.id, k.kind, coalesce(k.group_id, f.group_id) as group_id, coalesce(f.key_id, o.id) as base, f.id as former
     from unnest(${ownIds}::uuid[]) as o (id)
@@ -88,6 +88,25 @@ const neighbours = (sql: Sql, { workspaceId: ws, groups, emails, ownIds }: Store
       select id, key_id, group_id from fence where workspace_id is not distinct from ${ws} and next_id = o.id offset 0
     ) as f on true
   )`
+}
+
+const allClaims = (sql: Sql, { workspaceId: ws }: StoredIdentityQuestion) => sql`
+  select * from identity_claim where workspace_id = ${ws} and not link and key_id = any (array(select id from email))
+  union
+  select c.* from held as h, lateral (
+    select * from identity_claim where workspace_id is not distinct from ${ws} and target_id = h.id and not link offset 0
+  ) as c`
+
+const decidingClaims = (sql: Sql, { workspaceId: ws, number }: StoredIdentityQuestion) => sql`
+  select c.* from email as e, lateral (
+    (select * from identity_claim
+      where workspace_id = ${ws} and key_id = e.id and number < ${number}::bigint and not link and decides
+      order by number limit 1)
+    union
+    (select * from identity_claim
+      where workspace_id = ${ws} and key_id = e.id and number < ${number}::bigint and not link and decides
+      order by number desc limit 1)
+  ) as c`
 
 const keysMembers = (sql: Sql, ws: string) => sql`
   coalesce((

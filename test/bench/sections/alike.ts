@@ -9,8 +9,16 @@ const MOST_FILLING_SECONDS = 120
 /** More than are ever named. */
 const MANY = 10_000_019
 
-/** What waits in a workspace of its own, and what comes then, where that is something else: both name so many people, in turn. */
-type Waiting = { readonly what: string; readonly people: number; readonly waits: BodyKind; readonly comes?: BodyKind }
+/**
+ * What waits in a workspace of its own, and what comes then, where that is something else: both name so many people, in turn; `each`: as many
+ * as wait, so that what comes is about somebody of whom just one waits.
+ */
+type Waiting = {
+  readonly what: string
+  readonly people: number | 'each'
+  readonly waits: BodyKind
+  readonly comes?: BodyKind
+}
 
 const ANOTHER_ID = 'feedback of an email and another id each'
 const CLAIMED = { waits: 'contact of an email, another one each', comes: 'feedback' } as const
@@ -28,9 +36,9 @@ const WAITING = [
   { what: 'one email of many ids', people: 1, waits: ANOTHER_ID },
   { what: 'as many emails of many ids', people: MANY, waits: ANOTHER_ID },
   { what: 'one email that all claim', people: 1, ...CLAIMED },
-  { what: 'as many emails that are claimed', people: MANY, ...CLAIMED },
+  { what: 'as many emails that are claimed', people: 'each', ...CLAIMED },
   { what: 'one id of many sources', people: 1, ...SOURCES },
-  { what: 'as many ids of sources', people: MANY, ...SOURCES },
+  { what: 'as many ids of sources', people: 'each', ...SOURCES },
 ] as const satisfies readonly Waiting[]
 
 /** Accepting what is about the same as all that waits, and what is about others, while no worker is there. */
@@ -44,12 +52,15 @@ export const alike: CreateSection = async (rig) => {
     tokens: [tokens[place]!],
   })
 
-  for (const [place, { what, people, waits }] of WAITING.entries()) {
+  const countOf = (people: Waiting['people']): number => (people === 'each' ? config.alike : people)
+  for (const [place, { what, people: named, waits }] of WAITING.entries()) {
+    const people = countOf(named)
     const how = { kind: waits, people, numbers: newNumbers(takeNumbers, config.alike), seconds: MOST_FILLING_SECONDS }
     const { accepted } = await loadWith(rig, targetOf(waits, place), how)
     if (accepted < config.alike) say(`  only ${accepted} wait: ${what}`)
   }
-  const measured = WAITING.map(({ what, people, waits, ...one }, place) => {
+  const measured = WAITING.map(({ what, people: named, waits, ...one }, place) => {
+    const people = countOf(named)
     const kind = 'comes' in one ? one.comes : waits
     return { what, target: targetOf(kind, place), how: { kind, people } }
   })
