@@ -8,7 +8,7 @@ import { whyNoNetwork } from '../support/network.ts'
 import { askedOf, describeOutcome, partFor, PARTITIONS, underLoad } from '../support/partitions.ts'
 import { seeded } from '../support/property-seed.ts'
 import { assertNothingLost, assertWellAnswered } from '../support/recovery.ts'
-import { type HostName, HOSTS, type Sites, startSites } from '../support/sites.ts'
+import { type HostName, hostsWith, type Sites, startSites } from '../support/sites.ts'
 
 const FAULTS = process.env['TEST_SIZE'] === 'long' ? 100 : 10
 
@@ -21,7 +21,7 @@ const faults = fc.oneof(
   }),
   fc.record({
     kind: fc.constantFrom('take down' as const, 'freeze' as const),
-    host: fc.constantFrom<HostName>(...HOSTS),
+    host: fc.constantFrom<HostName>(...hostsWith('sentinels')),
     ms: fc.integer({ min: 100, max: 4_000 }),
   }),
 )
