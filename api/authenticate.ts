@@ -6,6 +6,9 @@ import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
 
+/** A token ends by the clock; how long ago Postgres was asked is measured, since clocks are set back. */
+type Clocks = { readonly now: () => number; readonly steadily: () => number }
+
 /** `askedAt`: when Postgres was asked last, whether it answered or not. */
 type Remembered = { holder: TokenHolder | undefined; at: number; askedAt: number }
 
@@ -17,7 +20,7 @@ export type Authenticate = (token: string | undefined) => Promise<TokenHolder | 
  */
 export const authenticator = (
   find: (hash: string) => Promise<TokenHolder | undefined>,
-  now: () => number,
+  { now, steadily }: Clocks,
 ): Authenticate => {
   const remembered = new Map<string, Remembered>()
   const asked = new Map<string, Promise<TokenHolder | Refusal>>()
@@ -27,16 +30,16 @@ export const authenticator = (
     try {
       const holder = await find(hash)
       remembered.delete(hash)
-      remembered.set(hash, { holder, at: now(), askedAt: now() })
+      remembered.set(hash, { holder, at: steadily(), askedAt: steadily() })
       for (const oldest of remembered.keys()) {
         if (remembered.size <= MAX_REMEMBERED_TOKENS) break
         remembered.delete(oldest)
       }
       return holderOrRefusal(holder, now())
     } catch {
-      if (known?.holder && now() - known.at < TOKEN_USABLE_WITHOUT_POSTGRES_MS) {
+      if (known?.holder && steadily() - known.at < TOKEN_USABLE_WITHOUT_POSTGRES_MS) {
         // Puts the next look-up off: while Postgres hangs, not every request shall wait for it.
-        known.askedAt = now()
+        known.askedAt = steadily()
         return holderOrRefusal(known.holder, now())
       }
       return { refused: 'unavailable', why: 'postgres' }
@@ -49,7 +52,7 @@ export const authenticator = (
     if (token === undefined) return { refused: 'unauthenticated' }
     const hash = tokenHash(token)
     const known = remembered.get(hash)
-    if (known && now() - known.askedAt < TOKEN_REMEMBERED_MS) return holderOrRefusal(known.holder, now())
+    if (known && steadily() - known.askedAt < TOKEN_REMEMBERED_MS) return holderOrRefusal(known.holder, now())
     if (!isPlausibleToken(token)) return { refused: 'unauthenticated' }
     let pending = asked.get(hash)
     if (!pending) {

@@ -94,7 +94,12 @@ const pressure = watchPressure(async () => {
   return { usedBytes, maxBytes, waiting }
 }, config.MAX_BACKLOG)
 const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
-const authenticate = authenticator((hash) => withinTime(findTokenHolder(sql, hash), TOKEN_TIMEOUT_MS), Date.now)
+/** Goes on evenly when the clock of the machine is set. */
+const steadily = () => performance.now()
+const authenticate = authenticator((hash) => withinTime(findTokenHolder(sql, hash), TOKEN_TIMEOUT_MS), {
+  now: Date.now,
+  steadily,
+})
 const identity = {
   sql,
   lookUpQueued: queuedFactsIn(redis, config.REDIS_PREFIX),
@@ -119,7 +124,7 @@ const bodies = bodiesInHand(
   Math.max(config.MAX_BYTES_IN_HAND, 2 * maxBytes.body, 2 * maxBytes.conversation, 2 * MAX_BATCH_BODY_BYTES),
 )
 const metrics = createMetrics(readCondition, { loopDelay, bodies: bodies.figures })
-const floor = numberFloor(sql, Date.now)
+const floor = numberFloor(sql, steadily)
 redis.on('ready', floor.forget)
 // A cluster emits this when another node may have taken a slot over.
 redis.on('refresh', floor.forget)
@@ -143,9 +148,9 @@ const app = createApp({
     },
     resolveReferences: referenceResolver(identity, LOOK_UP_TIMEOUT_MS),
     matchesPurge: purgeMatcher(identity, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
-    awaitSettled: settledAwaiter(settledInTime, Date.now, stopping.signal),
+    awaitSettled: settledAwaiter(settledInTime, steadily, stopping.signal),
     bodies,
-    emptyBuckets: emptyBuckets(() => performance.now()),
+    emptyBuckets: emptyBuckets(steadily),
     pressure: pressure.current,
     limitOf,
     maxBytes,

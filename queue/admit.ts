@@ -33,11 +33,11 @@ export const admissionsIn = ({ findStoredKey, ...dependencies }: Dependencies): 
 
   return async (request) => {
     const { workspaceId, idempotency } = request
-    const isAskedFirst = idempotency !== undefined && (askFirstUntil.get(workspaceId) ?? 0) > Date.now()
+    const isAskedFirst = idempotency !== undefined && (askFirstUntil.get(workspaceId) ?? 0) > performance.now()
     const known = isAskedFirst ? await knownOf(request) : undefined
     const answer = await askInSteps(ask, { ...request, known })
     if (answer.outcome !== 'unknown-key') return answer
-    askFirstUntil.set(workspaceId, Date.now() + ASK_FIRST_MS)
+    askFirstUntil.set(workspaceId, performance.now() + ASK_FIRST_MS)
     const answered = await askInSteps(ask, { ...request, known: await knownOf(request) })
     if (answered.outcome === 'unknown-key') throw new Error('A known idempotency key is never unknown.')
     return answered

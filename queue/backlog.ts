@@ -3,6 +3,7 @@ import { JOB_OPTIONS } from '../contract/queues.ts'
 import type { RedisClient } from './connect-redis.ts'
 import type { JobQueues } from './job-queues.ts'
 import { admissionKeys } from './keys.ts'
+import { longThere } from './long-there.ts'
 
 /**
  * A workspace that has more waiting than this has a backlog: what is admitted then waits there, and not in front of what others submit.
@@ -52,15 +53,18 @@ export const drainFurther = async (
   if (left.length > 0) await drainBacklogs(queues, left)
 }
 
-/** Those of the workspaces in whose backlog something has been waiting since before a time, or since ever. */
+/** Those of the workspaces in whose backlog something has been waiting for so long, or at all. */
 export const backlogsSince = async (
   redis: RedisClient,
   prefix: string,
-  { workspaceIds, beforeMs = Infinity }: { workspaceIds: readonly string[]; beforeMs?: number },
+  { workspaceIds, forMs }: { workspaceIds: readonly string[]; forMs?: number },
 ): Promise<string[]> => {
-  const until = beforeMs === Infinity ? '+inf' : beforeMs
   const first = await Promise.all(
-    workspaceIds.map((id) => redis.zrangebyscore(admissionKeys(prefix, id).backlog, '-inf', until, 'LIMIT', 0, 1)),
+    workspaceIds.map((id) => {
+      const { backlog } = admissionKeys(prefix, id)
+      if (forMs === undefined) return redis.zrange(backlog, '0', '0')
+      return longThere(redis, { key: backlog, forMs, unitsPerSecond: 1_000, most: 1 })
+    }),
   )
   return workspaceIds.filter((_, at) => first[at]!.length > 0)
 }

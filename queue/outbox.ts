@@ -4,22 +4,23 @@ import { LONGEST_HEAD, readHead } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
 import type { HandedBatch, HandOver } from './hand-over.ts'
 import { type JobQueues, livingAmong } from './job-queues.ts'
-import { admissionKeys, MICROSECONDS_PER_MS, readByNumber } from './keys.ts'
+import { admissionKeys, MICROSECONDS_PER_MS } from './keys.ts'
+import { longThere } from './long-there.ts'
 
 /** Batches of a workspace that are looked at in one go, the oldest first. */
 const LOOKED_AT = 100
 
 type Stores = { redis: RedisClient; prefix: string; queues: JobQueues; handOver: HandOver }
 
-/** Hands over what has been in the outbox since before a time: its process died, or Redis was away. Returns how many batches. */
+/** Hands over what has been in the outbox for so long: its process died, or Redis was away. Returns how many batches. */
 export const handOverLeft = async (
   { redis, prefix, handOver }: Stores,
-  { workspaceIds, beforeMs }: { workspaceIds: readonly string[]; beforeMs: number },
+  { workspaceIds, forMs }: { workspaceIds: readonly string[]; forMs: number },
 ): Promise<number> => {
   const handed = await Promise.all(
     workspaceIds.map(async (workspaceId) => {
       const { outbox } = admissionKeys(prefix, workspaceId)
-      const left = await redis.zrangebyscore(outbox, '-inf', beforeMs, 'LIMIT', 0, LOOKED_AT)
+      const left = await longThere(redis, { key: outbox, forMs, unitsPerSecond: 1_000, most: LOOKED_AT })
       return handOverAgain({ redis, prefix, handOver }, workspaceId, left)
     }),
   )
@@ -27,23 +28,22 @@ export const handOverLeft = async (
 }
 
 /**
- * Hands over what has been outstanding since before a time and has no job: a failover can lose a job and keep the books. Returns how many
+ * Hands over what has been outstanding for so long and has no job: a failover can lose a job and keep the books. Returns how many
  * batches.
  */
 export const handOverLost = async (
   { redis, prefix, queues, handOver }: Stores,
-  { workspaceIds, beforeMs }: { workspaceIds: readonly string[]; beforeMs: number },
+  { workspaceIds, forMs }: { workspaceIds: readonly string[]; forMs: number },
 ): Promise<number> => {
   const handed = await Promise.all(
     workspaceIds.map(async (workspaceId) => {
       const { outstanding, removing, carriers, backlog } = admissionKeys(prefix, workspaceId)
-      const until = beforeMs * MICROSECONDS_PER_MS
       const found = await Promise.all(
         [outstanding, removing].map((key) =>
-          redis.zrangebyscore(key, '-inf', until, 'WITHSCORES', 'LIMIT', 0, LOOKED_AT),
+          longThere(redis, { key, forMs, unitsPerSecond: 1_000 * MICROSECONDS_PER_MS, most: LOOKED_AT }),
         ),
       )
-      const all = readByNumber(found.flat()).map(({ batchId }) => batchId)
+      const all = found.flat()
       if (all.length === 0) return 0
       // What is in the backlog has no job of its own to lose.
       const inBacklog = await redis.zmscore(backlog, ...all)

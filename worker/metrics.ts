@@ -27,7 +27,7 @@ type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number 
 export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources): WorkerMetrics => {
   const metrics = openMetrics('worker')
   const { settled, attempts: attemptsTaken, failures, stored, tagged } = countersIn(metrics)
-  const lanes = laneTimes(now)
+  const lanes = laneTimes(() => performance.now())
   metrics.counted(
     {
       name: 'feedback_insights_lane_seconds_total',

@@ -50,7 +50,7 @@ export const storingInTurn = (
   dependencies: Dependencies,
   take: (workspaceId: string, batchIds: readonly string[]) => void,
 ): StoreInTurn => {
-  const concluding = { ...dependencies, pace: learningPace(Date.now) }
+  const concluding = { ...dependencies, pace: learningPace(() => performance.now()) }
   const stored = new Set<string>()
   const storing = { ...dependencies, isStored: (batchId: string) => stored.has(batchId) }
   const turn = inTurn<Item, StoredBatch>({
@@ -65,7 +65,7 @@ export const storingInTurn = (
       conclude(concluding, items, results).finally(() => items.forEach(({ batch }) => stored.delete(batch.batchId))),
     isFailure: (result) => !isDone(result),
     onLaneTime: dependencies.onLaneTime,
-    now: Date.now,
+    now: () => performance.now(),
     bounds: BOUNDS,
   })
   return { ...turn, handIn: (delivery) => turn.handIn({ ...delivery, ...placeOf(delivery) }) }

@@ -34,6 +34,12 @@ local oldestRecord = now - recordSeconds * 1000000
 
 local function bucket(name, tokens, window)
   if not tokens then return '- -' end
+  -- What was spent before this clock went back is ahead of it, and would count until the clock is there again.
+  local newest = call('LINDEX', name, 0)
+  while newest and newest + 0 > now do
+    call('LPOP', name)
+    newest = call('LINDEX', name, 0)
+  end
   local oldest = call('LINDEX', name, -1)
   while oldest and oldest + window * 1000 <= now do
     call('RPOP', name)

@@ -28,7 +28,7 @@ const ON_SITES: Readonly<Record<string, Readonly<Record<string, Strike>>>> = {
   ),
   failover: {
     'The host of the master of Redis is gone for ten seconds; the sentinels agree on a replica.': async (sites) => {
-      const bringUp = sites.network.takeDown(await sites.master())
+      const bringUp = sites.network.takeDown((await sites.roles()).master)
       await pause(10_000)
       bringUp()
     },

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Sayings } from '../../contract/identity/sayings.ts'
 import type { Admission, AdmissionRequest } from '../../queue/admission.ts'
 import { batchIdOf, submissionIdIn } from '../../queue/batch.ts'
-import { admissionKeys } from '../../queue/keys.ts'
+import { admissionKeys, MICROSECONDS_PER_MS } from '../../queue/keys.ts'
 import { queuedFactsIn } from '../../queue/queued-facts.ts'
 import { findQueuedReceipt } from '../../queue/queued-receipt.ts'
 import { queuedSubmissions } from '../../queue/queued-submissions.ts'
@@ -151,6 +151,16 @@ describe('submissions that are admitted together', () => {
     const { batch } = await room.readSettled(workspaceId, admission.submissionId)
     assert.equal(JSON.stringify(batch.submissions[0]?.submission.body), LARGE)
     assert.equal(await room.redis.hget(namesOf(workspaceId).ledger, 'accepted'), '1')
+  })
+
+  it('are not held against a limit when they were spent before the clock of Redis went back', async () => {
+    const workspaceId = randomUUID()
+    const limit = { tokens: TOKENS, windowMs: 60_000 }
+    const ahead = (Date.now() + 3_600_000) * MICROSECONDS_PER_MS
+    const bucket = namesOf(workspaceId).bucket('create_feedback')
+    await room.redis.lpush(bucket, ...Array.from({ length: TOKENS }, (_, index) => ahead + index))
+    const admitted = await together(Array.from({ length: TOKENS + 1 }, () => asked({ workspaceId, limit })))
+    assert.deepEqual(outcomes(admitted), [...Array<string>(TOKENS).fill('admitted'), 'rate-limited'])
   })
 
   it('are judged without what they say, which can take as long to make as the rest together', async () => {

@@ -8,7 +8,7 @@ import type { Admit } from '../../queue/admission.ts'
 import { admissionsIn } from '../../queue/admit.ts'
 import { batchIdOf } from '../../queue/batch.ts'
 import type { HandedBatch } from '../../queue/hand-over.ts'
-import { admissionKeys, carrierValue, readCarrier } from '../../queue/keys.ts'
+import { admissionKeys, carrierValue, MICROSECONDS_PER_MS, readCarrier } from '../../queue/keys.ts'
 import { describeBatch, handOverLeft, handOverLost } from '../../queue/outbox.ts'
 import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
 import { until } from '../support/until.ts'
@@ -46,9 +46,9 @@ describe('batches', () => {
   const jobsOf = async (queue: BatchQueueName) => room.queues[queue].getJobs(['waiting', 'delayed'])
   const batchesIn = async (queue: BatchQueueName): Promise<string[]> =>
     (await jobsOf(queue)).flatMap(({ data }) => v.parse(batchJob, data).batches.map(({ batchId }) => batchId))
-  const left = (workspaceIds: readonly string[], beforeMs: number) => handOverLeft(room, { workspaceIds, beforeMs })
+  const left = (workspaceIds: readonly string[], forMs: number) => handOverLeft(room, { workspaceIds, forMs })
   const lost = (workspaceIds: readonly string[], laterMs = LATER_MS) =>
-    handOverLost(room, { workspaceIds, beforeMs: Date.now() + laterMs })
+    handOverLost(room, { workspaceIds, forMs: -laterMs })
   const carried = async (workspaceId: string): Promise<HandedBatch & { jobId: string }> => {
     const batch = await accept(workspaceId)
     await room.handOver('submissions', batch)
@@ -120,9 +120,9 @@ describe('batches', () => {
       await accept(workspaceIds[0]!, ['create_feedback', 'identify_contact']),
       await accept(workspaceIds[1]!, ['submit_conversation']),
     ]
-    assert.equal(await left(workspaceIds, Date.now() - LATER_MS), 0)
-    assert.equal(await left(workspaceIds, Date.now() + LATER_MS), 2)
-    assert.equal(await left(workspaceIds, Date.now() + LATER_MS), 0)
+    assert.equal(await left(workspaceIds, LATER_MS), 0)
+    assert.equal(await left(workspaceIds, -LATER_MS), 2)
+    assert.equal(await left(workspaceIds, -LATER_MS), 0)
     assert.deepEqual(
       [await batchesIn('submissions'), await batchesIn('conversations')],
       batches.map(({ batchId }) => [batchId]),
@@ -145,6 +145,19 @@ describe('batches', () => {
       [lives, isLost, neverHad].map(({ batchId }) => batchId).toSorted(),
     )
     assert.equal(await lost([workspaceId]), 0)
+  })
+
+  it('that were accepted before the clock of Redis went back are handed over as if they were old', async () => {
+    const workspaceId = randomUUID()
+    const aheadMs = Date.now() + 60 * LATER_MS
+    const floor = aheadMs * MICROSECONDS_PER_MS
+    const batchId = batchIdOf(entered(await room.admit(asked({ workspaceId, floor }))).submissionId)
+    assert.equal(await left([workspaceId], LATER_MS), 0)
+    await room.redis.zadd(namesOf(workspaceId).outbox, aheadMs, batchId)
+    assert.equal(await left([workspaceId], LATER_MS), 1)
+    assert.equal(await lost([workspaceId], -LATER_MS), 0)
+    await room.queues.submissions.drain()
+    assert.equal(await lost([workspaceId], -LATER_MS), 1)
   })
 
   it('whose job is delayed or in hand are left alone, and those whose job has ended are not', async () => {
@@ -179,7 +192,7 @@ describe('batches', () => {
     const batch = await accept(workspaceId, ['create_feedback', 'create_feedback'])
     await room.handOver('submissions', batch)
     await room.books.split((await room.books.read(batch))!)
-    assert.equal(await left([workspaceId], Date.now() + LATER_MS), 2)
+    assert.equal(await left([workspaceId], -LATER_MS), 2)
     assert.equal(await describeBatch(room, batch), undefined)
     const ones = await room.redis.zrange(namesOf(workspaceId).outstanding, '0', '-1')
     assert.deepEqual((await describeBatch(room, { workspaceId, batchId: ones[0]! }))?.batch.operations, [

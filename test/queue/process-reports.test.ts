@@ -59,6 +59,13 @@ describe('process reports', () => {
     for (const key of [figures, seen]) assert.ok((await redis.pttl(key)) > 0, key)
   })
 
+  it('from before the clock of Redis went back are gone once somebody reports', async () => {
+    await reports.report({ ...REPORT, id: 'ahead', stored: [] })
+    await redis.zadd(seen, Date.now() + 3_600_000, 'ahead')
+    await reports.report({ ...REPORT, stored: [] })
+    assert.deepEqual(await ids(), ['a'])
+  })
+
   it('of the version before have no time in lanes, and count all the same', async () => {
     const { lanes: _lanes, ...former } = REPORT
     await redis.hset(figures, 'a', JSON.stringify(former))

@@ -61,6 +61,8 @@ const READY_WITHIN_MS = 60_000
 type Options = {
   redisMemoryBytes?: number
   appendFsync?: AppendFsync
+  /** Further lines of the configuration of Redis. */
+  redisSettings?: readonly string[]
   environment?: Readonly<Record<string, string>>
   /** In which the servers keep their data in directories of their own. */
   parent?: string
@@ -75,8 +77,8 @@ export const startFaultStack = async (options: Options = {}): Promise<FaultStack
   try {
     const postgres = await keepServer((port) => startPostgres({ dataDir: join(directory, 'postgres'), ...port }))
     running.defer(() => postgres.stop())
-    const { redisMemoryBytes: maxMemoryBytes, appendFsync } = options
-    const ofRedis = { ...(maxMemoryBytes && { maxMemoryBytes }), ...(appendFsync && { appendFsync }) }
+    const { redisMemoryBytes: maxMemoryBytes, appendFsync, redisSettings: settings = [] } = options
+    const ofRedis = { settings, ...(maxMemoryBytes && { maxMemoryBytes }), ...(appendFsync && { appendFsync }) }
     const redisServer = await keepServer((port) =>
       startRedis({ dataDir: join(directory, 'redis'), ...ofRedis, ...port }),
     )

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Load, startLoad } from './load.ts'
 import { recovery } from './recovery.ts'
-import { type HostName, HOSTS, REDIS_HOSTS, type Sites } from './sites.ts'
+import type { HostName, Roles, Sites } from './sites.ts'
 import { until } from './until.ts'
 
 type Way = readonly [from: HostName, to: HostName]
@@ -13,23 +13,30 @@ const both = (one: HostName, others: readonly HostName[]): Way[] =>
   ])
 const others = (name: HostName, all: readonly HostName[]): HostName[] => all.filter((other) => other !== name)
 
-/** Which ways part, with the master of Redis and the primary of Postgres at that moment. */
-export const PARTITIONS: Readonly<Record<string, (master: HostName, primary: HostName) => readonly Way[]>> = {
-  'the API from Redis': (master) => both('api', [master]),
-  'the API from Redis, towards Redis only': (master) => [['api', master]],
-  'the API from Redis, towards the API only': (master) => [[master, 'api']],
-  'the API from Postgres': (_, primary) => both('api', [primary]),
-  'a worker from Redis': (master) => both('worker', [master]),
-  'a worker from Postgres': (_, primary) => both('worker', [primary]),
-  'a worker from Postgres, towards the worker only': (_, primary) => [[primary, 'worker']],
-  'Redis from its replicas': (master) => both(master, others(master, REDIS_HOSTS)),
+/** Which ways part. */
+export const PARTITIONS: Readonly<Record<string, (roles: Roles) => readonly Way[]>> = {
+  'the API from Redis': ({ master }) => both('api', [master]),
+  'the API from Redis, towards Redis only': ({ master }) => [['api', master]],
+  'the API from Redis, towards the API only': ({ master }) => [[master, 'api']],
+  'the API from Postgres': ({ primary }) => both('api', [primary]),
+  'a worker from Redis': ({ master }) => both('worker', [master]),
+  'a worker from Postgres': ({ primary }) => both('worker', [primary]),
+  'a worker from Postgres, towards the worker only': ({ primary }) => [[primary, 'worker']],
+  'Redis from its replicas': ({ master, replicas }) => both(master, replicas),
   'Postgres from its standby': () => both('postgres1', ['postgres2']),
-  'the site of the master of Redis from all others': (master) => both(master, others(master, HOSTS)),
+  'the site of the master of Redis from all others': ({ master, all }) => both(master, others(master, all)),
 }
+/** Those that are others when Redis is a cluster: one of its masters is meant, which has the books. */
+export const PARTITIONS_OF_CLUSTERS = [
+  'the API from Redis',
+  'a worker from Redis',
+  'Redis from its replicas',
+  'the site of the master of Redis from all others',
+]
 
 /** Lets the network part. The result mends it. */
-export const part = async ({ network, master, primary }: Sites, name: string): Promise<() => void> => {
-  const mends = PARTITIONS[name]!(await master(), primary()).map(([from, to]) => network.cut(from, to))
+export const part = async ({ network, roles }: Sites, name: string): Promise<() => void> => {
+  const mends = PARTITIONS[name]!(await roles()).map(([from, to]) => network.cut(from, to))
   return () => {
     for (const mend of mends) mend()
   }

@@ -31,7 +31,8 @@ export type RedisCluster = {
   readonly stop: () => Promise<void>
 }
 
-const NODES = 3
+/** The first of the nodes. */
+export const CLUSTER_MASTERS = 3
 const SLOTS = 16_384
 const NODE_TIMEOUT_MS = 2_000
 const WHOLE_WITHIN_MS = 30_000
@@ -50,26 +51,16 @@ export const startRedisCluster = async ({
   try {
     const password = randomBytes(16).toString('hex')
     const nodes: (ClusterNode & { clusterPort: number; busPort: number })[] = []
-    for (let index = 0; index < NODES * (1 + replicas); index++) {
+    for (let index = 0; index < CLUSTER_MASTERS * (1 + replicas); index++) {
       const node = await startNode(join(directory, String(index)), password, authority)
       running.defer(node.stop)
       nodes.push(node)
     }
-    for (const [index, { redis, clusterPort, busPort }] of nodes.entries()) {
-      const [from, to] = [Math.ceil((index * SLOTS) / NODES), Math.ceil(((index + 1) * SLOTS) / NODES) - 1]
-      if (index < NODES) await redis.cluster('ADDSLOTSRANGE', from, to)
-      await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
-      await nodes[0]!.redis.call('CLUSTER', 'MEET', '127.0.0.1', clusterPort, busPort)
-    }
+    await formCluster(
+      nodes.map((node) => ({ ...node, address: '127.0.0.1' })),
+      replicas,
+    )
     const isWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
-    await isWhole()
-    for (const [index, { redis }] of nodes.slice(NODES).entries()) {
-      await redis.call('CLUSTER', 'REPLICATE', await nodes[index % NODES]!.redis.cluster('MYID'))
-    }
-    await until('each master has its replicas', async () => {
-      const infos = await Promise.all(nodes.slice(0, NODES).map(({ redis }) => redis.info('replication')))
-      return infos.every((info) => info.match(/state=online/g)?.length === (replicas || undefined))
-    })
     const protocol = authority === undefined ? 'redis' : 'rediss'
     const url = `${protocol}+cluster://default:${password}@127.0.0.1:${nodes[0]!.clusterPort}`
     // The others refuse the key.
@@ -80,6 +71,35 @@ export const startRedisCluster = async ({
     await running.disposeAsync()
     throw error
   }
+}
+
+type Formed = {
+  readonly redis: Redis
+  readonly address: string
+  readonly clusterPort: number
+  readonly busPort: number
+}
+
+/** Makes servers that know nothing yet a cluster: the masters first, then the replicas, in the order of their masters. */
+export const formCluster = async (nodes: readonly Formed[], replicas: number): Promise<void> => {
+  const masters = nodes.slice(0, CLUSTER_MASTERS)
+  for (const [index, { redis, address, clusterPort, busPort }] of nodes.entries()) {
+    const [from, to] = [
+      Math.ceil((index * SLOTS) / CLUSTER_MASTERS),
+      Math.ceil(((index + 1) * SLOTS) / CLUSTER_MASTERS) - 1,
+    ]
+    if (index < CLUSTER_MASTERS) await redis.cluster('ADDSLOTSRANGE', from, to)
+    await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
+    await nodes[0]!.redis.call('CLUSTER', 'MEET', address, clusterPort, busPort)
+  }
+  await until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
+  for (const [index, { redis }] of nodes.slice(CLUSTER_MASTERS).entries()) {
+    await redis.call('CLUSTER', 'REPLICATE', await masters[index % CLUSTER_MASTERS]!.redis.cluster('MYID'))
+  }
+  await until('each master has its replicas', async () => {
+    const infos = await Promise.all(masters.map(({ redis }) => redis.info('replication')))
+    return infos.every((info) => info.match(/state=online/g)?.length === (replicas || undefined))
+  })
 }
 
 const startNode = async (dataDir: string, password: string, authority: Authority | undefined) => {
@@ -119,7 +139,7 @@ const startNode = async (dataDir: string, password: string, authority: Authority
   }
 }
 
-const servesAll = async (nodes: readonly ClusterNode[]): Promise<boolean> => {
+const servesAll = async (nodes: readonly Pick<ClusterNode, 'redis'>[]): Promise<boolean> => {
   const infos = await Promise.all(nodes.map(({ redis }) => redis.cluster('INFO')))
   return infos.every(
     (info) => info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`),

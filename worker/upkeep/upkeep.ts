@@ -65,7 +65,7 @@ const repeat = (everyMs: number, log: Log, work: () => Promise<Done>): ReturnTyp
 /** Hands over what its API process did not live to hand over, and has backlogs drained. */
 export const handOver = async (stores: UpkeepStores): Promise<number> => {
   const { sql, redis, prefix, queues } = stores
-  const left = { workspaceIds: await listWorkspaceIds(sql), beforeMs: Date.now() - LEFT_AFTER_MS }
+  const left = { workspaceIds: await listWorkspaceIds(sql), forMs: LEFT_AFTER_MS }
   const [handedOver, backlogs] = await Promise.all([handOverLeft(stores, left), backlogsSince(redis, prefix, left)])
   await drainBacklogs(queues, backlogs)
   return handedOver
@@ -76,15 +76,14 @@ export const keepUp = async (stores: UpkeepStores, receiptDays: number): Promise
   const { sql, redis, prefix } = stores
   const takenOver = await takeOverFormer(stores)
   const workspaceIds = await listWorkspaceIds(sql)
-  const nowMs = Date.now()
   const { maxBytes } = await redisCondition(redis)
   const [handedOver, expired, keysExpired, forgotten] = await Promise.all([
-    handOverLost(stores, { workspaceIds, beforeMs: nowMs - LOST_AFTER_MS }),
+    handOverLost(stores, { workspaceIds, forMs: LOST_AFTER_MS }),
     expireReceipts(sql, receiptDays),
     expireIdempotencyKeys(sql),
     listDeletedIds(sql, FORGOTTEN_FOR_MS).then((deleted) => forgetLeftOf(redis, prefix, deleted)),
     finishReplays(stores, LOST_AFTER_MS),
-    trimIdempotencyKeys(redis, prefix, { workspaceIds, maxBytes, nowMs }),
+    trimIdempotencyKeys(redis, prefix, { workspaceIds, maxBytes, nowMs: Date.now() }),
   ])
   return { takenOver, handedOver, expired, keysExpired, forgotten }
 }

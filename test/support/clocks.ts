@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import type { NetworkHost } from './network.ts'
+
+/** A clock that is set while programs go by it. */
+export type Clock = {
+  readonly host: NetworkHost
+  /** From now on it is so many seconds ahead of this machine's; negative is behind. */
+  readonly set: (aheadSeconds: number) => void
+}
+
+/** The library of libfaketime, as its program `faketime` has it; undefined where that is not installed. */
+export const clockLibrary = (): string | undefined => {
+  const { status, stdout } = spawnSync('faketime', ['-m', '-f', '+0', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+/** With jemalloc, which Redis is linked with, libfaketime waits for itself at the start. The C library's second allocator stands before it. */
+const ALLOCATOR = 'libc_malloc_debug.so.0'
+
+const offsetOf = (aheadSeconds: number): string => `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}`
+
+/** Where programs have another clock than this machine's. What measures durations goes on undisturbed, as on real machines. */
+const hostWith = (name: string, library: string, time: string): NetworkHost => ({
+  name,
+  address: '127.0.0.1',
+  via: ['env', `LD_PRELOAD=${ALLOCATOR} ${library}`, 'FAKETIME_DONT_FAKE_MONOTONIC=1', time],
+})
+
+export const hostAhead = (name: string, library: string, aheadSeconds: number): NetworkHost =>
+  hostWith(name, library, `FAKETIME=${offsetOf(aheadSeconds)}`)
+
+/** `file` has how far ahead it is; the programs have to be those of a user who may read it. */
+export const openClock = (file: string, library: string, aheadSeconds: number): Clock => {
+  const set = (seconds: number): void => writeFileSync(file, `${offsetOf(seconds)}\n`)
+  set(aheadSeconds)
+  const { via, ...host } = hostWith(file, library, `FAKETIME_TIMESTAMP_FILE=${file}`)
+  return { host: { ...host, via: [...via, 'FAKETIME_NO_CACHE=1'] }, set }
+}

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { serveOn } from './host-server.ts'
+import type { NetworkHost } from './network.ts'
+import { CLUSTER_MASTERS, formCluster } from './redis-cluster.ts'
+import { startSentinel } from './redis-sentinel.ts'
+import { until } from './until.ts'
+
+export type RedisHost = (typeof REDIS_HOSTS)['cluster'][number]
+
+/** On which hosts it runs. Of a cluster, each of the first three is a master, whose replica is three places behind. */
+export const REDIS_HOSTS = {
+  sentinels: ['redis1', 'redis2', 'redis3'],
+  cluster: ['redis1', 'redis2', 'redis3', 'redis4', 'redis5', 'redis6'],
+} as const
+export type RedisKind = keyof typeof REDIS_HOSTS
+
+/** Of a key: its master at this moment, and the replicas of that. */
+export type RedisRoles = { readonly master: RedisHost; readonly replicas: readonly RedisHost[] }
+
+export type SitesRedis = {
+  readonly url: string
+  /** How many replicas a master has. */
+  readonly replicas: number
+  readonly rolesOf: (key: string) => Promise<RedisRoles>
+  /** Waits until each master has its replicas. */
+  readonly isWhole: () => Promise<unknown>
+  readonly pids: Readonly<Record<string, number>>
+}
+
+type Place = {
+  readonly directory: string
+  readonly hosts: Readonly<Record<RedisHost, NetworkHost>>
+  readonly running: AsyncDisposableStack
+}
+type Node = { readonly name: RedisHost; readonly address: string; readonly dataDir: string; readonly redis: Redis }
+
+const MASTER = 'main'
+const REDIS_PORT = 6_379
+const BUS_PORT = 16_379
+const SENTINEL_PORT = 26_379
+const NODE_TIMEOUT_MS = 1_000
+const WHOLE_WITHIN_MS = 60_000
+
+/** A master with two replicas and three sentinels. */
+const startReplicated = async (place: Place): Promise<SitesRedis> => {
+  const { hosts, running } = place
+  const names = REDIS_HOSTS.sentinels
+  /** All of them: with one of two, what was confirmed while sentinels made the other one the master was lost (230 of 30,605 submissions). */
+  const replicas = names.length - 1
+  const [password, sentinelPassword] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
+  const first = hosts.redis1.address
+  const { nodes, pids } = await startNodes(place, names, {
+    password,
+    replicas,
+    settings: (name) => (name === 'redis1' ? [] : [`replicaof ${first} ${REDIS_PORT}`]),
+  })
+  for (const { name, address, dataDir } of nodes) {
+    const sentinel = await startSentinel({
+      directory: dataDir,
+      port: SENTINEL_PORT,
+      via: hosts[name].via,
+      lines: [
+        `bind ${address}`,
+        `requirepass ${sentinelPassword}`,
+        `sentinel sentinel-pass ${sentinelPassword}`,
+        `sentinel monitor ${MASTER} ${first} ${REDIS_PORT} 2`,
+        `sentinel auth-pass ${MASTER} ${password}`,
+        `sentinel down-after-milliseconds ${MASTER} 1000`,
+        `sentinel failover-timeout ${MASTER} 5000`,
+        `sentinel parallel-syncs ${MASTER} 2`,
+      ],
+    })
+    running.defer(sentinel.stop)
+  }
+  const clients = nodes.map((node) => ({
+    ...node,
+    sentinel: clientOf(running, `redis://:${sentinelPassword}@${node.address}:${SENTINEL_PORT}`),
+  }))
+  const master = async (): Promise<(typeof clients)[number] | undefined> => {
+    const said = await Promise.all(
+      clients.map(({ sentinel }) =>
+        sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER).then(
+          (answer) => (answer as [string])[0],
+          () => undefined,
+        ),
+      ),
+    )
+    return clients.find(({ address }) => said.filter((one) => one === address).length >= 2)
+  }
+  const isWhole = () =>
+    until(
+      'the master has both replicas',
+      async () => {
+        const { redis, sentinel } = (await master()) ?? {}
+        const others = (await sentinel?.call('SENTINEL', 'SENTINELS', MASTER).catch(() => [])) as unknown[] | undefined
+        return redis !== undefined && (await replicasOnline(redis)) === replicas && others?.length === 2
+      },
+      WHOLE_WITHIN_MS,
+    )
+  await isWhole()
+  const sentinels = names.map((name) => `${hosts[name].address}:${SENTINEL_PORT}`).join(',')
+  return {
+    url: `redis+sentinel://default:${password}@${sentinels}/${MASTER}?sentinelPassword=${sentinelPassword}`,
+    replicas,
+    rolesOf: async () => {
+      const { name } = (await master()) ?? assert.fail('the sentinels do not agree')
+      return { master: name, replicas: names.filter((other) => other !== name) }
+    },
+    isWhole,
+    pids,
+  }
+}
+
+/** A cluster of three masters with a replica each. */
+const startClustered = async (place: Place): Promise<SitesRedis> => {
+  const names = REDIS_HOSTS.cluster
+  const replicas = 1
+  const password = randomBytes(16).toString('hex')
+  const { nodes, pids } = await startNodes(place, names, {
+    password,
+    replicas,
+    settings: (name) => [
+      'cluster-enabled yes',
+      'cluster-config-file nodes.conf',
+      `cluster-node-timeout ${NODE_TIMEOUT_MS}`,
+      `cluster-announce-ip ${place.hosts[name].address}`,
+    ],
+  })
+  await formCluster(
+    nodes.map((node) => ({ ...node, clusterPort: REDIS_PORT, busPort: BUS_PORT })),
+    replicas,
+  )
+  const pairs = nodes
+    .slice(0, CLUSTER_MASTERS)
+    .map((node, index): [Node, Node] => [node, nodes[index + CLUSTER_MASTERS]!])
+  const isComplete = async (pair: readonly Node[]): Promise<boolean> => {
+    const online = await Promise.all(pair.map(({ redis }) => replicasOnline(redis)))
+    return online.includes(0) && online.includes(1)
+  }
+  const isWhole = () =>
+    until(
+      'each master has its replica, and no node is missed',
+      async () => {
+        const said = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
+        return !said.some((one) => one.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
+      },
+      WHOLE_WITHIN_MS,
+    )
+  await isWhole()
+  return {
+    url: `redis+cluster://default:${password}@${nodes.map(({ address }) => `${address}:${REDIS_PORT}`).join(',')}`,
+    replicas,
+    rolesOf: async (key) => {
+      // The others refuse the key.
+      const master = await Promise.any(nodes.map(async (node) => node.redis.exists(key).then(() => node)))
+      const pair = pairs.find((one) => one.includes(master))!
+      return { master: master.name, replicas: pair.filter((node) => node !== master).map(({ name }) => name) }
+    },
+    isWhole,
+    pids,
+  }
+}
+
+/** Of a server that does not answer, none. */
+const replicasOnline = async (redis: Redis): Promise<number> => {
+  const info = await redis.info('replication').catch(() => '')
+  return info.match(/state=online/g)?.length ?? 0
+}
+
+const clientOf = (running: AsyncDisposableStack, url: string): Redis => {
+  const client = new Redis(url, { maxRetriesPerRequest: 1, commandTimeout: 1_000 })
+  client.on('error', () => {})
+  running.defer(() => client.disconnect())
+  return client
+}
+
+type Wanted = {
+  readonly password: string
+  readonly replicas: number
+  readonly settings: (name: RedisHost) => readonly string[]
+}
+
+const startNodes = async (
+  { directory, hosts, running }: Place,
+  names: readonly RedisHost[],
+  { password, replicas, settings }: Wanted,
+): Promise<{ nodes: Node[]; pids: Record<string, number> }> => {
+  const pids: Record<string, number> = {}
+  const nodes: Node[] = []
+  for (const name of names) {
+    const dataDir = join(directory, name)
+    mkdirSync(dataDir)
+    writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
+    const { address } = hosts[name]
+    const server = await serveOn(hosts[name], 'redis', {
+      dataDir,
+      port: REDIS_PORT,
+      settings: [
+        `bind 127.0.0.1 ${address}`,
+        `masterauth ${password}`,
+        `replica-announce-ip ${address}`,
+        'repl-diskless-sync-delay 0',
+        // Replicas that were away for seconds go on where they were.
+        'repl-backlog-size 64mb',
+        'repl-timeout 10',
+        `min-replicas-to-write ${replicas}`,
+        'min-replicas-max-lag 5',
+        ...settings(name),
+      ],
+    })
+    running.defer(server.stop)
+    pids[name] = server.pid
+    nodes.push({
+      name,
+      address,
+      dataDir,
+      redis: clientOf(running, `redis://default:${password}@${address}:${REDIS_PORT}`),
+    })
+  }
+  return { nodes, pids }
+}
+
+export const START_REDIS: Readonly<Record<RedisKind, (place: Place) => Promise<SitesRedis>>> = {
+  sentinels: startReplicated,
+  cluster: startClustered,
+}
