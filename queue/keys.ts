@@ -104,8 +104,11 @@ export const readByNumber = (membersAndScores: readonly string[]): Numbered[] =>
     number: Number(membersAndScores[2 * at + 1]),
   }))
 
-/** Hash: `ProcessReport` as JSON, by process id; and sorted set: process ids by the Unix milliseconds of the last report. */
+/**
+ * Hash: `ProcessReport` as JSON, by process id; sorted set: process ids by the Unix milliseconds of the last report; and string: there while
+ * a process has its turn at something that one does for all.
+ */
 export const processKeys = (prefix: string) => {
   const base = `{${prefix}:processes}`
-  return { figures: `${base}:figures`, seen: `${base}:seen` }
+  return { figures: `${base}:figures`, seen: `${base}:seen`, turn: (name: string) => `${base}:turn:${name}` }
 }

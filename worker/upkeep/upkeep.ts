@@ -13,6 +13,7 @@ import { trimIdempotencyKeys } from '../../queue/idempotency.ts'
 import { handOverLeft, handOverLost } from '../../queue/outbox.ts'
 import { settledThrough } from '../../queue/barrier.ts'
 import { redisCondition } from '../../queue/redis-condition.ts'
+import { takeTurn } from '../../queue/take-turn.ts'
 import type { WorkerStores } from '../dependencies.ts'
 import { finishReplays } from './finish-replays.ts'
 import { takeOverFormer } from './take-over-former.ts'
@@ -30,37 +31,45 @@ type UpkeepStores = WorkerStores & { handOver: HandOver }
 type Settings = { receiptDays: number; log: Log }
 
 /**
- * Looks after what no job looks after, now and then, until it is stopped. Every worker does; it does no harm when several do so at the
- * same time.
+ * Looks after what no job looks after, now and then, until it is stopped. Workers take turns, since all workspaces are looked at each time; it
+ * does no harm when several do so at the same time.
  */
 export const startUpkeep = (stores: UpkeepStores, { receiptDays, log }: Settings): { stop: () => void } => {
+  const repeat = repeatingIn(stores, log)
   const timers = [
-    repeat(OFTEN_MS, log, async () => ({ handedOver: await handOver(stores) })),
-    repeat(OFTEN_MS, log, () => leaveOut(stores)),
-    repeat(KEEP_UP_EVERY_MS, log, () => keepUp(stores, receiptDays)),
+    repeat('hand-over', OFTEN_MS, async () => ({ handedOver: await handOver(stores) })),
+    repeat('leave-out', OFTEN_MS, () => leaveOut(stores)),
+    repeat('keep-up', KEEP_UP_EVERY_MS, () => keepUp(stores, receiptDays)),
   ]
   return { stop: () => timers.forEach(clearInterval) }
 }
 
 type Done = Readonly<Record<string, number>>
+type Repeat = (name: string, everyMs: number, work: () => Promise<Done>) => ReturnType<typeof setInterval>
 
-const repeat = (everyMs: number, log: Log, work: () => Promise<Done>): ReturnType<typeof setInterval> => {
-  let isBusy = false
-  const once = async (): Promise<void> => {
-    if (isBusy) return
-    isBusy = true
-    try {
-      const done = await work()
-      if (Object.values(done).some((count) => count > 0)) log('info', 'upkeep', done)
-    } catch (error) {
-      log('warn', 'upkeep_failed', { fault: describeFault(error) })
-    } finally {
-      isBusy = false
+/** A little less than the time between two looks of a worker, so that it gets its turn again if it is the only one. */
+const PERIOD = 0.9
+
+const repeatingIn =
+  ({ redis, prefix }: UpkeepStores, log: Log): Repeat =>
+  (name, everyMs, work) => {
+    let isBusy = false
+    const once = async (): Promise<void> => {
+      if (isBusy) return
+      isBusy = true
+      try {
+        if (!(await takeTurn(redis, prefix, { name, periodMs: Math.floor(PERIOD * everyMs) }))) return
+        const done = await work()
+        if (Object.values(done).some((count) => count > 0)) log('info', 'upkeep', done)
+      } catch (error) {
+        log('warn', 'upkeep_failed', { fault: describeFault(error) })
+      } finally {
+        isBusy = false
+      }
     }
+    void once()
+    return setInterval(() => void once(), everyMs)
   }
-  void once()
-  return setInterval(() => void once(), everyMs)
-}
 
 /** Hands over what its API process did not live to hand over, and has backlogs drained. */
 export const handOver = async (stores: UpkeepStores): Promise<number> => {

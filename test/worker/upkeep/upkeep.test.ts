@@ -172,7 +172,7 @@ describe('upkeep', () => {
       { ...stores(), sql },
       { receiptDays: 90, log: (_level, event, fields) => lines.push([event, fields]) },
     )
-    await until('it says so', async () => lines.filter(([event]) => event === 'upkeep_failed').length === 3)
+    await until('it says so', async () => lines.filter(([event]) => event === 'upkeep_failed').length >= 3)
     failing.stop()
   })
 
