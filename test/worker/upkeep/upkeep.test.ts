@@ -197,7 +197,10 @@ describe('upkeep', () => {
     const late = (await left()).length
     assert.ok(late > 0 && kept.length > 0)
     await finishReplays(stores(), 0)
-    assert.equal(await handOver(stores()), 0)
+    await handOver(stores())
+    const jobs = await queues.submissions.getJobs(['waiting', 'delayed'])
+    const named = jobs.flatMap(({ data }) => (data as { batches: { workspaceId: string }[] }).batches)
+    assert.ok(named.every((batch) => batch.workspaceId !== deleted))
     assert.equal((await keepUp(stores(), 90))['forgotten'], late)
     assert.deepEqual(await left(), [])
     assert.deepEqual((await redis.keys(`{${prefix}:${workspaceId}}:*`)).toSorted(), kept.toSorted())
