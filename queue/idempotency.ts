@@ -16,7 +16,7 @@ export const idempotencyOf = (
   hashKey: HashKey,
   { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },
 ): Idempotency => {
-  const hash = (text: string): string => keyedHash(hashKey, text).digest('base64url')
+  const hash = (text: string): string => keyedHash(hashKey, text, 'base64url')
   return shortened(operation, { key: hash(key), body: hash(bodyText) })
 }
 

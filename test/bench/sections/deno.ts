@@ -1,13 +1,14 @@
 import { drainFor } from '../installation/drain.ts'
 import { fillQueue } from '../installation/fill-queue.ts'
-import { type CreateSection, feedbackFilling, feedbackTarget, loadWith, drainBounds } from '../rig.ts'
+import { type CreateSection, feedbackFilling, feedbackTarget, loadWith, drainBounds, warmUp } from '../rig.ts'
 
 /** The same API and worker on the other runtime. */
 export const deno: CreateSection = async (rig) => {
   const { config, measures } = rig
   const installation = await rig.installation('deno', 'deno')
   const target = feedbackTarget(installation)
-  await loadWith(rig, target, { idempotencyKeys: true })
+  // As long as on Bun: V8, too, compiles what has run for a while.
+  await warmUp(rig, [target])
   await installation.empty()
   return {
     round: async () => {

@@ -17,7 +17,7 @@ describe('a keyed hash', () => {
         const key = hashKeyFrom(hexadecimal)
         for (const text of texts) {
           const expected = createHmac('sha256', secret).update(text).digest('hex')
-          assert.equal(keyedHash(key, text).digest('hex'), expected)
+          assert.equal(keyedHash(key, text, 'hex'), expected)
         }
       }),
       seeded(),
