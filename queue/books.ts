@@ -33,7 +33,7 @@ export type Books = {
   noteSurvived: (name: BatchName) => Promise<void>
 }
 
-const READ_BATCH = luaScript('read-batch')
+export const READ_BATCH = luaScript('read-batch')
 const KEYS_OF_READ_BATCH = 3
 type RedisWithReadBatch = RedisClient & {
   readBatch(...keys: string[]): Promise<[text: string, firstPurge: string, outstanding: number] | []>

@@ -34,6 +34,7 @@ export type Profiles = { readonly api: string; readonly worker: string }
 type ServiceOptions = { name: string; runtime?: Runtime; profiles?: Profiles; replicasAck?: number }
 
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
+const MOST_WAITING = 10_000_000
 
 export const startService = async (
   { databaseUrl, redisUrl }: ServerUrls,
@@ -51,6 +52,8 @@ export const startService = async (
     REDIS_PREFIX: prefix,
     ...(replicasAck > 0 && { REDIS_REPLICAS_ACK: String(replicasAck) }),
     HASH_KEY: hash,
+    // `alike` has more waiting than is taken in by default.
+    MAX_BACKLOG: String(MOST_WAITING),
     BOOTSTRAP_ADMIN_TOKEN: token,
     PORT: '0',
     WORKER_PORT: '0',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Redis } from 'ioredis'
 import { ADMIT } from '../../../queue/ask-admission.ts'
 import { NOTE_CARRIER } from '../../../queue/hand-over.ts'
+import { READ_BATCH } from '../../../queue/books.ts'
 import { SETTLE } from '../../../queue/settle.ts'
 import type { Sql } from '../../../db/postgres.ts'
 import { API_RULES, describeParts, type Parts, type ProcessParts, WORKER_RULES } from '../figures/parts.ts'
@@ -83,7 +84,7 @@ const measure = async (
       processes: [
         process('API', 'api', [samplesOf('api', API_RULES), runtime]),
         process('worker', 'worker', [samplesOf('worker', WORKER_RULES), runtime]),
-        process('Redis', 'Redis', [run.redisParts, 'sockets, append-only file']),
+        process('Redis', 'Redis', [run.redisParts, 'sockets, commands without a script, append-only file']),
         process('Postgres', 'Postgres', [run.postgresParts, 'statements outside functions, commits, write-ahead log']),
       ],
     }
@@ -139,17 +140,21 @@ const loadOnce = async (rig: Rig, service: Service, workspaces: number | undefin
 const OUR_SCRIPTS = [
   ['admission', ADMIT],
   ['hand over', NOTE_CARRIER],
+  ['fetch', READ_BATCH],
   ['settle', SETTLE],
 ] as const
 
-/** Microseconds by what commands are for. Those of BullMQ are scripts too. */
+/**
+ * Microseconds of scripts by what they are for; BullMQ has scripts too. The log names commands that scripts call as well, like those that
+ * clients send, and to count them would count twice.
+ */
 const commandTimes = async (redis: Redis): Promise<Parts> => {
   const ours = new Map(OUR_SCRIPTS.map(([part, script]) => [sha1(script), part]))
   const parts = new Map<string, number>()
   const entries = (await redis.slowlog('GET', MOST_COMMANDS)) as [number, number, number, string[]][]
   for (const [, , microseconds, [command = '', first = '']] of entries) {
-    const isScript = /^eval(?:sha)?$/i.test(command)
-    const part = isScript ? (ours.get(first) ?? 'queue and other scripts') : 'fetch and other commands'
+    if (!/^eval(?:sha)?$/i.test(command)) continue
+    const part = ours.get(first) ?? 'queue and other scripts'
     parts.set(part, (parts.get(part) ?? 0) + microseconds)
   }
   await redis.slowlog('RESET')
