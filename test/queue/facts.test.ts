@@ -281,6 +281,11 @@ describe('what queued submissions say', () => {
       (await look(false))?.some(({ number }) => number === all[0]!.number),
       true,
     )
+    const order = `${admissionKeys(room.prefix, workspaceId).factsAbout(EMAIL)}:order`
+    const kept = await room.redis.dumpBuffer(order)
+    await room.redis.zpopmin(order)
+    assert.equal((await look(false))?.length, DIFFERENT + 1, 'as the version before leaves it')
+    await room.redis.restore(order, 0, kept, 'REPLACE')
     const purge = entered(await room.admit(asked({ workspaceId, operation: 'purge_contact' })))
     assert.equal((await look(false))?.length, DIFFERENT + 1)
     for (const [place, { submissionId }] of all.entries()) await room.settle(workspaceId, submissionId, about(place))

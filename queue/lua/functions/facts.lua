@@ -60,6 +60,7 @@ local function sayBesides(facts, ofFacts, held, key, saying, number, after, befo
       redis.call('HSET', facts, key, widened(spans, number, after, before) .. ' ' .. saying)
       return
     end
+    redis.call('UNLINK', orderOf(ofFacts, key))
     keepSaying(ofFacts, key, said, spans)
     redis.call('HSET', facts, key, '+')
   end
@@ -136,7 +137,11 @@ local function saidAbout(facts, ofFacts, key, whole)
     local spans, said = string.match(held, '^(%S+) (.*)$')
     return {said, spans}
   end
-  if whole or redis.call('HLEN', ofFacts .. key) <= 2 * TOLD then return redis.call('HGETALL', ofFacts .. key) end
+  local count = redis.call('HLEN', ofFacts .. key)
+  -- The version before keeps no order: of what it has said, or taken back, all is told.
+  if whole or count <= 2 * TOLD or redis.call('ZCARD', orderOf(ofFacts, key)) ~= count then
+    return redis.call('HGETALL', ofFacts .. key)
+  end
   local sayings = redis.call('ZRANGE', orderOf(ofFacts, key), 0, TOLD - 1)
   for _, saying in ipairs(redis.call('ZRANGE', orderOf(ofFacts, key), -TOLD, -1)) do sayings[#sayings + 1] = saying end
   local told = {}
