@@ -134,7 +134,8 @@ const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Tar
   ).map((target) => ({ target, path: operation.path, also: [] }))
   const near = fc
     .tuple(path, fc.constantFrom('/', '//', '/.', '/..', '%20', ';x', '/x', '.json', '%2f'))
-    .map((parts) => ({ target: parts.join(''), path: undefined, also: [...ANYWHERE, 200, 405] }))
+    // Dots can lead to `/`, which leads a browser to the reference.
+    .map((parts) => ({ target: parts.join(''), path: undefined, also: [...ANYWHERE, 200, 302, 405] }))
   const nowhere = fc.constantFrom(...NOWHERE).map((target) => ({ target, path: undefined, also: [400, 404] }))
   const pages = fc
     .constantFrom(...PAGES)
