@@ -11,8 +11,8 @@ type StoredIdentityQuestion = {
   /** Purges that were queued, by submission id, of which to tell those that are decided by now. */
   purges: readonly string[]
   /**
-   * Whether all claims are told, on the emails and by the contacts, as whoever looks for what a purge takes away has to know. Otherwise
-   * of each email the first one before `number` and the last one that decide, however many there are.
+   * Whether all claims are told, on the emails and by the contacts, as whoever looks for what a purge takes away has to know. Otherwise, of
+   * those before `number` that decide, the first and the last of each email.
    */
   isWhole: boolean
 }
@@ -44,8 +44,8 @@ export type StoredIdentity = {
 }
 
 /**
- * One query. Every row is found by its own key, whatever the planner knows: a connection that had planned this while nothing was stored went through all keys of the
- * workspace.
+ * One query. Every row is found by its own key, whatever the planner knows: a connection that had planned this while nothing was stored
+ * went through all keys of the workspace.
  */
 export const readStoredIdentity = async (sql: Sql, asked: StoredIdentityQuestion): Promise<StoredIdentity> => {
   const { workspaceId: ws, groups, purges } = asked
