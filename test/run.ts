@@ -9,7 +9,7 @@ import { startPostgres } from '../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../cli/start/embedded/redis-server.ts'
 import { printHelp } from '../process/print-help.ts'
 import { grantForTests } from './support/superuser.ts'
-import { countTests, type TestCounts } from './support/test-counts.ts'
+import { countTests, errorsBesideTests, type TestCounts } from './support/test-counts.ts'
 
 type Runtime = {
   readonly name: string
@@ -151,11 +151,11 @@ const runOne = async (
   const { exitCode, output } = await runTool(runtime.command(files, reportFile), { env, isShown })
   if (!isShown) console.log(`${title}\n${output}`)
   const counted = countTests(readReport(reportFile), files)
-  // An error outside of all tests is in no report.
-  const silentError = exitCode !== 0 && counted.failed.length === 0
-  const counts = silentError
+  const failed = [...errorsBesideTests(output), ...counted.failed]
+  const isSilent = exitCode !== 0 && failed.length === 0
+  const counts = isSilent
     ? { ...counted, failed: [`${runtime.name} ended with ${exitCode ?? 'a signal'}`] }
-    : counted
+    : { ...counted, failed }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(
     `── ${runtime.name}: ${counts.passed} passed, ${counts.failed.length} failed, ${counts.skipped} skipped in ${seconds} s`,
@@ -165,7 +165,6 @@ const runOne = async (
 
 type Ended = { exitCode: number | null; output: string }
 
-/** `output` is what was not shown. */
 const runTool = (
   [program = '', ...args]: readonly string[],
   { env, isShown }: { env: NodeJS.ProcessEnv; isShown: boolean },
@@ -174,8 +173,8 @@ const runTool = (
     const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     const say = (text: string): void => {
+      output += text
       if (isShown) process.stdout.write(text)
-      else output += text
     }
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', say)
     const end = (): void => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { tokenHash } from '../../contract/token-format.ts'
-import { clockLibrary, hostAhead, openClock } from '../support/clocks.ts'
+import { clockLibrary, forgetEndedClocks, hostAhead, openClock } from '../support/clocks.ts'
 import { runCommand } from '../support/command.ts'
 import { serveOn } from '../support/host-server.ts'
 import { moreIsAccepted, startLoad } from '../support/load.ts'
@@ -39,6 +39,8 @@ const skip = library === undefined && 'libfaketime is not installed (Debian has 
 
 const startRig = async (aheads: Aheads) => {
   const running = new AsyncDisposableStack()
+  forgetEndedClocks()
+  running.defer(forgetEndedClocks)
   try {
     const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-clocks-'))
     running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))

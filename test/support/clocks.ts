@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { NetworkHost } from './network.ts'
 
 /** A clock that is set while programs go by it. */
@@ -13,6 +14,19 @@ export type Clock = {
 export const clockLibrary = (): string | undefined => {
   const { status, stdout } = spawnSync('faketime', ['-m', '-f', '+0', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
+}
+
+const SHARED_MEMORY = '/dev/shm'
+
+/**
+ * libfaketime 0.9.10 leaves two files named after its process in shared memory when that is killed. A later process that gets the same
+ * number and is another user's may not open them, and ends.
+ */
+export const forgetEndedClocks = (): void => {
+  for (const name of readdirSync(SHARED_MEMORY)) {
+    const pid = /^(?:sem\.faketime_sem_|faketime_shm_)(\d+)$/.exec(name)?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(SHARED_MEMORY, name), { force: true })
+  }
 }
 
 /** With jemalloc, which Redis is linked with, libfaketime waits for itself at the start. The C library's second allocator stands before it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { countTests } from './test-counts.ts'
+import { countTests, errorsBesideTests } from './test-counts.ts'
 
 describe('counting tests', () => {
   it('reads what Bun reports', () => {
@@ -60,5 +60,23 @@ describe('counting tests', () => {
       failed: ['test/a.test.ts: nothing', 'test/b.test.ts: nothing'],
       skipped: 0,
     })
+  })
+
+  it('finds the errors of hooks, which are in no report', () => {
+    const output = `
+(pass) one [1.00ms]
+
+# Unhandled error between tests
+-------------------------------
+60 |     const fail = () => {}
+error: not started:
+no port
+-------------------------------
+
+(fail) two [1.00ms]
+`
+    assert.deepEqual(errorsBesideTests(output), [
+      'Unhandled error between tests\n    60 |     const fail = () => {}\n    error: not started:\n    no port',
+    ])
   })
 })

@@ -9,7 +9,7 @@ type TestCase = {
   readonly message: string
 }
 
-const MOST_LINES = 15
+const MOST_LINES = 30
 
 /** Between the names of a group and of what is in it, in Deno's reports. */
 const WITHIN = ' > '
@@ -61,6 +61,12 @@ const attribute = (attributes: string, name: string): string | undefined => {
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&')
 }
+
+/** What Bun prints of a hook that failed, which its report leaves out. */
+export const errorsBesideTests = (output: string): string[] =>
+  [...output.matchAll(/^# (Unhandled error between tests)\n-+\n([\s\S]*?)\n-{9,}$/gm)].map(
+    ([, what = '', error = '']) => `${what}${indented(error)}`,
+  )
 
 /** Whoever has only the end of the output has to see why. */
 const indented = (message: string): string =>
