@@ -25,7 +25,7 @@ import type { Receipt } from '../contract/receipt.ts'
 import { findReceipt, findSettled } from '../db/submissions/receipts.ts'
 import { findQueuedReceipt } from '../queue/queued-receipt.ts'
 import { openTracing } from '../process/open-tracing.ts'
-import { connectToAnswer } from '../queue/connect-redis.ts'
+import { connectToAnswer, onNewConnection } from '../queue/connect-redis.ts'
 import { redisCondition } from '../queue/redis-condition.ts'
 import { pingRedis } from '../queue/redis-servers.ts'
 import { storedKeyFinder } from './submit/stored-key-finder.ts'
@@ -111,11 +111,14 @@ const stopping = new AbortController()
 const handOvers = watchHandOvers(handingOverIn({ redis, prefix: config.REDIS_PREFIX, queues, stop: stopping.signal }))
 const replicas = config.REDIS_REPLICAS_ACK
 const admitting = replicas === 0 ? redis : await whenReady(connectToAnswer(config.REDIS_URL), log)
+const floor = numberFloor(sql, steadily)
+onNewConnection(admitting, floor.forget)
 const admit = admissionsIn({
   redis: admitting,
   replicas,
   prefix: config.REDIS_PREFIX,
   handOver: handOvers.handOver,
+  floorOf: floor.of,
   findStoredKey: storedKeyFinder(sql, LOOK_UP_TIMEOUT_MS),
 })
 const maxBytes = { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES }
@@ -124,10 +127,6 @@ const bodies = bodiesInHand(
   Math.max(config.MAX_BYTES_IN_HAND, 2 * maxBytes.body, 2 * maxBytes.conversation, 2 * MAX_BATCH_BODY_BYTES),
 )
 const metrics = createMetrics(readCondition, { loopDelay, bodies: bodies.figures })
-const floor = numberFloor(sql, steadily)
-redis.on('ready', floor.forget)
-// A cluster emits this when another node may have taken a slot over.
-redis.on('refresh', floor.forget)
 const reporting = startReporting(
   processReportsIn(redis, config.REDIS_PREFIX),
   { id: randomUUID(), kind: 'api' },
@@ -141,8 +140,7 @@ const app = createApp({
     authenticate,
     isWhole,
     admit: async (request) => {
-      const floorOf = await floor.of(request.workspaceId)
-      const admission = await admit({ ...request, floor: floorOf, mostBytes: pressure.bytesLeft() })
+      const admission = await admit({ ...request, mostBytes: pressure.bytesLeft() })
       if (admission.outcome === 'admitted') pressure.added(request.bodyText.length)
       return admission
     },

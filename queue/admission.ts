@@ -20,8 +20,6 @@ export type AdmissionRequest = {
   traceparent?: string | undefined
   limit?: RateLimit | undefined
   idempotency?: Idempotency | undefined
-  /** No number at or below this is given. */
-  floor?: number
   /** When its workspace has more bytes waiting than these, nothing of it may enter. */
   mostBytes?: number
   /** Nothing may enter now; the limit is judged all the same, and not used up. */

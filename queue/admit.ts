@@ -14,6 +14,8 @@ type Dependencies = {
   redis: RedisClient
   prefix: string
   handOver: HandOver
+  /** No number of a workspace at or below its floor is given; 0 when left out. */
+  floorOf?: (workspaceId: string) => Promise<number>
   /** Nothing counts as admitted before so many replicas of its Redis have it; 0 when left out. */
   replicas?: number
   /** Finds an idempotency key that has left the book in Redis; null when there is none, undefined while nobody can say. */
@@ -22,7 +24,7 @@ type Dependencies = {
 
 /**
  * Decides whether a submission enters, and gives it its id and its acceptance number, strictly increasing in its workspace, whichever
- * process asks, and never at or below `floor`. Once this resolves with `admitted`, the submission is accepted: its batch is on the books
+ * process asks, and never at or below its floor. Once this resolves with `admitted`, the submission is accepted: its batch is on the books
  * and in the outbox, from where this process hands it over to a job, or another does if this one dies.
  */
 export const admissionsIn = ({ findStoredKey, ...dependencies }: Dependencies): Admit => {

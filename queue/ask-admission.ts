@@ -26,7 +26,13 @@ type AskedRequest = AdmissionRequest & { known?: Known | undefined }
 export type AskAdmission = (request: AskedRequest) => Promise<Asking>
 type Asking = Admission | { outcome: 'unknown-key' }
 
-type Dependencies = { redis: RedisClient; prefix: string; handOver: HandOver; replicas?: number }
+type Dependencies = {
+  redis: RedisClient
+  prefix: string
+  handOver: HandOver
+  floorOf?: (workspaceId: string) => Promise<number>
+  replicas?: number
+}
 
 /** What became of a submission, its fields between spaces; then a place, exists and facts for each key about which something is queued. */
 type ScriptAnswer = string | [fields: string, ...facts: (number | string | string[])[]]
@@ -93,7 +99,7 @@ const admitTogether = async (
   { workspaceId, queue }: { workspaceId: string; queue: BatchQueueName },
   requests: readonly AskedRequest[],
 ): Promise<Asking[]> => {
-  const { prefix, handOver } = dependencies
+  const { prefix, handOver, floorOf } = dependencies
   const batchId = batchIdOf(newId())
   const asked = requests.map((request, at): Asked => {
     const submissionId = submissionIdIn(batchId, at + 1)
@@ -101,7 +107,6 @@ const admitTogether = async (
   })
   // What says much takes as long to write as it took to say: others have this process in between.
   if (asked.some(({ said }) => said.sayings.aboutKeys.length > SAYS_MUCH)) await turnOfLoop()
-  const floor = requests.reduce((highest, request) => Math.max(highest, request.floor ?? 0), 0)
   const name = admissionKeys(prefix, workspaceId)
   const { number, outstanding, exists, ledger, purges, facts, outbox, idempotency, backlog } = name
   const keys = [number, outstanding, exists, ledger, purges, facts, outbox, idempotency, name.batch(batchId), backlog]
@@ -109,6 +114,8 @@ const admitTogether = async (
   const { bytes, submissions } = queue === 'purges' ? NEVER : BACKLOG_BEYOND
   const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NEVER.bytes)
   const { bucket, facts: ofFacts } = name.before
+  // Last of all, so that no other server can have come between that the floor was not asked for.
+  const floor = (await floorOf?.(workspaceId)) ?? 0
   const settings = [bucket, ofFacts, floor, IDEMPOTENCY_SECONDS, batchId, bytes, submissions, Math.floor(mostBytes)]
   const texts = [JSON.stringify(asked.map(askedOf)), ...requests.map(itemText)]
   const { answered, isReplicated } = await callAdmit(dependencies, [...keys, ...settings, ...texts])

@@ -74,6 +74,16 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
   return redis
 }
 
+/** Calls `listen` at each new connection, before commands are sent on it, and when another node of a cluster may have taken a slot over. */
+export const onNewConnection = (redis: RedisClient, listen: () => void): void => {
+  redis.on('connect', listen)
+  if (!redis.isCluster) return
+  const onNode = (node: Redis): unknown => node.on('connect', listen)
+  ;(redis as Cluster).nodes().forEach(onNode)
+  redis.on('+node', onNode)
+  redis.on('refresh', listen)
+}
+
 /** Whether Redis refused a command since it has no memory left. */
 export const isFullRedis = (error: unknown): boolean => isRefusedByRedis(error) && error.message.startsWith('OOM ')
 

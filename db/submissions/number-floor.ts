@@ -8,16 +8,18 @@ const ASK_TIMEOUT_MS = 500
 export type NumberFloor = {
   /** The highest acceptance number that is settled in a workspace, or 0 while Postgres does not answer. No number up to it may be given. */
   of: (workspaceId: string) => Promise<number>
-  /** To be called when Redis, or another server in its place, comes back: it may have lost its data, or have another clock. */
+  /** To be called when Redis, or another server in its place, is connected to, before it is asked: it may have lost its data, or have another clock. */
   forget: () => void
 }
+
+type Asked = { floor: Promise<number>; until: number }
 
 /**
  * Postgres is asked once for each workspace: from then on Redis knows a higher number. Without the floor, a Redis that lost its
  * data and whose clock is behind would give numbers a second time.
  */
 export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
-  let asked = new Map<string, { floor: Promise<number>; until: number }>()
+  let asked = new Map<string, Asked>()
   const ask = async (workspaceId: string): Promise<number> => {
     const [row] = await withinTime(
       sql<[{ highest: string | null }]>`
@@ -26,21 +28,28 @@ export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
     )
     return Number(row.highest ?? 0)
   }
+  const askedOf = (workspaceId: string): Asked => {
+    const held = asked.get(workspaceId)
+    if (held && now() < held.until) return held
+    const fresh: Asked = { floor: Promise.resolve(0), until: now() + ASK_AGAIN_AFTER_MS }
+    fresh.floor = ask(workspaceId).then(
+      (floor) => {
+        fresh.until = Infinity
+        return floor
+      },
+      () => 0,
+    )
+    asked.set(workspaceId, fresh)
+    return fresh
+  }
+  const floorOf: NumberFloor['of'] = async (workspaceId) => {
+    const held = askedOf(workspaceId)
+    const floor = await held.floor
+    const isForgotten = asked.get(workspaceId) !== held
+    return isForgotten ? floorOf(workspaceId) : floor
+  }
   return {
-    of: (workspaceId) => {
-      const held = asked.get(workspaceId)
-      if (held && now() < held.until) return held.floor
-      const entry = { floor: Promise.resolve(0), until: now() + ASK_AGAIN_AFTER_MS }
-      entry.floor = ask(workspaceId).then(
-        (floor) => {
-          entry.until = Infinity
-          return floor
-        },
-        () => 0,
-      )
-      asked.set(workspaceId, entry)
-      return entry.floor
-    },
+    of: floorOf,
     forget: () => {
       asked = new Map()
     },

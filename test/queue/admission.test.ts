@@ -31,11 +31,20 @@ describe('submissions that are admitted together', () => {
   const batchesOf = async (workspaceId: string): Promise<string[]> =>
     room.redis.zrange(namesOf(workspaceId).outstanding, '0', '-1')
 
-  it('get numbers in the order in which they came, each one of its own, none at or below a floor', async () => {
+  it('get no number at or below the floor, which is asked for where Redis is asked', async () => {
     const workspaceId = randomUUID()
-    const floor = 10 ** 15 * 4
+    let floor = 10 ** 15 * 4
+    const admit = room.admitAbove(async () => floor)
+    const admission = admit(asked({ workspaceId }))
+    floor += 10
+    assert.equal(numberOf(await admission), floor + 1)
+    assert.equal(numberOf(await room.admit(asked({ workspaceId }))), floor + 2)
+  })
+
+  it('get numbers in the order in which they came, each one of its own', async () => {
+    const workspaceId = randomUUID()
     const requests = Array.from({ length: AT_ONCE }, (_, index) =>
-      asked({ workspaceId, bodyText: `{"description":"${index}"}`, floor: index === 7 ? floor : 0 }),
+      asked({ workspaceId, bodyText: `{"description":"${index}"}` }),
     )
     const admitted = (await together(requests)).map(entered)
     const numbers = admitted.map(({ number }) => number)
@@ -43,7 +52,6 @@ describe('submissions that are admitted together', () => {
       numbers,
       [...new Set(numbers)].toSorted((a, b) => a - b),
     )
-    assert.ok(numbers[7]! > floor)
     assert.ok(numberOf(await room.admit(asked({ workspaceId }))) > numbers.at(-1)!)
     const queued = (await Array.fromAsync(queuedSubmissions(room.redis, room.prefix, workspaceId))).slice(0, AT_ONCE)
     assert.deepEqual(

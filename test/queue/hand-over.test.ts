@@ -151,7 +151,8 @@ describe('batches', () => {
     const workspaceId = randomUUID()
     const aheadMs = Date.now() + 60 * LATER_MS
     const floor = aheadMs * MICROSECONDS_PER_MS
-    const batchId = batchIdOf(entered(await room.admit(asked({ workspaceId, floor }))).submissionId)
+    const admitAbove = room.admitAbove(async () => floor)
+    const batchId = batchIdOf(entered(await admitAbove(asked({ workspaceId }))).submissionId)
     assert.equal(await left([workspaceId], LATER_MS), 0)
     await room.redis.zadd(namesOf(workspaceId).outbox, aheadMs, batchId)
     assert.equal(await left([workspaceId], LATER_MS), 1)

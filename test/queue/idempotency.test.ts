@@ -45,13 +45,15 @@ describe('an idempotency key', () => {
   const remember = (workspaceId: string, record: IdempotencyRecord) =>
     room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordOf(record))
   /** An API process; `stored` is what Postgres knows. It tells which keys Postgres was asked for. */
-  const process = (stored: IdempotencyRecord | null | undefined) => {
+  const process = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
     const asksFor: string[] = []
     const findStoredKey = async (_: string, key: string) => {
       asksFor.push(key)
       return stored
     }
-    const admit = admissionsIn({ redis: room.redis, prefix: room.prefix, handOver: handsNothingOver, findStoredKey })
+    const { redis, prefix } = room
+    const floorOf = async (): Promise<number> => floor
+    const admit = admissionsIn({ redis, prefix, handOver: handsNothingOver, floorOf, findStoredKey })
     return { admit, asksFor }
   }
   const trim = (workspaceIds: readonly string[], maxBytes: number) =>
@@ -169,10 +171,10 @@ describe('an idempotency key', () => {
     it('may have left it with all that a Redis has lost: Postgres knows a higher number', async () => {
       const workspaceId = randomUUID()
       const first = { body: BODY, submissionId: randomUUID(), number: await nowMicroseconds() }
-      const { admit, asksFor } = process(first)
-      assert.equal((await admit(withKey(workspaceId, 'new', { floor: 0 }))).outcome, 'admitted')
+      const { admit, asksFor } = process(first, first.number)
+      assert.equal((await room.admit(withKey(workspaceId, 'new'))).outcome, 'admitted')
       await room.redis.unlink(namesOf(workspaceId).number, namesOf(workspaceId).idempotency)
-      const again = entered(await admit(withKey(workspaceId, 'key', { floor: first.number })))
+      const again = entered(await admit(withKey(workspaceId)))
       assert.deepEqual([again.outcome, again.submissionId], ['repeated', first.submissionId])
       assert.deepEqual(asksFor, ['key'])
     })

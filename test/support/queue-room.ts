@@ -45,6 +45,8 @@ type QueueRoom = {
   books: Books
   /** Admits as a process does that dies before it hands over. Postgres has no idempotency key. */
   admit: Admit
+  /** Likewise, with numbers above a floor. */
+  admitAbove: (floorOf: (workspaceId: string) => Promise<number>) => Admit
   /** A batch on the books, with what each of its submissions says. */
   readSettled: (workspaceId: string, submissionId: string, sayings?: Sayings) => Promise<Settled>
   /** Settles the batch in which a submission was admitted. */
@@ -71,13 +73,16 @@ export const openQueueRoom = (): QueueRoom => {
     assert.ok(batch, 'the batch is on the books')
     return { batch, sayings: batch.submissions.map(() => sayings) }
   }
+  const admitAbove: QueueRoom['admitAbove'] = (floorOf) =>
+    admissionsIn({ redis, prefix, handOver: handsNothingOver, floorOf, findStoredKey: async () => null })
   return {
     prefix,
     redis,
     queues,
     handOver: handingOverIn({ redis, prefix, queues, notedEveryMs: 0 }),
     books,
-    admit: admissionsIn({ redis, prefix, handOver: handsNothingOver, findStoredKey: async () => null }),
+    admit: admitAbove(async () => 0),
+    admitAbove,
     readSettled,
     settle: async (workspaceId, submissionId, sayings) =>
       books.settle([await readSettled(workspaceId, submissionId, sayings)]),
