@@ -62,6 +62,24 @@ export const contactBody = (index: number): ContactRecord => ({
   },
 })
 
+/** Two contacts and 20 messages, every second one incoming. */
+export const conversationBody = (index: number): ConversationRecord => ({
+  id: `chat-${index}`,
+  source: 'chat',
+  createdAt: SOMETIME,
+  contacts: [contactBody(2 * index), contactBody(2 * index + 1)],
+  messages: Array.from({ length: MESSAGES_PER_CONVERSATION }, (_, message) => ({
+    id: `message-${message}`,
+    incoming: message % 2 === 0,
+    contactId: `user-${2 * index + (message % 4 === 0 ? 1 : 0)}`,
+    content: `${SENTENCES[(index + message) % SENTENCES.length]} Message ${message} of ${index}.`,
+    createdAt: SOMETIME,
+    properties: {},
+  })),
+  properties: { channel: 'web', queue: index % 7 },
+  propagatePropertiesToMessages: true,
+})
+
 /** The bodies of a load, each another one. All of them name one of so many people, ids or projects, in turn. */
 export const BODIES = {
   feedback: feedbackBody,
@@ -91,25 +109,9 @@ export const BODIES = {
     source: `crm-${index}`,
     properties: { plan: 'team' },
   }),
+  'new contact': contactBody,
+  'new conversation': conversationBody,
   /** Of the person with the number. */
   purge: (index: number) => ({ email: emailOf(index) }),
 } as const satisfies Record<string, (index: number, crowd: Crowd) => object>
 export type BodyKind = keyof typeof BODIES
-
-/** Two contacts and 20 messages, every second one incoming. */
-export const conversationBody = (index: number): ConversationRecord => ({
-  id: `chat-${index}`,
-  source: 'chat',
-  createdAt: SOMETIME,
-  contacts: [contactBody(2 * index), contactBody(2 * index + 1)],
-  messages: Array.from({ length: MESSAGES_PER_CONVERSATION }, (_, message) => ({
-    id: `message-${message}`,
-    incoming: message % 2 === 0,
-    contactId: `user-${2 * index + (message % 4 === 0 ? 1 : 0)}`,
-    content: `${SENTENCES[(index + message) % SENTENCES.length]} Message ${message} of ${index}.`,
-    createdAt: SOMETIME,
-    properties: {},
-  })),
-  properties: { channel: 'web', queue: index % 7 },
-  propagatePropertiesToMessages: true,
-})

@@ -59,7 +59,7 @@ type How = Partial<Omit<LoadOrder, keyof LoadTarget | 'connections'>>
 export const loadWith = (rig: Rig, target: LoadTarget, how: How = {}): Promise<LoadResult> =>
   rig.load.run(orderFor(rig, target, how))
 
-const WARM_LOADS = 3
+export const WARM_LOADS = 3
 
 /** A process that was just started takes twice the time for a request that it takes once its code is compiled. */
 export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<void> => {

@@ -54,6 +54,8 @@ export const startService = async (
     HASH_KEY: hash,
     // `alike` has more waiting than is taken in by default.
     MAX_BACKLOG: String(MOST_WAITING),
+    // `conversation-parts` sends more than ten.
+    CONVERSATIONS_PER_MINUTE: '1000000',
     BOOTSTRAP_ADMIN_TOKEN: token,
     PORT: '0',
     WORKER_PORT: '0',

@@ -14,51 +14,77 @@ import { usageOf } from '../figures/usage.ts'
 import { makeWorkspaces } from '../installation/make-workspaces.ts'
 import { type Service, startService } from '../installation/service.ts'
 import { countSettled, untilSettled } from '../installation/settled.ts'
-import { type CreateSection, feedbackTarget, loadWith, type Rig } from '../rig.ts'
+import { type BodyKind, MESSAGES_PER_CONVERSATION } from '../bodies.ts'
+import { type CreateSection, loadWith, type Rig, WARM_LOADS } from '../rig.ts'
 
 const MOST_COMMANDS = 10_000_000
 /** Which stores all that a statement of a worker has. */
 const STORE = 'store'
+/** Waits for other statements of a workspace, and does little else. */
+const LOCK = 'lock_workspaces'
 const US_PER_MS = 1_000
 const US_PER_SECOND = 1_000_000
 
 /** Where the processor time of a submission goes, from the request until it is settled. */
-export const findParts: CreateSection = (rig) => partsOf(rig, { of: 'one workspace', name: 'parts' })
+export const findParts: CreateSection = (rig) => partsOf(rig, { of: 'feedback of one workspace', name: 'parts' })
+
+export const findContactParts: CreateSection = (rig) =>
+  partsOf(rig, { of: 'new contacts', name: 'contact_parts', kind: 'new contact', path: '/contacts/identify' })
+
+export const findConversationParts: CreateSection = (rig) =>
+  partsOf(rig, {
+    of: `conversations of ${MESSAGES_PER_CONVERSATION} messages`,
+    name: 'conversation_parts',
+    kind: 'new conversation',
+    path: '/conversations',
+  })
 
 /** The same where each submission is of another workspace than the one before. */
 export const findWorkspaceParts: CreateSection = (rig) => {
   const workspaces = rig.config.workspaces
-  return partsOf(rig, { of: `${workspaces.toLocaleString('en')} workspaces`, name: 'workspace_parts', workspaces })
+  return partsOf(rig, {
+    of: `feedback of ${workspaces.toLocaleString('en')} workspaces`,
+    name: 'workspace_parts',
+    workspaces,
+  })
 }
 
-/** Without `workspaces` all is of the workspace `default`. */
-type Whose = { readonly of: string; readonly name: string; readonly workspaces?: number }
+/** Feedback, unless another kind is named; without `workspaces` all is of the workspace `default`. */
+type What = {
+  readonly of: string
+  readonly name: string
+  readonly workspaces?: number
+  readonly kind?: BodyKind
+  readonly path?: string
+}
 
-const partsOf = async (rig: Rig, whose: Whose): ReturnType<CreateSection> => {
+const partsOf = async (rig: Rig, what: What): ReturnType<CreateSection> => {
   let rounds = 0
   let submissions = 0
   let statements = 0
+  let waited = 0
   const sums = new Map<string, ProcessParts>()
   return {
     round: async () => {
-      const taken = await measure(rig, whose, `${whose.name}_${++rounds}`)
+      const taken = await measure(rig, what, `${what.name}_${++rounds}`)
       submissions += taken.submissions
       statements += taken.statements
+      waited += taken.waited
       for (const one of taken.processes) sums.set(one.name, sumOf(one, sums.get(one.name)))
     },
     report: () =>
       [
-        describeParts([...sums.values()], { of: whose.of, submissions }),
-        `${(submissions / statements).toFixed(0)} submissions are stored by a statement.`,
+        describeParts([...sums.values()], { of: what.of, submissions }),
+        `${(submissions / statements).toFixed(0)} submissions are stored by a statement. It waits for its workspaces, for each of them ${(waited / submissions).toFixed(0)} µs.`,
       ].join('\n'),
   }
 }
 
 const measure = async (
   rig: Rig,
-  { workspaces }: Whose,
+  what: What,
   name: string,
-): Promise<{ submissions: number; statements: number; processes: ProcessParts[] }> => {
+): Promise<{ submissions: number; statements: number; waited: number; processes: ProcessParts[] }> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-profiles-'))
   const profiles = { api: join(directory, 'api.cpuprofile'), worker: join(directory, 'worker.cpuprofile') }
   try {
@@ -66,7 +92,7 @@ const measure = async (
     const service = await startService(countingCalls(rig.urls), { name, profiles })
     let run: Awaited<ReturnType<typeof loadOnce>>
     try {
-      run = await loadOnce(rig, service, workspaces)
+      run = await loadOnce(rig, service, what)
     } finally {
       await service.stop()
     }
@@ -81,6 +107,7 @@ const measure = async (
     return {
       submissions: run.submissions,
       statements: run.statements,
+      waited: run.waited,
       processes: [
         process('API', 'api', [samplesOf('api', API_RULES), runtime]),
         process('worker', 'worker', [samplesOf('worker', WORKER_RULES), runtime]),
@@ -99,17 +126,21 @@ const countingCalls = ({ databaseUrl, redisUrl }: Rig['urls']): Rig['urls'] => {
   return { databaseUrl: url.href, redisUrl }
 }
 
-const loadOnce = async (rig: Rig, service: Service, workspaces: number | undefined) => {
+const loadOnce = async (rig: Rig, service: Service, { workspaces, kind = 'feedback', path = '/feedbacks' }: What) => {
   const { sql, redis } = service
-  const target = feedbackTarget(service)
-  const tokens = workspaces === undefined ? target.tokens : await makeWorkspaces(sql, workspaces)
-  const run = async (): Promise<number> => {
+  const tokens = workspaces === undefined ? [service.token] : await makeWorkspaces(sql, workspaces)
+  const target = { url: `${service.url}${path}`, tokens }
+  const run = async (loads: number): Promise<number> => {
     const settled = await countSettled(service)
-    const { accepted } = await loadWith(rig, { ...target, tokens }, { idempotencyKeys: true })
+    const { accepted } = await loadWith(rig, target, {
+      kind,
+      idempotencyKeys: true,
+      seconds: loads * rig.config.seconds,
+    })
     await untilSettled(service, settled + accepted)
     return accepted
   }
-  await run()
+  await run(WARM_LOADS)
   const pids = { ...service.pids(), ...rig.serverPids }
   await redis.config('SET', 'slowlog-max-len', String(MOST_COMMANDS))
   await redis.config('SET', 'slowlog-log-slower-than', '0')
@@ -117,12 +148,13 @@ const loadOnce = async (rig: Rig, service: Service, workspaces: number | undefin
   const functionsBefore = await functionTimes(sql)
   const usedBefore = usageOf(pids)
   const fromMs = Date.now()
-  const submissions = await run()
+  const submissions = await run(1)
   const toMs = Date.now()
   const usedAfter = usageOf(pids)
   await redis.config('SET', 'slowlog-log-slower-than', '-1')
   const redisParts = await commandTimes(redis)
   const functionsAfter = await functionTimes(sql)
+  const took = (name: string): number => (functionsAfter.get(name)?.us ?? 0) - (functionsBefore.get(name)?.us ?? 0)
   const used = (name: keyof typeof pids): number =>
     (usedAfter[name].cpuSeconds - usedBefore[name].cpuSeconds) * US_PER_SECOND
   return {
@@ -131,8 +163,9 @@ const loadOnce = async (rig: Rig, service: Service, workspaces: number | undefin
     used: { api: used('api'), worker: used('worker'), Redis: used('Redis'), Postgres: used('Postgres') },
     redisParts,
     postgresParts: new Map(
-      [...functionsAfter].map(([name, { us }]) => [name, us - (functionsBefore.get(name)?.us ?? 0)]),
+      [...functionsAfter.keys()].filter((name) => name !== LOCK).map((name) => [name, took(name)]),
     ),
+    waited: took(LOCK),
     statements: (functionsAfter.get(STORE)?.calls ?? 0) - (functionsBefore.get(STORE)?.calls ?? 0),
   }
 }
