@@ -1,19 +1,21 @@
 /**
  * Upper bounds of what goes together: how many items, and how much they may weigh together (an item that weighs more goes alone).
- * `lanes`: how many calls may run at the same time, 1 by default.
+ * `lanes`: how many calls may run at the same time, 1 by default. `everyMs`: for so long after a call began the next one gathers, unless it
+ * has all the items that may go together; 0 by default.
  */
 type CoalesceBounds<In> = {
   items: number
   weight?: { most: number; of: (item: In) => number }
   lanes?: number
+  everyMs?: number
 }
 
 type Waiting<In, Out> = { item: In; resolve: (result: Out) => void; reject: (reason: unknown) => void }
 
 /**
  * Lets items that come one by one share calls, in the order in which they come. The items of one turn of the event loop go
- * together, and so do the items that come while all lanes are taken. So an item that comes alone waits for no company, and under
- * load a call carries many.
+ * together, and so do the items that come while all lanes are taken or a call has just begun. So an item that comes alone waits for no
+ * company, and under load a call carries many.
  *
  * Each caller gets the result of its own item. A call that fails fails all items that it carried and all that wait by then: these
  * have waited already, and would wait for a server that does not answer.
@@ -25,23 +27,36 @@ export const coalesce = <In, Out>(
   let free = bounds.lanes ?? 1
   let waiting: Waiting<In, Out>[] = []
   let isPlanned = false
+  let gathering: ReturnType<typeof setTimeout> | undefined
+  let gathersUntil = -Infinity
+
+  const gathersForMs = (): number => (waiting.length < bounds.items ? gathersUntil - performance.now() : 0)
 
   const plan = (): void => {
     if (isPlanned || waiting.length === 0 || free === 0) return
-    isPlanned = true
-    setImmediate(() => {
-      isPlanned = false
-      goOn()
-    })
+    const ms = gathersForMs()
+    if (ms > 0) gathering ??= setTimeout(begin, ms)
+    else {
+      isPlanned = true
+      setImmediate(begin)
+    }
+  }
+
+  const begin = (): void => {
+    isPlanned = false
+    clearTimeout(gathering)
+    gathering = undefined
+    goOn()
   }
 
   const goOn = (): void => {
-    if (waiting.length > 0 && free > 0) void carry()
+    if (waiting.length > 0 && free > 0 && gathersForMs() <= 0) void carry()
     plan()
   }
 
   const carry = async (): Promise<void> => {
     free--
+    if (bounds.everyMs !== undefined) gathersUntil = performance.now() + bounds.everyMs
     const together = waiting.splice(0, howMany(waiting, bounds))
     try {
       const results = await call(together.map(({ item }) => item))

@@ -30,11 +30,10 @@ const WEIGHT_OF_A_JOB = {
 }
 const BATCHES_OF_A_JOB = 50
 /**
- * After a job of so many submissions, those that come gather for the next one: a job costs the API, the worker and Redis much the same
- * however few it carries.
+ * So often there is a job at most, unless it is full: a job costs the API, the worker and Redis much the same however few it carries. The
+ * first that comes goes at once.
  */
-const BUSY_FROM = 8
-const GATHER_MS = 15
+const JOB_EVERY_MS = 15
 const BACKLOGS_AT_ONCE = 1_000
 
 /**
@@ -53,7 +52,7 @@ type HandingOver = {
 }
 
 /**
- * Has jobs carry batches: those that come in one turn of the event loop share a job, whatever their workspaces. Doing it twice is
+ * Has jobs carry batches: those that come within a few milliseconds share a job, whatever their workspaces. Doing it twice is
  * harmless, since a job whose batch is gone is done.
  */
 export const handingOverIn = (handing: HandingOver): HandOver => {
@@ -66,16 +65,16 @@ export const handingOverIn = (handing: HandingOver): HandOver => {
       coalesce<Handing, Promise<void>>((batches) => carry({ queues, noteLater }, queue, batches), {
         items: BATCHES_OF_A_JOB,
         weight: WEIGHT_OF_A_JOB,
+        everyMs: JOB_EVERY_MS,
       }),
     ]),
   ) as Record<BatchQueueName, (batch: Handing) => Promise<Promise<void>>>
   const drain = coalesce<string, void>(
     async (workspaceIds) => {
       await drainBacklogs(queues, [...new Set(workspaceIds)])
-      await pause(GATHER_MS)
       return []
     },
-    { items: BACKLOGS_AT_ONCE },
+    { items: BACKLOGS_AT_ONCE, everyMs: JOB_EVERY_MS },
   )
   return (queue, batch) => {
     const handed =
@@ -100,8 +99,6 @@ const carry = async (
 ): Promise<Promise<void>[]> => {
   const noted = noteLater(await addJob(queues, queue, { batches }))
   noted.catch(() => {})
-  const submissions = batches.reduce((sum, { operations }) => sum + operations.length, 0)
-  if (submissions >= BUSY_FROM) await pause(GATHER_MS)
   return batches.map(() => noted)
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { coalesce } from '../../process/coalesce.ts'
+import { until } from '../support/until.ts'
 
 /** Calls that are answered when the test says so, each item with itself; `calls`: what they carried. */
 const held = () => {
@@ -75,6 +76,32 @@ describe('what is coalesced', () => {
     assert.deepEqual(calls, [[1], [2, 3], [4, 5]])
     for (const index of [0, 2]) answers[index]!.resolve()
     assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5])
+  })
+
+  it('gathers for a while after a call began, and no longer than until it is full', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 3, lanes: 10, everyMs: 50 })
+    const sent = [send(1)]
+    await turn()
+    assert.deepEqual(calls, [[1]])
+    const began = performance.now()
+    answers[0]!.resolve()
+    await sent[0]
+    sent.push(send(2))
+    await turn()
+    sent.push(send(3))
+    await until('it goes', () => Promise.resolve(calls.length > 1))
+    // A timer may be a millisecond early.
+    assert.ok(performance.now() - began >= 48)
+    assert.deepEqual(calls, [[1], [2, 3]])
+    sent.push(send(4), send(5))
+    await turn()
+    sent.push(send(6), send(7))
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3], [4, 5, 6]])
+    await until('the rest goes', () => Promise.resolve(calls.length > 3))
+    for (const index of [1, 2, 3]) answers[index]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5, 6, 7])
   })
 
   it('weighs no more than may go together, and goes alone where it weighs more', async () => {
