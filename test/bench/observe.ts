@@ -1,5 +1,5 @@
 import { type LoadTarget, loadWith, type Rig } from './rig.ts'
-import { peakMemory, usageOf } from './figures/usage.ts'
+import { peakMemory, untilQuiet, usageOf } from './figures/usage.ts'
 
 const BYTES_PER_MB = 1_000_000
 const MICROSECONDS_PER_SECOND = 1_000_000
@@ -25,6 +25,7 @@ export const observe = async <Name extends string>(
   { target, idempotencyKeys = false, until, pids }: Observed<Name>,
 ): Promise<Outcome<Name>> => {
   const names = Object.keys(pids) as Name[]
+  await untilQuiet(pids)
   const before = usageOf(pids)
   const startedAt = performance.now()
   let accepted = 0

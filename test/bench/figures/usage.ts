@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 
 /** What a process and all its descendants have used so far, those that ended included, and the memory that they hold now. */
 export type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
@@ -9,6 +10,10 @@ type Entry = { pid: number; parent: number; cpuSeconds: number; memoryBytes: num
 /** Linux counts in these (`getconf CLK_TCK`), on every architecture that the embedded servers exist for. */
 const TICKS_PER_SECOND = 100
 const SAMPLE_EVERY_MS = 200
+/** Of a processor, all of them together, for so long. */
+const QUIET_SHARE = 0.15
+const QUIET_FOR_MS = 400
+const QUIET_WITHIN_MS = 10_000
 
 /** Usage of process trees, by name. */
 export const usageOf = <Name extends string>(roots: Readonly<Record<Name, number>>): Record<Name, Usage> => {
@@ -16,6 +21,21 @@ export const usageOf = <Name extends string>(roots: Readonly<Record<Name, number
   const used = (Object.entries(roots) as [Name, number][]).map(([name, pid]) => [name, sum(treeOf(pid, entries))])
   return Object.fromEntries(used) as Record<Name, Usage>
 }
+
+/** Waits until these processes have done what they still had to, such as tags of what came before; not for ever, since servers tidy up. */
+export const untilQuiet = async (roots: Readonly<Record<string, number>>): Promise<void> => {
+  const giveUpAt = performance.now() + QUIET_WITHIN_MS
+  let before = usedBy(roots)
+  while (performance.now() < giveUpAt) {
+    await pause(QUIET_FOR_MS)
+    const after = usedBy(roots)
+    if (after - before < (QUIET_SHARE * QUIET_FOR_MS) / 1_000) return
+    before = after
+  }
+}
+
+const usedBy = (roots: Readonly<Record<string, number>>): number =>
+  Object.values(usageOf(roots)).reduce((total, { cpuSeconds }) => total + cpuSeconds, 0)
 
 /** Runs work and tells the most memory that each process tree held meanwhile, in bytes. */
 export const peakMemory = async <Name extends string>(
