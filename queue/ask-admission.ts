@@ -43,8 +43,10 @@ export const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-recor
 const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
 const NEVER = { bytes: Number.MAX_SAFE_INTEGER, submissions: Number.MAX_SAFE_INTEGER }
 const KEYS_OF_ADMIT = 10
-/** Several may wait one after the other before a command has taken too long. */
+/** As many as wait at a time may wait one after the other before a command has taken too long. */
 const REPLICATED_WITHIN_MS = 500
+/** So many calls at a time, of whatever workspaces: one that waits for replicas holds up those behind it, each of which then waits as long. */
+const REPLICATED_AT_ONCE = 3
 /** For so long nothing is sent that replicas would have to have, once too few of them had something in time. */
 const ASK_AGAIN_AFTER_MS = 1_000
 
@@ -55,14 +57,7 @@ const ASK_AGAIN_AFTER_MS = 1_000
 export const askAdmissionsIn = (dependencies: Dependencies): AskAdmission => {
   dependencies.redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: KEYS_OF_ADMIT })
   const askTogether = new Map<string, AskAdmission>()
-  let askAgainAt = 0
-  const admit: typeof admitTogether = async (to, from, requests) => {
-    if (performance.now() < askAgainAt) return requests.map(() => ({ outcome: 'unreplicated', bucket: undefined }))
-    const admissions = await admitTogether(to, from, requests)
-    if (admissions.some(({ outcome }) => outcome === 'unreplicated'))
-      askAgainAt = performance.now() + ASK_AGAIN_AFTER_MS
-    return admissions
-  }
+  const admit = (dependencies.replicas ?? 0) === 0 ? admitTogether : admitReplicated()
   return (request) => {
     const { workspaceId } = request
     const queue = QUEUE_OF[request.operation]
@@ -74,6 +69,23 @@ export const askAdmissionsIn = (dependencies: Dependencies): AskAdmission => {
     }
     return ask(request)
   }
+}
+
+/** Once one was in vain, those that wait for their turn hear it at once. */
+const admitReplicated = (): typeof admitTogether => {
+  let askAgainAt = 0
+  const admit: typeof admitTogether = async (to, from, requests) => {
+    if (performance.now() < askAgainAt) return requests.map(() => ({ outcome: 'unreplicated', bucket: undefined }))
+    const admissions = await admitTogether(to, from, requests)
+    if (admissions.some(({ outcome }) => outcome === 'unreplicated'))
+      askAgainAt = performance.now() + ASK_AGAIN_AFTER_MS
+    return admissions
+  }
+  const inTurn = coalesce(async ([call]: readonly (() => Promise<Asking[]>)[]) => [await call!()], {
+    items: 1,
+    lanes: REPLICATED_AT_ONCE,
+  })
+  return (...asked) => inTurn(() => admit(...asked))
 }
 
 const WEIGHT_OF_ANY = 3

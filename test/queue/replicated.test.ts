@@ -9,6 +9,9 @@ import { asked, handsNothingOver } from '../support/queue-room.ts'
 import { type RedisSentinel, startRedisSentinel } from '../support/redis-sentinel.ts'
 import { until } from '../support/until.ts'
 
+/** If each waited as long as one may, a command would have taken too long. */
+const WORKSPACES = 12
+
 describe('an admission that counts when one replica has it', () => {
   let pair: RedisSentinel
   let redis: RedisClient
@@ -21,6 +24,27 @@ describe('an admission that counts when one replica has it', () => {
   after(async () => {
     redis.disconnect()
     await pair.stop()
+  })
+
+  it('is answered in time when the replica is away, in however many workspaces others wait for it', async () => {
+    const admit = admissionsIn({
+      redis,
+      prefix: randomUUID(),
+      handOver: handsNothingOver,
+      findStoredKey: async () => null,
+      replicas: 1,
+    })
+    const goOn = freeze({ pid: () => pair.replicaPid })
+    try {
+      const workspaceIds = Array.from({ length: WORKSPACES }, () => randomUUID())
+      const admissions = await Promise.all(workspaceIds.map((workspaceId) => admit(asked({ workspaceId }))))
+      assert.deepEqual(
+        admissions.map(({ outcome }) => outcome),
+        workspaceIds.map(() => 'unreplicated'),
+      )
+    } finally {
+      goOn()
+    }
   })
 
   it('waits for the replica when the server has forgotten the script, as a new master has', async () => {

@@ -30,7 +30,7 @@ export type RedisSentinel = {
 const MASTER = 'main'
 const DOWN_AFTER_MS = 1_000
 const FAILOVER_TIMEOUT_MS = 5_000
-const WITHIN_MS = 30_000
+const WITHIN_MS = 60_000
 
 /** One master, one replica and one sentinel, with passwords. With an authority, they speak TLS with each other and with clients. */
 export const startRedisSentinel = async (authority?: Authority): Promise<RedisSentinel> => {
