@@ -11,7 +11,7 @@ import { coalesce } from '../process/coalesce.ts'
 import type { Admission, AdmissionRequest, Bucket, Said } from './admission.ts'
 import { BACKLOG_BEYOND } from './backlog.ts'
 import { batchIdOf, itemText, letterOf, submissionIdIn } from './batch.ts'
-import { isRefusedByRedis, type RedisClient } from './connect-redis.ts'
+import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-redis.ts'
 import type { HandOver } from './hand-over.ts'
 import { recordBegin, recordOf } from './idempotency.ts'
 import { admissionKeys, compactId, MICROSECONDS_PER_MS, readCompactId } from './keys.ts'
@@ -55,7 +55,7 @@ const ASK_AGAIN_AFTER_MS = 1_000
  * are a batch. A purge goes alone, so that no batch lies on both sides of one.
  */
 export const askAdmissionsIn = (dependencies: Dependencies): AskAdmission => {
-  dependencies.redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: KEYS_OF_ADMIT })
+  const calling = { ...dependencies, callAdmit: callingAdmit(dependencies) }
   const askTogether = new Map<string, AskAdmission>()
   const admit = (dependencies.replicas ?? 0) === 0 ? admitTogether : admitReplicated()
   return (request) => {
@@ -64,7 +64,7 @@ export const askAdmissionsIn = (dependencies: Dependencies): AskAdmission => {
     const name = `${workspaceId} ${queue}`
     let ask = askTogether.get(name)
     if (!ask) {
-      ask = coalesce((requests) => admit(dependencies, { workspaceId, queue }, requests), TOGETHER[queue])
+      ask = coalesce((requests) => admit(calling, { workspaceId, queue }, requests), TOGETHER[queue])
       askTogether.set(name, ask)
     }
     return ask(request)
@@ -103,15 +103,17 @@ const TOGETHER = { submissions: SHARED, conversations: SHARED, purges: { ...SHAR
 
 const SAYS_MUCH = 1_000
 
+type CallAdmit = (
+  keysAndArguments: readonly (string | number)[],
+) => Promise<{ answered: Answered; isReplicated: boolean }>
 type Asked = { request: AskedRequest; submissionId: string; said: Said }
 
 /** The order is that of KEYS and ARGV in admit.lua. */
 const admitTogether = async (
-  dependencies: Dependencies,
+  { prefix, handOver, floorOf, callAdmit }: Dependencies & { callAdmit: CallAdmit },
   { workspaceId, queue }: { workspaceId: string; queue: BatchQueueName },
   requests: readonly AskedRequest[],
 ): Promise<Asking[]> => {
-  const { prefix, handOver, floorOf } = dependencies
   const batchId = batchIdOf(newId())
   const asked = requests.map((request, at): Asked => {
     const submissionId = submissionIdIn(batchId, at + 1)
@@ -130,7 +132,7 @@ const admitTogether = async (
   const floor = (await floorOf?.(workspaceId)) ?? 0
   const settings = [bucket, ofFacts, floor, IDEMPOTENCY_SECONDS, batchId, bytes, submissions, Math.floor(mostBytes)]
   const texts = [JSON.stringify(asked.map(askedOf)), ...requests.map(itemText)]
-  const { answered, isReplicated } = await callAdmit(dependencies, [...keys, ...settings, ...texts])
+  const { answered, isReplicated } = await callAdmit([...keys, ...settings, ...texts])
   const admissions = asked.map((one, at) => readAnswer(answered[at]!, one))
   const entered = requests.filter((_, at) => admissions[at]!.outcome === 'admitted')
   // What too few replicas have stays in the outbox for now: a failover would lose it from the books after it was stored.
@@ -148,20 +150,31 @@ const admitTogether = async (
   return isReplicated ? admissions : admissions.map(unreplicated)
 }
 
-const callAdmit = async (
-  { redis, replicas = 0 }: Dependencies,
-  keysAndArguments: readonly (string | number)[],
-): Promise<{ answered: Answered; isReplicated: boolean }> => {
+const callingAdmit = ({ redis, replicas = 0 }: Dependencies): CallAdmit => {
   if (replicas === 0) {
-    return { answered: await (redis as RedisWithAdmit).admit(...keysAndArguments), isReplicated: true }
+    redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: KEYS_OF_ADMIT })
+    return async (keysAndArguments) => ({
+      answered: await (redis as RedisWithAdmit).admit(...keysAndArguments),
+      isReplicated: true,
+    })
   }
-  const loaded = await admitAndWait(redis.pipeline().evalsha(ADMIT_SHA1, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
-  const isForgotten = isRefusedByRedis(loaded.fault) && loaded.fault.message.startsWith('NOSCRIPT')
-  const { fault, answered, isReplicated } = isForgotten
-    ? await admitAndWait(redis.pipeline().eval(ADMIT, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
-    : loaded
-  if (fault !== null) throw fault
-  return { answered: answered as Answered, isReplicated }
+  // A server that has just taken over does not know the script, and whoever is told so has waited for its replicas in vain.
+  let isKnown = false
+  onNewConnection(redis, () => {
+    isKnown = false
+  })
+  return async (keysAndArguments) => {
+    const send = (isByName: boolean) =>
+      isByName
+        ? admitAndWait(redis.pipeline().evalsha(ADMIT_SHA1, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
+        : admitAndWait(redis.pipeline().eval(ADMIT, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
+    const first = await send(isKnown)
+    const isForgotten = isRefusedByRedis(first.fault) && first.fault.message.startsWith('NOSCRIPT')
+    const { fault, answered, isReplicated } = isForgotten ? await send(false) : first
+    if (fault !== null) throw fault
+    isKnown = true
+    return { answered: answered as Answered, isReplicated }
+  }
 }
 
 /**
