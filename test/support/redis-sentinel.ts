@@ -30,7 +30,7 @@ export type RedisSentinel = {
 const MASTER = 'main'
 const DOWN_AFTER_MS = 1_000
 const FAILOVER_TIMEOUT_MS = 5_000
-const WITHIN_MS = 60_000
+const WITHIN_MS = 30_000
 
 /** One master, one replica and one sentinel, with passwords. With an authority, they speak TLS with each other and with clients. */
 export const startRedisSentinel = async (authority?: Authority): Promise<RedisSentinel> => {
@@ -50,13 +50,14 @@ export const startRedisSentinel = async (authority?: Authority): Promise<RedisSe
       const { settings: ofTls, tlsPort } = await encrypted(dataDir)
       writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
       const settings = [`masterauth ${password}`, ...ofTls, ...more]
-      const start = async () => {
-        const started = await startRedis({ dataDir, settings })
+      const start = async (port?: number) => {
+        const started = await startRedis({ dataDir, settings, ...(port !== undefined && { port }) })
         running.defer(started.stop)
         return started
       }
       const started = await start()
-      return { ...started, start, reachedAt: tlsPort ?? started.port }
+      // Where the others look for it, even if somebody else has the port for a moment.
+      return { ...started, startAgain: () => start(started.port), reachedAt: tlsPort ?? started.port }
     }
     const master = await server('master')
     const replica = await server('replica', [`replicaof 127.0.0.1 ${master.reachedAt}`])
@@ -104,7 +105,7 @@ export const startRedisSentinel = async (authority?: Authority): Promise<RedisSe
         await until('the replica is the master', promoted, WITHIN_MS)
       },
       bringBack: async () => {
-        await master.start()
+        await master.startAgain()
         await until('the former master is a replica', async () => (await roleOf(atMaster)) === 'slave', WITHIN_MS)
       },
       stop: () => running.disposeAsync(),
