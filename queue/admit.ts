@@ -1,23 +1,13 @@
 import type { IdempotencyRecord } from '../contract/idempotency.ts'
 import type { AdmissionRequest, Admit, Said } from './admission.ts'
-import { type AskAdmission, askAdmissionsIn, type Known } from './ask-admission.ts'
-import type { RedisClient } from './connect-redis.ts'
-import type { HandOver } from './hand-over.ts'
+import { type AskAdmission, type AskDependencies, askAdmissionsIn, type Known } from './ask-admission.ts'
 
 /** With a larger body a submission is judged before it is sent, so that of a refused one no more reaches Redis. */
 const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 /** For so long Postgres is asked first, once a book has been found not to have all keys of the last day. */
 const ASK_FIRST_MS = 60_000
 
-type Dependencies = {
-  /** With `replicas`, for admissions alone: they hold up what is sent behind them. */
-  redis: RedisClient
-  prefix: string
-  handOver: HandOver
-  /** No number of a workspace at or below its floor is given; 0 when left out. */
-  floorOf?: (workspaceId: string) => Promise<number>
-  /** Nothing counts as admitted before so many replicas of its Redis have it; 0 when left out. */
-  replicas?: number
+type Dependencies = AskDependencies & {
   /** Finds an idempotency key that has left the book in Redis; null when there is none, undefined while nobody can say. */
   findStoredKey: (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 }

@@ -26,11 +26,14 @@ type AskedRequest = AdmissionRequest & { known?: Known | undefined }
 export type AskAdmission = (request: AskedRequest) => Promise<Asking>
 type Asking = Admission | { outcome: 'unknown-key' }
 
-type Dependencies = {
+export type AskDependencies = {
+  /** With `replicas`, for admissions alone: they hold up what is sent behind them. */
   redis: RedisClient
   prefix: string
   handOver: HandOver
+  /** No number of a workspace at or below its floor is given; 0 when left out. */
   floorOf?: (workspaceId: string) => Promise<number>
+  /** Nothing counts as admitted before so many replicas of its Redis have it; 0 when left out. */
   replicas?: number
 }
 
@@ -54,7 +57,7 @@ const ASK_AGAIN_AFTER_MS = 1_000
  * Asks admit.lua about submissions. Requests of one workspace and queue that are in flight together share a call, and those that enter
  * are a batch. A purge goes alone, so that no batch lies on both sides of one.
  */
-export const askAdmissionsIn = (dependencies: Dependencies): AskAdmission => {
+export const askAdmissionsIn = (dependencies: AskDependencies): AskAdmission => {
   const calling = { ...dependencies, callAdmit: callingAdmit(dependencies) }
   const askTogether = new Map<string, AskAdmission>()
   const admit = (dependencies.replicas ?? 0) === 0 ? admitTogether : admitReplicated()
@@ -110,7 +113,7 @@ type Asked = { request: AskedRequest; submissionId: string; said: Said }
 
 /** The order is that of KEYS and ARGV in admit.lua. */
 const admitTogether = async (
-  { prefix, handOver, floorOf, callAdmit }: Dependencies & { callAdmit: CallAdmit },
+  { prefix, handOver, floorOf, callAdmit }: AskDependencies & { callAdmit: CallAdmit },
   { workspaceId, queue }: { workspaceId: string; queue: BatchQueueName },
   requests: readonly AskedRequest[],
 ): Promise<Asking[]> => {
@@ -150,7 +153,7 @@ const admitTogether = async (
   return isReplicated ? admissions : admissions.map(unreplicated)
 }
 
-const callingAdmit = ({ redis, replicas = 0 }: Dependencies): CallAdmit => {
+const callingAdmit = ({ redis, replicas = 0 }: AskDependencies): CallAdmit => {
   if (replicas === 0) {
     redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: KEYS_OF_ADMIT })
     return async (keysAndArguments) => ({

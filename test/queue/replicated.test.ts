@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
+import type { Admit } from '../../queue/admission.ts'
 import { admissionsIn } from '../../queue/admit.ts'
 import { connectToAnswer, type RedisClient } from '../../queue/connect-redis.ts'
 import { freeze } from '../support/fault-stack.ts'
@@ -26,14 +27,17 @@ describe('an admission that counts when one replica has it', () => {
     await pair.stop()
   })
 
-  it('is answered in time when the replica is away, in however many workspaces others wait for it', async () => {
-    const admit = admissionsIn({
+  const admitting = (): Admit =>
+    admissionsIn({
       redis,
       prefix: randomUUID(),
       handOver: handsNothingOver,
       findStoredKey: async () => null,
       replicas: 1,
     })
+
+  it('is answered in time when the replica is away, in however many workspaces others wait for it', async () => {
+    const admit = admitting()
     const goOn = freeze({ pid: () => pair.replicaPid })
     try {
       const workspaceIds = Array.from({ length: WORKSPACES }, () => randomUUID())
@@ -49,13 +53,7 @@ describe('an admission that counts when one replica has it', () => {
 
   it('waits for the replica when the server has forgotten the script, as a new master has', async () => {
     const workspaceId = randomUUID()
-    const admit = admissionsIn({
-      redis,
-      prefix: randomUUID(),
-      handOver: handsNothingOver,
-      findStoredKey: async () => null,
-      replicas: 1,
-    })
+    const admit = admitting()
     assert.equal((await admit(asked({ workspaceId }))).outcome, 'admitted')
     await redis.script('FLUSH')
     await until('the master knows that the replica has all', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import type { Sql } from '../../../db/postgres.ts'
 import { numberFloor } from '../../../db/submissions/number-floor.ts'
 import { type Service, startService } from '../../support/service.ts'
 
@@ -42,5 +43,18 @@ describe('acceptance numbers', () => {
     assert.equal(await floor.of(service.workspaceId), highest)
     floor.forget()
     assert.equal(await floor.of(service.workspaceId), highest + 1)
+  })
+
+  it('are asked for again when another Redis comes before the answer', async () => {
+    let asked = 0
+    const counting = ((...query: Parameters<Sql>) => {
+      asked++
+      return service.sql(...query)
+    }) as unknown as Sql
+    const floor = numberFloor(counting, Date.now)
+    const answer = floor.of(service.workspaceId)
+    floor.forget()
+    await answer
+    assert.equal(asked, 2)
   })
 })
