@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { serveOn } from './host-server.ts'
 import type { NetworkHost } from './network.ts'
 import { CLUSTER_MASTERS, formCluster } from './redis-cluster.ts'
-import { startSentinel } from './redis-sentinel.ts'
+import { shortenTilt, startSentinel } from './redis-sentinel.ts'
 import { until } from './until.ts'
 
 export type RedisHost = (typeof REDIS_HOSTS)['cluster'][number]
@@ -80,6 +80,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
     ...node,
     sentinel: clientOf(running, `redis://:${sentinelPassword}@${node.address}:${SENTINEL_PORT}`),
   }))
+  await Promise.all(clients.map(({ sentinel }) => shortenTilt(sentinel)))
   const master = async (): Promise<(typeof clients)[number] | undefined> => {
     const said = await Promise.all(
       clients.map(({ sentinel }) =>
