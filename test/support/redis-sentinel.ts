@@ -87,6 +87,7 @@ export const startRedisSentinel = async (authority?: Authority): Promise<RedisSe
     running.defer(sentinel.stop)
     const asked = clientOf(`redis://:${sentinelPassword}@127.0.0.1:${port}`)
     await shortenTilt(asked)
+    await lookOften(asked)
     await until('the sentinel knows the replica', async () => {
       const known = (await asked.call('SENTINEL', 'REPLICAS', MASTER)) as unknown[]
       return known.length === 1
@@ -133,6 +134,10 @@ const areInStep = async (master: Redis, replica: Redis): Promise<boolean> => {
  */
 export const shortenTilt = (sentinel: Redis): Promise<unknown> =>
   sentinel.call('SENTINEL', 'DEBUG', 'tilt-period', '1000')
+
+/** A former master is made a replica once it was reached for four such periods without a pause of `DOWN_AFTER_MS`, which two cores do not always give. */
+const lookOften = (sentinel: Redis): Promise<unknown> =>
+  sentinel.call('SENTINEL', 'DEBUG', 'info-period', '1000', 'publish-period', '500')
 
 type SentinelOptions = { directory: string; port: number; lines: readonly string[]; via?: readonly string[] }
 
