@@ -22,13 +22,14 @@ export type RedisSentinel = {
   readonly replicaPid: number
   /** Ends the master as a power cut would; the sentinel puts the replica in its place. Resolves when the sentinel says so. */
   readonly failOver: () => Promise<void>
-  /** Starts the former master again, which becomes the replica. Resolves when it is one. */
+  /** Starts the former master again. Resolves when one of both is the replica of the other. */
   readonly bringBack: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 const MASTER = 'main'
-const DOWN_AFTER_MS = 1_000
+/** A sentinel asks once a second: after one second without an answer, a new master was taken for dead, and the former one put back, in one run of three. */
+const DOWN_AFTER_MS = 2_000
 const FAILOVER_TIMEOUT_MS = 5_000
 const WITHIN_MS = 30_000
 
@@ -108,7 +109,12 @@ export const startRedisSentinel = async (authority?: Authority): Promise<RedisSe
       },
       bringBack: async () => {
         await master.startAgain()
-        await until('the former master is a replica', async () => (await roleOf(atMaster)) === 'slave', WITHIN_MS)
+        const bothRoles = async () => (await Promise.all([roleOf(atMaster), roleOf(atReplica)])).toSorted().join(' ')
+        await until(
+          'one of both is the replica of the other',
+          async () => (await bothRoles()) === 'master slave',
+          WITHIN_MS,
+        )
       },
       stop: () => running.disposeAsync(),
     }
