@@ -13,55 +13,36 @@ export type Room = {
 }
 
 /**
- * Bounds what a process has in hand. A load waits until there is room for it, in the order of asking. A workspace has at most as much in hand
- * as would be left free, so there is always room for another one; what it asks for beyond waits without keeping others out. A load that is
- * larger than that has to wait until the workspace has nothing else in hand, and one that is larger than all the room until nobody has.
+ * Bounds what a process has in hand. A load waits until there is room for it: workspaces in the order of asking, each with one load at a time.
+ * A workspace has at most as much in hand as would be left free, so there is always room for another one; what it asks for beyond waits without
+ * keeping others out. A load that is larger than that has to wait until the workspace has nothing else in hand, and one that is larger than all
+ * the room until nobody has.
+ *
+ * Ten thousand loads may wait, and who leaves costs the same then.
  */
 export const roomFor = (most: Used): Room => {
   const inside = useOf(most)
-  let waiting: { load: Load; enter: (entered: boolean) => void }[] = []
-
-  const letIn = (): void => {
-    if (waiting.length === 0) return
-    const left: typeof waiting = []
-    let isFull = false
-    for (const one of waiting) {
-      isFull ||= !inside.fits(one.load)
-      if (!isFull && inside.takes(one.load)) one.enter(true)
-      else left.push(one)
-    }
-    waiting = left
-  }
-  const isCrowded = (workspaceId: string): boolean => {
-    const own = waiting.filter(({ load }) => load.workspaceId === workspaceId)
-    return own.reduce((bytes, { load }) => bytes + load.bytes, 0) > most.bytes / 4
-  }
-  const leave = (one: (typeof waiting)[number]): void => {
-    waiting = waiting.filter((other) => other !== one)
-    one.enter(false)
-    letIn()
-  }
+  const line = lineInto(inside)
   /** False when the patience is over. */
   const wait = (load: Load, patienceMs: number): Promise<boolean> =>
     new Promise((resolve) => {
-      const one = { load, enter: resolve }
-      waiting.push(one)
-      letIn()
-      if (patienceMs === Infinity || !waiting.includes(one)) return
-      const giveUp = setTimeout(() => leave(one), isCrowded(load.workspaceId) ? 0 : patienceMs)
+      const one: Waiting = { load, enter: resolve }
+      if (!line.join(one) || patienceMs === Infinity) return
+      const isCrowded = line.bytesOf(load.workspaceId) > most.bytes / 4
+      const late = setTimeout(() => line.giveUp(one), isCrowded ? 0 : patienceMs)
       one.enter = (entered) => {
-        clearTimeout(giveUp)
+        clearTimeout(late)
         resolve(entered)
       }
     })
   /** Most loads do, and need no promise for it. */
-  const entersAtOnce = (load: Load): boolean => waiting.length === 0 && inside.takes(load)
+  const entersAtOnce = (load: Load): boolean => line.isClearFor(load) && inside.takes(load)
   const within = async <T>(load: Load, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } finally {
       inside.letGo(load)
-      letIn()
+      line.moveUp(load.workspaceId)
     }
   }
   return {
@@ -72,6 +53,72 @@ export const roomFor = (most: Used): Room => {
     enterSoon: async (load, work, patienceMs) =>
       entersAtOnce(load) || (await wait(load, patienceMs)) ? within(load, work) : undefined,
     used: () => inside.used,
+  }
+}
+
+type Waiting = { readonly load: Load; enter: (entered: boolean) => void }
+
+/** The loads that wait for room. */
+const lineInto = (inside: ReturnType<typeof useOf>) => {
+  const waiting = new Map<string, Waiting[]>()
+  /** Workspaces whose first load waits for room. */
+  const line = new Set<string>()
+  /** Workspaces whose first load waits until they have less in hand, or more is free. */
+  const keptBack = new Set<string>()
+
+  const letIn = (): void => {
+    letInFromLine()
+    if (line.size > 0 || keptBack.size === 0 || !inside.hasRoomForSeconds()) return
+    for (const workspaceId of keptBack) line.add(workspaceId)
+    keptBack.clear()
+    letInFromLine()
+  }
+  const letInFromLine = (): void => {
+    for (const workspaceId of line) {
+      const first = waiting.get(workspaceId)![0]!
+      if (!inside.fits(first.load)) return
+      line.delete(workspaceId)
+      if (inside.takes(first.load)) leave(first, true)
+      else keptBack.add(workspaceId)
+    }
+  }
+  /** The next one of the workspace stands in line behind all others. */
+  const leave = (one: Waiting, entered: boolean): void => {
+    const { workspaceId } = one.load
+    const own = waiting.get(workspaceId)!
+    if (own[0] === one) own.shift()
+    else own.splice(own.indexOf(one), 1)
+    line.delete(workspaceId)
+    keptBack.delete(workspaceId)
+    if (own.length > 0) line.add(workspaceId)
+    else waiting.delete(workspaceId)
+    one.enter(entered)
+  }
+  return {
+    isClearFor: ({ workspaceId }: Load): boolean => line.size === 0 && !waiting.has(workspaceId),
+    bytesOf: (workspaceId: string): number =>
+      (waiting.get(workspaceId) ?? []).reduce((bytes, { load }) => bytes + load.bytes, 0),
+    /** Whether it still waits then. */
+    join: (one: Waiting): boolean => {
+      const { workspaceId } = one.load
+      const own = waiting.get(workspaceId)
+      if (own) own.push(one)
+      else {
+        waiting.set(workspaceId, [one])
+        line.add(workspaceId)
+      }
+      letIn()
+      return waiting.get(workspaceId)?.at(-1) === one
+    },
+    giveUp: (one: Waiting): void => {
+      leave(one, false)
+      letIn()
+    },
+    /** Something of this workspace has left the room. */
+    moveUp: (workspaceId: string): void => {
+      if (keptBack.delete(workspaceId)) line.add(workspaceId)
+      letIn()
+    },
   }
 }
 
@@ -99,6 +146,8 @@ const useOf = (most: Used) => {
   return {
     used,
     fits,
+    /** Whether any workspace that has something in hand could have more, since it has to leave as much free. */
+    hasRoomForSeconds: (): boolean => most.submissions - used.submissions > 2,
     /** Takes a load in if there is room for it. */
     takes: (load: Load): boolean => {
       const isIn = fits(load) && isFair(load)

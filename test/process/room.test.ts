@@ -111,6 +111,31 @@ describe('room in a process', () => {
     await Promise.all(patient.map(({ leave }) => leave()))
   })
 
+  it('is there for who was kept back by others as soon as they have left', async () => {
+    const { begun, enter } = worksIn(roomFor(MOST))
+    const [other, own] = [enter(1, 6, { workspaceId: 'b' }), enter(2, 2, { workspaceId: 'a' })]
+    const kept = enter(3, 2, { workspaceId: 'a' })
+    await soon()
+    assert.deepEqual(begun, [1, 2])
+    await other.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 3])
+    await Promise.all([own.leave(), kept.leave()])
+  })
+
+  it('is given to workspaces in turn: what waits of one is no line for another', async () => {
+    const { begun, enter } = worksIn(roomFor(MOST))
+    const all = enter(1, 10)
+    const rest = [
+      ...[2, 3, 4].map((name) => enter(name, 2, { workspaceId: 'a' })),
+      ...[5, 6].map((name) => enter(name, 2, { workspaceId: 'b' })),
+    ]
+    await all.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 5, 3])
+    await Promise.all(rest.map(({ leave }) => leave()))
+  })
+
   it('is there again after a work that failed', async () => {
     const room = roomFor(MOST)
     const { enter } = worksIn(room)
@@ -148,6 +173,45 @@ describe('room in a process', () => {
         assert.deepEqual(inside, { loads: 0, submissions: 0, bytes: 0 })
       }),
       seeded({ numRuns: 200 }),
+    )
+  })
+
+  it('keeps nobody waiting who fits, leaves as much free, and is behind nobody who does not fit', async () => {
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ workspaceId: fc.constantFrom('a', 'b', 'c', 'd'), submissions: fc.integer({ min: 1, max: 11 }) }),
+        fc.record({ leaves: fc.nat() }),
+      ),
+      { maxLength: 60 },
+    )
+    await fc.assert(
+      fc.asyncProperty(steps, async (all) => {
+        const room = roomFor(MOST)
+        const inside: { workspaceId: string; submissions: number; leave: () => void }[] = []
+        const waiting: { workspaceId: string; submissions: number }[] = []
+        for (const step of all) {
+          if ('leaves' in step) inside.splice(step.leaves % Math.max(1, inside.length), 1)[0]?.leave()
+          else {
+            waiting.push(step)
+            void room.enter({ ...step, bytes: 0 }, () => {
+              const own = waiting.find(({ workspaceId }) => workspaceId === step.workspaceId)
+              assert.equal(own, step, 'a workspace has its own loads in the order of asking')
+              waiting.splice(waiting.indexOf(step), 1)
+              return new Promise((leave) => inside.push({ ...step, leave: () => leave(undefined) }))
+            })
+          }
+          await soon()
+          const left = MOST.submissions - room.used().submissions
+          const firsts = [...Map.groupBy(waiting, ({ workspaceId }) => workspaceId).values()].map(([first]) => first!)
+          const has = (id: string): number =>
+            inside.reduce((sum, { workspaceId, submissions }) => sum + (workspaceId === id ? submissions : 0), 0)
+          const isKeptBack = firsts.every(({ workspaceId, submissions }) => {
+            return has(workspaceId) > 0 && has(workspaceId) + 2 * submissions > left
+          })
+          assert.ok(isKeptBack || firsts.some(({ submissions }) => submissions > left && inside.length > 0))
+        }
+      }),
+      seeded({ numRuns: 300 }),
     )
   })
 })
