@@ -1,4 +1,4 @@
-import { type LoadTarget, loadWith, type Rig } from './rig.ts'
+import { type LoadTarget, loadWith, type Rig, SUSTAINED_LOADS } from './rig.ts'
 import { peakMemory, untilQuiet, usageOf } from './figures/usage.ts'
 
 const BYTES_PER_MB = 1_000_000
@@ -19,7 +19,7 @@ type Observed<Name extends string> = {
   readonly pids: Readonly<Record<Name, number>>
 }
 
-/** Loads a target, waits until everything is stored, and tells what the processes used for each submission. */
+/** Loads a target for long enough to see what it can keep up, waits until everything is stored, and tells what the processes used for each submission. */
 export const observe = async <Name extends string>(
   rig: Rig,
   { target, idempotencyKeys = false, until, pids }: Observed<Name>,
@@ -27,13 +27,14 @@ export const observe = async <Name extends string>(
   const names = Object.keys(pids) as Name[]
   await untilQuiet(pids)
   const before = usageOf(pids)
+  const seconds = SUSTAINED_LOADS * rig.config.seconds
   const startedAt = performance.now()
   let accepted = 0
   const peaks = await peakMemory(pids, async () => {
-    accepted = (await loadWith(rig, target, { idempotencyKeys })).accepted
+    accepted = (await loadWith(rig, target, { idempotencyKeys, seconds })).accepted
     await until?.(accepted)
   })
-  const seconds = (performance.now() - startedAt) / 1_000
+  const took = (performance.now() - startedAt) / 1_000
   const after = usageOf(pids)
   const byName = (figureOf: (name: Name) => number) =>
     Object.fromEntries(names.map((name) => [name, figureOf(name)])) as Record<Name, number>
@@ -41,7 +42,7 @@ export const observe = async <Name extends string>(
     (name) => ((after[name].cpuSeconds - before[name].cpuSeconds) * MICROSECONDS_PER_SECOND) / accepted,
   )
   return {
-    perSecond: accepted / seconds,
+    perSecond: accepted / took,
     totalMicroseconds: names.reduce((sum, name) => sum + microseconds[name], 0),
     microseconds,
     memoryMb: byName((name) => peaks[name] / BYTES_PER_MB),

@@ -69,6 +69,12 @@ export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<
   }
 }
 
+/**
+ * So many loads long is one that shows what can be kept up. After a pause a process compiles its code again: JavaScriptCore drops what has not
+ * run for 15 to 60 s. Source: https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp (timeToLive)
+ */
+export const SUSTAINED_LOADS = 4
+
 /** For a load whose time is as long as it takes. */
 export const LONGEST_LOAD_SECONDS = 600
 
@@ -89,7 +95,7 @@ export const newNumbers = (takeNumbers: Rig['takeNumbers'], most: number): Numbe
   most,
 })
 
-/** How much is drained in one measurement. What takes longer is cut off: five minutes have to do for everything. */
+/** How much is drained in one measurement. What takes longer is cut off: seven minutes have to do for everything. */
 export const drainBounds = ({ drained, seconds }: BenchConfig) => ({ jobs: drained, mostSeconds: 1.5 * seconds })
 
 /** Feedback to fill a queue with. */
