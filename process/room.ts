@@ -77,27 +77,31 @@ const lineInto = (inside: ReturnType<typeof useOf>) => {
     for (const workspaceId of line) {
       const first = waiting.get(workspaceId)![0]!
       if (!inside.fits(first.load)) return
-      line.delete(workspaceId)
       if (inside.takes(first.load)) leave(first, true)
-      else keptBack.add(workspaceId)
+      else {
+        line.delete(workspaceId)
+        keptBack.add(workspaceId)
+      }
     }
   }
-  /** The next one of the workspace stands in line behind all others. */
+  /** Behind the first of a workspace its next one stands in line, after all others. */
   const leave = (one: Waiting, entered: boolean): void => {
     const { workspaceId } = one.load
     const own = waiting.get(workspaceId)!
-    if (own[0] === one) own.shift()
-    else own.splice(own.indexOf(one), 1)
-    line.delete(workspaceId)
-    keptBack.delete(workspaceId)
-    if (own.length > 0) line.add(workspaceId)
-    else waiting.delete(workspaceId)
+    if (own[0] === one) {
+      own.shift()
+      line.delete(workspaceId)
+      keptBack.delete(workspaceId)
+      if (own.length > 0) line.add(workspaceId)
+      else waiting.delete(workspaceId)
+    } else own.splice(own.indexOf(one), 1)
     one.enter(entered)
   }
   return {
     isClearFor: ({ workspaceId }: Load): boolean => line.size === 0 && !waiting.has(workspaceId),
+    /** Of a workspace of which something waits. */
     bytesOf: (workspaceId: string): number =>
-      (waiting.get(workspaceId) ?? []).reduce((bytes, { load }) => bytes + load.bytes, 0),
+      waiting.get(workspaceId)!.reduce((bytes, { load }) => bytes + load.bytes, 0),
     /** Whether it still waits then. */
     join: (one: Waiting): boolean => {
       const { workspaceId } = one.load

@@ -33,7 +33,7 @@ export type BenchConfig = {
   readonly output: string
 }
 
-// With these a run takes about seven minutes on two cores.
+// With these a run takes about six minutes on two cores.
 const DEFAULTS = {
   BENCH_ROUNDS: 3,
   BENCH_CONNECTIONS: 64,

@@ -95,7 +95,7 @@ export const newNumbers = (takeNumbers: Rig['takeNumbers'], most: number): Numbe
   most,
 })
 
-/** How much is drained in one measurement. What takes longer is cut off: seven minutes have to do for everything. */
+/** How much is drained in one measurement. What takes longer is cut off: six minutes have to do for everything. */
 export const drainBounds = ({ drained, seconds }: BenchConfig) => ({ jobs: drained, mostSeconds: 1.5 * seconds })
 
 /** Feedback to fill a queue with. */
