@@ -56,7 +56,8 @@ export const parseJob = (text: string): SubmissionJob | undefined => {
 
 /**
  * A job of a queue of submissions: it names batches, which lie in the books of their workspaces (queue/). `submissions` and `bytes`
- * say how many submissions and how many bytes of bodies, roughly, each batch has.
+ * say how many submissions and how many bytes of bodies, roughly, each batch has. `isAlone`: nothing of its workspace was outstanding when
+ * it was admitted, so that nothing comes before it.
  */
 export const batchJob = v.object({
   version: v.literal(JOB_VERSION),
@@ -66,6 +67,7 @@ export const batchJob = v.object({
       batchId: v.pipe(v.string(), v.uuid()),
       submissions: v.number(),
       bytes: v.number(),
+      isAlone: v.exactOptional(v.boolean()),
     }),
   ),
 })

@@ -59,12 +59,10 @@ export const backlogsSince = async (
   prefix: string,
   { workspaceIds, forMs }: { workspaceIds: readonly string[]; forMs?: number },
 ): Promise<string[]> => {
-  const first = await Promise.all(
-    workspaceIds.map((id) => {
-      const { backlog } = admissionKeys(prefix, id)
-      if (forMs === undefined) return redis.zrange(backlog, '0', '0')
-      return longThere(redis, { key: backlog, forMs, unitsPerSecond: 1_000, most: 1 })
-    }),
-  )
+  const backlogs = workspaceIds.map((workspaceId) => admissionKeys(prefix, workspaceId).backlog)
+  const first =
+    forMs === undefined
+      ? await Promise.all(backlogs.map((backlog) => redis.zrange(backlog, '0', '0')))
+      : await longThere(redis, backlogs, { forMs, unitsPerSecond: 1_000, most: 1 })
   return workspaceIds.filter((_, at) => first[at]!.length > 0)
 }

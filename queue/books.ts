@@ -1,5 +1,7 @@
+import { Cluster } from 'ioredis'
 import type { Sayings } from '../contract/identity/sayings.ts'
 import type { NamedBatch } from '../contract/job.ts'
+import { coalesce } from '../process/coalesce.ts'
 import { type Batch, type Batched, readBatch } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
 import { admissionKeys } from './keys.ts'
@@ -12,15 +14,15 @@ export type BatchName = Pick<NamedBatch, 'workspaceId' | 'batchId'>
 
 /**
  * `isAfterPurge`: a purge that was accepted before it is undecided. It stays false: a later purge has a higher number. `isAlone`: when it
- * was read, nothing else of its workspace was outstanding. What comes later has a higher number too, but for what is replayed, of which
- * Postgres knows.
+ * was admitted or read, nothing else of its workspace was outstanding. What comes later has a higher number too, but for what is replayed,
+ * of which Postgres knows.
  */
 export type BatchInTurn = Batch & { isAfterPurge: boolean; isAlone: boolean }
 
 /** What is done with what has been admitted. */
 export type Books = {
   /** Undefined when the batch is settled, or was split. */
-  read: (name: BatchName) => Promise<BatchInTurn | undefined>
+  read: (name: BatchName & Partial<Pick<NamedBatch, 'bytes' | 'isAlone'>>) => Promise<BatchInTurn | undefined>
   settle: (settled: readonly Settled[]) => Promise<void>
   decide: (purges: readonly Settled[]) => Promise<void>
   put: (batched: Batched, sayings: Sayings) => Promise<void>
@@ -53,15 +55,25 @@ export const booksIn = (redis: RedisClient, prefix: string): Books => ({
   },
 })
 
+/** What is read with one call at most. */
+const READ_TOGETHER = { items: 100, weight: { most: 1_000_000, of: ({ bytes }: { bytes: number }) => bytes }, lanes: 4 }
+
 const readingIn = (redis: RedisClient, prefix: string): Books['read'] => {
   redis.defineCommand('readBatch', { lua: READ_BATCH, numberOfKeys: KEYS_OF_READ_BATCH })
-  return async ({ workspaceId, batchId }) => {
+  const readText = coalesce<{ key: string; bytes: number }, string | null>((asked) => {
+    const keys = asked.map(({ key }) => key)
+    // On a cluster, each workspace may be in another slot.
+    return redis instanceof Cluster ? Promise.all(keys.map((key) => redis.get(key))) : redis.mget(keys)
+  }, READ_TOGETHER)
+  return async ({ workspaceId, batchId, bytes = 0, isAlone = false }) => {
     const { batch: nameOf, purges, outstanding } = admissionKeys(prefix, workspaceId)
-    const [text, firstPurge, count] = await (redis as RedisWithReadBatch).readBatch(
-      nameOf(batchId),
-      purges,
-      outstanding,
-    )
+    const key = nameOf(batchId)
+    // What else is outstanding makes no difference to a batch that was alone.
+    if (isAlone) {
+      const text = await readText({ key, bytes })
+      return text === null ? undefined : { ...readBatch({ workspaceId, batchId }, text), isAfterPurge: false, isAlone }
+    }
+    const [text, firstPurge, count] = await (redis as RedisWithReadBatch).readBatch(key, purges, outstanding)
     if (text === undefined) return undefined
     const batch = readBatch({ workspaceId, batchId }, text)
     return { ...batch, isAfterPurge: firstPurge !== '' && Number(firstPurge) < batch.number, isAlone: count === 1 }

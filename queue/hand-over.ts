@@ -8,8 +8,8 @@ import { type JobQueues, livingAmong } from './job-queues.ts'
 import { admissionKeys, carrierValue } from './keys.ts'
 import { luaScript } from './lua-script.ts'
 
-/** A batch for a job: what it carries, and how many bytes of bodies, roughly. */
-export type HandedBatch = { workspaceId: string; batchId: string; operations: readonly Operation[]; bytes: number }
+/** A batch for a job, with what it carries. */
+export type HandedBatch = Omit<NamedBatch, 'submissions'> & { operations: readonly Operation[] }
 /** `apart`: in a job of its own, at once or later. `isBacklog`: it lies in the backlog, which one job drains. */
 type Handing = HandedBatch & { apart?: { delayMs?: number }; isBacklog?: boolean }
 
@@ -162,11 +162,12 @@ export const watchHandOvers = (handOver: HandOver): { handOver: HandOver; ended:
   }
 }
 
-const named = ({ workspaceId, batchId, operations, bytes }: Handing): NamedBatch => ({
+const named = ({ workspaceId, batchId, operations, bytes, isAlone }: Handing): NamedBatch => ({
   workspaceId,
   batchId,
   submissions: operations.length,
   bytes,
+  ...(isAlone === true && { isAlone }),
 })
 
 /** The name of a job: how many submissions of each operation it carries. */

@@ -17,12 +17,10 @@ export const handOverLeft = async (
   { redis, prefix, handOver }: Stores,
   { workspaceIds, forMs }: { workspaceIds: readonly string[]; forMs: number },
 ): Promise<number> => {
+  const outboxes = workspaceIds.map((workspaceId) => admissionKeys(prefix, workspaceId).outbox)
+  const left = await longThere(redis, outboxes, { forMs, unitsPerSecond: 1_000, most: LOOKED_AT })
   const handed = await Promise.all(
-    workspaceIds.map(async (workspaceId) => {
-      const { outbox } = admissionKeys(prefix, workspaceId)
-      const left = await longThere(redis, { key: outbox, forMs, unitsPerSecond: 1_000, most: LOOKED_AT })
-      return handOverAgain({ redis, prefix, handOver }, workspaceId, left)
-    }),
+    workspaceIds.map((workspaceId, at) => handOverAgain({ redis, prefix, handOver }, workspaceId, left[at]!)),
   )
   return sum(handed)
 }
@@ -35,15 +33,24 @@ export const handOverLost = async (
   { redis, prefix, queues, handOver }: Stores,
   { workspaceIds, forMs }: { workspaceIds: readonly string[]; forMs: number },
 ): Promise<number> => {
+  const bounds = { forMs, unitsPerSecond: 1_000 * MICROSECONDS_PER_MS, most: LOOKED_AT }
+  const names = workspaceIds.map((workspaceId) => admissionKeys(prefix, workspaceId))
+  const [outstanding, removing] = await Promise.all([
+    longThere(
+      redis,
+      names.map((name) => name.outstanding),
+      bounds,
+    ),
+    longThere(
+      redis,
+      names.map((name) => name.removing),
+      bounds,
+    ),
+  ])
   const handed = await Promise.all(
-    workspaceIds.map(async (workspaceId) => {
-      const { outstanding, removing, carriers, backlog } = admissionKeys(prefix, workspaceId)
-      const found = await Promise.all(
-        [outstanding, removing].map((key) =>
-          longThere(redis, { key, forMs, unitsPerSecond: 1_000 * MICROSECONDS_PER_MS, most: LOOKED_AT }),
-        ),
-      )
-      const all = found.flat()
+    workspaceIds.map(async (workspaceId, place) => {
+      const { carriers, backlog } = names[place]!
+      const all = [...outstanding[place]!, ...removing[place]!]
       if (all.length === 0) return 0
       // What is in the backlog has no job of its own to lose.
       const inBacklog = await redis.zmscore(backlog, ...all)

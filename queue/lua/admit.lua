@@ -13,7 +13,7 @@
 --      backlog, 8 the bytes beyond which nothing more of it enters, 9 the submissions as JSON (`askedOf` in ask-admission.ts); then for each submission its item in the batch.
 -- Returns for each submission `outcome remaining reset number purges submission`, as far as these exist; or a list of that text and then,
 -- for each key looked up about which something is queued, its place, its value of exists, and its sayings with their spans. Behind them
--- all: `backlog` when the batch is there, else `outbox`.
+-- all: `backlog` when the batch is there; else `alone` when nothing of its workspace was outstanding, or `outbox`.
 local ofBucket, ofFacts = ARGV[1], ARGV[2]
 local floor, recordSeconds, batch = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local call, format = redis.call, string.format
@@ -32,21 +32,37 @@ local first = math.max(now, floor + 1, last + 1)
 local isFull = tonumber(bytes or '0') > tonumber(ARGV[8])
 local oldestRecord = now - recordSeconds * 1000000
 
-local function bucket(name, tokens, window)
-  if not tokens then return '- -' end
+-- What was spent of the limit of an operation within its window: read once, and written once, however many submissions spend of it.
+local buckets = {}
+local function bucketOf(one)
+  if not one.tokens then return end
+  local bucket = buckets[one.operation]
+  if bucket then return bucket end
+  local name, window = ofBucket .. one.operation, one.windowMs * 1000
   -- What was spent before this clock went back is ahead of it, and would count until the clock is there again.
   local newest = call('LINDEX', name, 0)
   while newest and newest + 0 > now do
     call('LPOP', name)
     newest = call('LINDEX', name, 0)
   end
-  local oldest = call('LINDEX', name, -1)
-  while oldest and oldest + window * 1000 <= now do
+  local oldest = newest and call('LINDEX', name, -1)
+  while oldest and oldest + window <= now do
     call('RPOP', name)
     oldest = call('LINDEX', name, -1)
   end
-  local left = tokens - call('LLEN', name)
-  return format('%d %.0f', left, oldest and oldest + window * 1000 - now or 0), left
+  bucket = {name = name, window = window, oldest = oldest, spent = oldest and call('LLEN', name) or 0, new = {}}
+  buckets[one.operation] = bucket
+  return bucket
+end
+
+local function spend(bucket)
+  bucket.new[#bucket.new + 1] = whole(now)
+  bucket.spent, bucket.oldest = bucket.spent + 1, bucket.oldest or now
+end
+
+local function told(bucket, one)
+  if not bucket then return '- -' end
+  return format('%d %.0f', one.tokens - bucket.spent, bucket.oldest and bucket.oldest + bucket.window - now or 0)
 end
 
 local records, names = {}, {}
@@ -68,40 +84,39 @@ end
 local answers, numbers, formers, isNew = {}, {}, {}, {}
 local letters, items, entered, lastEntered = {}, {}, 0, 0
 for i, one in ipairs(asked) do
-  local spent = ofBucket .. one.operation
+  local bucket = bucketOf(one)
   local formerBody, former, formerNumber = formerOf(one)
   letters[i] = '-'
   if former then
-    local said = bucket(spent, one.tokens, one.windowMs)
-    if formerBody ~= one.body then answers[i] = 'other-body ' .. said
+    if formerBody ~= one.body then answers[i] = 'other-body ' .. told(bucket, one)
     else
-      answers[i], numbers[i], formers[i] = 'repeated ' .. said, formerNumber, former
+      answers[i], numbers[i], formers[i] = 'repeated ' .. told(bucket, one), formerNumber, former
       -- Changes nothing, and is written: a WAIT behind it waits for all that was written before, the former admission among it.
       local life = call('PTTL', KEYS[8])
       if life > 0 then call('PEXPIRE', KEYS[8], life) end
     end
   elseif one.record and not isBookWhole and not one.known then answers[i] = 'unknown-key - -'
   elseif one.mode == 'peek' then answers[i] = 'fresh - -'
+  elseif bucket and bucket.spent >= one.tokens then answers[i] = 'rate-limited ' .. told(bucket, one)
+  elseif isFull or one.mode == 'full' then answers[i] = 'full ' .. told(bucket, one)
   else
-    local said, left = bucket(spent, one.tokens, one.windowMs)
-    if left and left <= 0 then answers[i] = 'rate-limited ' .. said
-    elseif isFull or one.mode == 'full' then answers[i] = 'full ' .. said
-    else
-      if left then
-        call('LPUSH', spent, whole(now))
-        call('PEXPIRE', spent, one.windowMs)
-        said = bucket(spent, one.tokens, one.windowMs)
-      end
-      lastEntered = first + i - 1
-      local number = whole(lastEntered)
-      answers[i], numbers[i], isNew[i] = 'admitted ' .. said, number, true
-      if one.record then records[one.record] = one.begin .. format('%x', lastEntered) end
-      entered = entered + 1
-      letters[i], items[entered] = one.letter, ARGV[9 + i]
-    end
+    if bucket then spend(bucket) end
+    lastEntered = first + i - 1
+    answers[i], numbers[i], isNew[i] = 'admitted ' .. told(bucket, one), whole(lastEntered), true
+    if one.record then records[one.record] = one.begin .. format('%x', lastEntered) end
+    entered = entered + 1
+    letters[i], items[entered] = one.letter, ARGV[9 + i]
   end
 end
 
+for _, bucket in pairs(buckets) do
+  if #bucket.new > 0 then
+    call('LPUSH', bucket.name, unpack(bucket.new))
+    call('PEXPIRE', bucket.name, bucket.window / 1000)
+  end
+end
+
+local isAlone = call('EXISTS', KEYS[2]) == 0
 local isBacklog = false
 if entered > 0 then
   local number = whole(first)
@@ -115,25 +130,28 @@ if entered > 0 then
   call('ZADD', isBacklog and KEYS[10] or KEYS[7], math.floor(now / 1000), batch)
 end
 
-local after = tonumber(call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2] or '0')
+-- What is queued is asked about only if anything is: of one among many workspaces nothing is, mostly, and the questions are many.
+local isAnyQueued = not isAlone
+local after = isAlone and 0 or tonumber(call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2] or '0')
 local purges = after == 0 and 0 or call('ZCARD', KEYS[5])
 local book = {}
 for i, one in ipairs(asked) do
   local number = numbers[i]
   if number then
     local answer = answers[i] .. ' ' .. number .. ' ' .. purges .. (formers[i] and ' ' .. formers[i] or '')
-    local told = answer
-    for place, id in ipairs(one.lookUp) do
+    local withFacts = answer
+    for place, id in ipairs(isAnyQueued and one.lookUp or {}) do
       local from, sayings = call('HGET', KEYS[3], id), saidAbout(KEYS[6], ofFacts, id, after ~= 0)
       if from or #sayings > 0 then
-        if told == answer then told = {answer} end
-        told[#told + 1] = place - 1
-        told[#told + 1] = from or ''
-        told[#told + 1] = sayings
+        if withFacts == answer then withFacts = {answer} end
+        withFacts[#withFacts + 1] = place - 1
+        withFacts[#withFacts + 1] = from or ''
+        withFacts[#withFacts + 1] = sayings
       end
     end
-    answers[i] = told
+    answers[i] = withFacts
     if isNew[i] then
+      isAnyQueued = true
       if one.operation == 'purge_contact' then call('ZADD', KEYS[5], number, batch) end
       makeAllExist(KEYS[3], one.exists, number)
       sayAll(KEYS[6], ofFacts, one.said, number, after, math.huge)
@@ -148,5 +166,5 @@ if #book > 0 then
   call('HSET', KEYS[8], unpack(book))
   call('EXPIRE', KEYS[8], recordSeconds)
 end
-answers[#asked + 1] = isBacklog and 'backlog' or 'outbox'
+answers[#asked + 1] = isBacklog and 'backlog' or isAlone and 'alone' or 'outbox'
 return answers

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import type { Operation } from '../../contract/job.ts'
+import { admissionsIn } from '../../queue/admit.ts'
 import { batchIdOf } from '../../queue/batch.ts'
+import type { HandedBatch } from '../../queue/hand-over.ts'
 import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
 
 describe('a batch that is read', () => {
@@ -10,6 +13,16 @@ describe('a batch that is read', () => {
     room = openQueueRoom()
   })
   after(() => room.close())
+
+  /** Admits a submission, and returns its batch as it is handed over. */
+  const handedOver = async (workspaceId: string, operation: Operation = 'create_feedback'): Promise<HandedBatch> => {
+    const handed: HandedBatch[] = []
+    const { redis, prefix } = room
+    const handOver = async (_: unknown, batch: HandedBatch) => void handed.push(batch)
+    const admit = admissionsIn({ redis, prefix, handOver, findStoredKey: async () => null })
+    entered(await admit(asked({ workspaceId, operation })))
+    return handed[0]!
+  }
 
   it('is alone as long as nothing else of its workspace is outstanding, and nothing once it is settled', async () => {
     const workspaceId = randomUUID()
@@ -21,5 +34,35 @@ describe('a batch that is read', () => {
     assert.deepEqual([await isAlone(first), await isAlone(second)], [false, false])
     await room.settle(workspaceId, first)
     assert.deepEqual([await isAlone(first), await isAlone(second)], [undefined, true])
+  })
+
+  it('was alone when nothing of its workspace was outstanding as it was admitted, whatever has come since', async () => {
+    const workspaceId = randomUUID()
+    const first = await handedOver(workspaceId)
+    const second = await handedOver(workspaceId)
+    assert.deepEqual([first.isAlone, second.isAlone], [true, false])
+    assert.equal((await room.books.read(first))?.isAlone, true)
+    await room.settle(workspaceId, first.batchId)
+    assert.equal(await room.books.read(first), undefined)
+    assert.equal((await handedOver(workspaceId)).isAlone, false)
+    assert.equal((await handedOver(randomUUID())).isAlone, true)
+  })
+
+  it('is not alone behind a purge', async () => {
+    const workspaceId = randomUUID()
+    assert.equal((await handedOver(workspaceId, 'purge_contact')).isAlone, true)
+    const later = await handedOver(workspaceId)
+    assert.equal(later.isAlone, false)
+    assert.equal((await room.books.read(later))?.isAfterPurge, true)
+  })
+
+  it('comes with others of its turn, each for itself', async () => {
+    const batches = await Promise.all(Array.from({ length: 250 }, () => handedOver(randomUUID())))
+    const read = await Promise.all([...batches, { ...batches[0]!, batchId: randomUUID() }].map(room.books.read))
+    assert.equal(read.pop(), undefined)
+    assert.deepEqual(
+      read.map((batch) => batch?.batchId),
+      batches.map(({ batchId }) => batchId),
+    )
   })
 })

@@ -7,8 +7,8 @@ export const LEARNED_TOGETHER = 100
  * How often one worker learns, whatever the workspaces: at once, and in a second afterwards. Each time is a job and five statements. Of
  * 1,000 workspaces that send feedback with tags in turn, each text came alone: its job cost more than all else about it.
  */
-export const TIMES_AT_ONCE = 500
-export const TIMES_PER_SECOND = 20
+export const TIMES_AT_ONCE = 100
+export const TIMES_PER_SECOND = 5
 
 const MS_PER_SECOND = 1_000
 /** Workspaces whose pace is remembered; every other workspace begins anew. */
