@@ -56,7 +56,7 @@ export const parseJob = (text: string): SubmissionJob | undefined => {
 
 /**
  * A job of a queue of submissions: it names batches, which lie in the books of their workspaces (queue/). `submissions` and `bytes`
- * say how many submissions and how many bytes of bodies, roughly, each batch has. `isAlone`: nothing of its workspace was outstanding when
+ * say how many submissions and how many bytes of bodies, roughly, each batch has. `isLone`: nothing of its workspace was outstanding when
  * it was admitted, so that nothing comes before it.
  */
 export const batchJob = v.object({
@@ -67,7 +67,7 @@ export const batchJob = v.object({
       batchId: v.pipe(v.string(), v.uuid()),
       submissions: v.number(),
       bytes: v.number(),
-      isAlone: v.exactOptional(v.boolean()),
+      isLone: v.exactOptional(v.boolean()),
     }),
   ),
 })

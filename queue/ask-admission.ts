@@ -39,7 +39,7 @@ export type AskDependencies = {
 
 /** What became of a submission, its fields between spaces; then a place, exists and facts for each key about which something is queued. */
 type ScriptAnswer = string | [fields: string, ...facts: (number | string | string[])[]]
-type Answered = [...answers: ScriptAnswer[], place: 'backlog' | 'alone' | 'outbox']
+type Answered = [...answers: ScriptAnswer[], place: 'backlog' | 'lone' | 'outbox']
 type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Answered> }
 
 export const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record'])
@@ -148,7 +148,7 @@ const admitTogether = async (
       batchId,
       operations,
       bytes: bytesEntered,
-      isAlone: place === 'alone',
+      isLone: place === 'lone',
       isBacklog: place === 'backlog',
     })
   }

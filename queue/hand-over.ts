@@ -162,12 +162,12 @@ export const watchHandOvers = (handOver: HandOver): { handOver: HandOver; ended:
   }
 }
 
-const named = ({ workspaceId, batchId, operations, bytes, isAlone }: Handing): NamedBatch => ({
+const named = ({ workspaceId, batchId, operations, bytes, isLone }: Handing): NamedBatch => ({
   workspaceId,
   batchId,
   submissions: operations.length,
   bytes,
-  ...(isAlone === true && { isAlone }),
+  ...(isLone === true && { isLone }),
 })
 
 /** The name of a job: how many submissions of each operation it carries. */

@@ -141,7 +141,7 @@ const receive = (
   isSuspect,
   inHand: batch.submissions.map((batched): InHand => {
     const span = tracing && beginSubmission(tracing, batched.submission, attempts)
-    return { ...batched, rows: rowsIn(hashKey, batched, attempts), span, isAlone: batch.isAlone }
+    return { ...batched, rows: rowsIn(hashKey, batched, attempts), span, isLone: batch.isLone }
   }),
 })
 

@@ -8,8 +8,8 @@ import type { DeliveredJob } from '../queue/delivered-job.ts'
 /** What a queue's worker does with each job. What it returns is kept as the job's result. */
 export type Processor = (job: DeliveredJob) => Promise<unknown>
 
-/** A submission in the hands of this worker, as rows. `isAlone` is said of its batch. */
-export type InHand = Batched & { rows: Rows | PurgeRows; span: Span | undefined; isAlone: boolean }
+/** A submission in the hands of this worker, as rows. `isLone` is said of its batch. */
+export type InHand = Batched & { rows: Rows | PurgeRows; span: Span | undefined; isLone: boolean }
 
 /** A batch in the hands of this worker. `attempts` counts this attempt, too. */
 export type Delivery = {

@@ -163,7 +163,7 @@ const storeWaiting = async (
 
 /**
  * What else may come before these: only for workspaces of which something may say again what was said before. Redis is not asked about a
- * batch that was alone when it was read, as with many workspaces each mostly is.
+ * lone batch, as with many workspaces each mostly is.
  */
 const readOutstanding = async (
   { redis, prefix, isStored }: Pick<Storing, 'redis' | 'prefix' | 'isStored'>,
@@ -175,7 +175,7 @@ const readOutstanding = async (
   )
   const found = await Promise.all(
     ofWorkspaces.map(async ([workspaceId, own]) => {
-      if (own.every(({ isAlone }) => isAlone)) return [workspaceId, []] as const
+      if (own.every(({ isLone }) => isLone)) return [workspaceId, []] as const
       const submissions = own.map(({ submission }) => submission)
       return [workspaceId, await read(workspaceId, submissions)] as const
     }),

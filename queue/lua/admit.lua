@@ -13,7 +13,7 @@
 --      backlog, 8 the bytes beyond which nothing more of it enters, 9 the submissions as JSON (`askedOf` in ask-admission.ts); then for each submission its item in the batch.
 -- Returns for each submission `outcome remaining reset number purges submission`, as far as these exist; or a list of that text and then,
 -- for each key looked up about which something is queued, its place, its value of exists, and its sayings with their spans. Behind them
--- all: `backlog` when the batch is there; else `alone` when nothing of its workspace was outstanding, or `outbox`.
+-- all: `backlog` when the batch is there; else `lone` when nothing of its workspace was outstanding, or `outbox`.
 local ofBucket, ofFacts = ARGV[1], ARGV[2]
 local floor, recordSeconds, batch = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local call, format = redis.call, string.format
@@ -116,7 +116,7 @@ for _, bucket in pairs(buckets) do
   end
 end
 
-local isAlone = call('EXISTS', KEYS[2]) == 0
+local isLone = call('EXISTS', KEYS[2]) == 0
 local isBacklog = false
 if entered > 0 then
   local number = whole(first)
@@ -131,8 +131,8 @@ if entered > 0 then
 end
 
 -- What is queued is asked about only if anything is: of one among many workspaces nothing is, mostly, and the questions are many.
-local isAnyQueued = not isAlone
-local after = isAlone and 0 or tonumber(call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2] or '0')
+local isAnyQueued = not isLone
+local after = isLone and 0 or tonumber(call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2] or '0')
 local purges = after == 0 and 0 or call('ZCARD', KEYS[5])
 local book = {}
 for i, one in ipairs(asked) do
@@ -166,5 +166,5 @@ if #book > 0 then
   call('HSET', KEYS[8], unpack(book))
   call('EXPIRE', KEYS[8], recordSeconds)
 end
-answers[#asked + 1] = isBacklog and 'backlog' or isAlone and 'alone' or 'outbox'
+answers[#asked + 1] = isBacklog and 'backlog' or isLone and 'lone' or 'outbox'
 return answers

@@ -24,35 +24,35 @@ describe('a batch that is read', () => {
     return handed[0]!
   }
 
-  it('is alone as long as nothing else of its workspace is outstanding, and nothing once it is settled', async () => {
+  it('is lone as long as nothing else of its workspace is outstanding, and nothing once it is settled', async () => {
     const workspaceId = randomUUID()
     const admitOne = async () => batchIdOf(entered(await room.admit(asked({ workspaceId }))).submissionId)
-    const isAlone = async (batchId: string) => (await room.books.read({ workspaceId, batchId }))?.isAlone
+    const isLone = async (batchId: string) => (await room.books.read({ workspaceId, batchId }))?.isLone
     const first = await admitOne()
-    assert.equal(await isAlone(first), true)
+    assert.equal(await isLone(first), true)
     const second = await admitOne()
-    assert.deepEqual([await isAlone(first), await isAlone(second)], [false, false])
+    assert.deepEqual([await isLone(first), await isLone(second)], [false, false])
     await room.settle(workspaceId, first)
-    assert.deepEqual([await isAlone(first), await isAlone(second)], [undefined, true])
+    assert.deepEqual([await isLone(first), await isLone(second)], [undefined, true])
   })
 
-  it('was alone when nothing of its workspace was outstanding as it was admitted, whatever has come since', async () => {
+  it('is lone when nothing of its workspace was outstanding as it was admitted, whatever has come since', async () => {
     const workspaceId = randomUUID()
     const first = await handedOver(workspaceId)
     const second = await handedOver(workspaceId)
-    assert.deepEqual([first.isAlone, second.isAlone], [true, false])
-    assert.equal((await room.books.read(first))?.isAlone, true)
+    assert.deepEqual([first.isLone, second.isLone], [true, false])
+    assert.equal((await room.books.read(first))?.isLone, true)
     await room.settle(workspaceId, first.batchId)
     assert.equal(await room.books.read(first), undefined)
-    assert.equal((await handedOver(workspaceId)).isAlone, false)
-    assert.equal((await handedOver(randomUUID())).isAlone, true)
+    assert.equal((await handedOver(workspaceId)).isLone, false)
+    assert.equal((await handedOver(randomUUID())).isLone, true)
   })
 
-  it('is not alone behind a purge', async () => {
+  it('is not lone behind a purge', async () => {
     const workspaceId = randomUUID()
-    assert.equal((await handedOver(workspaceId, 'purge_contact')).isAlone, true)
+    assert.equal((await handedOver(workspaceId, 'purge_contact')).isLone, true)
     const later = await handedOver(workspaceId)
-    assert.equal(later.isAlone, false)
+    assert.equal(later.isLone, false)
     assert.equal((await room.books.read(later))?.isAfterPurge, true)
   })
 
