@@ -130,6 +130,14 @@ describe('batches', () => {
     assert.equal((await jobsOf('submissions'))[0]?.name, '1 create_feedback, 1 identify_contact')
   })
 
+  it('that are left in a few of very many workspaces are found, each where it is', async () => {
+    const workspaceIds = Array.from({ length: 250 }, () => randomUUID())
+    const batches = await Promise.all([0, 99, 100, 249].map((at) => accept(workspaceIds[at]!)))
+    assert.equal(await left(workspaceIds, -LATER_MS), batches.length)
+    const handed = await batchesIn('submissions')
+    assert.deepEqual(handed.toSorted(), batches.map(({ batchId }) => batchId).toSorted())
+  })
+
   it('whose job was lost are handed over again, and no others', async () => {
     const workspaceId = randomUUID()
     const [lives, isLost, neverHad] = [
