@@ -17,7 +17,8 @@ describe('a Redis Cluster of which a node is away and another hangs', () => {
   let redis: Cluster
   let goOn = (): void => {}
   before(async () => {
-    cluster = await startRedisCluster()
+    // The node that is well is to answer all the while, not to notice that it is alone.
+    cluster = await startRedisCluster({ nodeTimeoutMs: 600_000 })
     redis = connectToAnswer(cluster.url) as Cluster
     redis.on('error', () => {})
     await once(redis, 'ready')

@@ -34,17 +34,18 @@ export type RedisCluster = {
 /** The first of the nodes. */
 export const CLUSTER_MASTERS = 3
 const SLOTS = 16_384
-const NODE_TIMEOUT_MS = 2_000
 const WHOLE_WITHIN_MS = 30_000
 
 /**
  * A real cluster of three masters with a third of the slots each, and with so many replicas each, durable as those of `npm start`. With an
- * authority, the nodes speak TLS with each other and, at `url`, with clients.
+ * authority, the nodes speak TLS with each other and, at `url`, with clients. The nodes take one that is silent for `nodeTimeoutMs` for dead,
+ * and refuse all commands when most masters are.
  */
 export const startRedisCluster = async ({
   replicas = 0,
   authority,
-}: { replicas?: number; authority?: Authority } = {}): Promise<RedisCluster> => {
+  nodeTimeoutMs = 2_000,
+}: { replicas?: number; authority?: Authority; nodeTimeoutMs?: number } = {}): Promise<RedisCluster> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-cluster-'))
   const running = new AsyncDisposableStack()
   running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
@@ -52,7 +53,7 @@ export const startRedisCluster = async ({
     const password = randomBytes(16).toString('hex')
     const nodes: (ClusterNode & { clusterPort: number; busPort: number })[] = []
     for (let index = 0; index < CLUSTER_MASTERS * (1 + replicas); index++) {
-      const node = await startNode(join(directory, String(index)), password, authority)
+      const node = await startNode(join(directory, String(index)), { password, authority, nodeTimeoutMs })
       running.defer(node.stop)
       nodes.push(node)
     }
@@ -102,14 +103,16 @@ export const formCluster = async (nodes: readonly Formed[], replicas: number): P
   })
 }
 
-const startNode = async (dataDir: string, password: string, authority: Authority | undefined) => {
+type NodeOptions = { password: string; authority: Authority | undefined; nodeTimeoutMs: number }
+
+const startNode = async (dataDir: string, { password, authority, nodeTimeoutMs }: NodeOptions) => {
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
   const busPort = await findFreePort()
   const settings = [
     'cluster-enabled yes',
     'cluster-config-file nodes.conf',
-    `cluster-node-timeout ${NODE_TIMEOUT_MS}`,
+    `cluster-node-timeout ${nodeTimeoutMs}`,
     `cluster-port ${busPort}`,
     `masterauth ${password}`,
   ]
