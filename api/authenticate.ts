@@ -1,10 +1,16 @@
 import { TOKEN_REMEMBERED_MS, TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contract/limits.ts'
 import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { TokenHolder } from '../db/tokens.ts'
+import { coalesce } from '../process/coalesce.ts'
 import type { Incoming } from './incoming.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
+/** A look-up takes tokens along that are in use and whose turn would come soon, so that each of a thousand does not ask by itself. */
+const TAKEN_ALONG = 1_000
+const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
+/** A second look-up may be on its way: a connection can hang. */
+const LOOK_UPS = { items: TAKEN_ALONG, lanes: 2 }
 
 /** A token ends by the clock; how long ago Postgres was asked is measured, since clocks are set back. */
 type Clocks = { readonly now: () => number; readonly steadily: () => number }
@@ -16,26 +22,35 @@ export type Authenticate = (token: string | undefined) => Promise<TokenHolder | 
 
 /**
  * Finds the holder of a bearer token through `find` and remembers the answer for seconds, also that a token is unknown.
- * Requests that come with the same token at once share one look-up.
+ * Requests that come at once share a look-up.
  */
 export const authenticator = (
-  find: (hash: string) => Promise<TokenHolder | undefined>,
+  find: (hashes: readonly string[]) => Promise<ReadonlyMap<string, TokenHolder>>,
   { now, steadily }: Clocks,
 ): Authenticate => {
   const remembered = new Map<string, Remembered>()
   const asked = new Map<string, Promise<TokenHolder | Refusal>>()
+  const soonDue = new Set<string>()
+
+  const remember = (hash: string, holder: TokenHolder | undefined): void => {
+    remembered.delete(hash)
+    remembered.set(hash, { holder, at: steadily(), askedAt: steadily() })
+    if (remembered.size > MAX_REMEMBERED_TOKENS) remembered.delete(remembered.keys().next().value!)
+  }
+
+  const findTogether = coalesce(async (hashes: readonly string[]) => {
+    const along = [...soonDue].slice(0, TAKEN_ALONG)
+    const all = [...new Set([...hashes, ...along])]
+    for (const hash of all) soonDue.delete(hash)
+    const holders = await find(all)
+    for (const hash of all) remember(hash, holders.get(hash))
+    return hashes.map((hash) => holders.get(hash))
+  }, LOOK_UPS)
 
   const lookUp = async (hash: string): Promise<TokenHolder | Refusal> => {
     const known = remembered.get(hash)
     try {
-      const holder = await find(hash)
-      remembered.delete(hash)
-      remembered.set(hash, { holder, at: steadily(), askedAt: steadily() })
-      for (const oldest of remembered.keys()) {
-        if (remembered.size <= MAX_REMEMBERED_TOKENS) break
-        remembered.delete(oldest)
-      }
-      return holderOrRefusal(holder, now())
+      return holderOrRefusal(await findTogether(hash), now())
     } catch {
       if (known?.holder && steadily() - known.at < TOKEN_USABLE_WITHOUT_POSTGRES_MS) {
         // Puts the next look-up off: while Postgres hangs, not every request shall wait for it.
@@ -52,7 +67,11 @@ export const authenticator = (
     if (token === undefined) return { refused: 'unauthenticated' }
     const hash = tokenHash(token)
     const known = remembered.get(hash)
-    if (known && steadily() - known.askedAt < TOKEN_REMEMBERED_MS) return holderOrRefusal(known.holder, now())
+    const age = known ? steadily() - known.askedAt : Infinity
+    if (known && age < TOKEN_REMEMBERED_MS) {
+      if (age >= TAKEN_ALONG_FROM_MS) soonDue.add(hash)
+      return holderOrRefusal(known.holder, now())
+    }
     if (!isPlausibleToken(token)) return { refused: 'unauthenticated' }
     let pending = asked.get(hash)
     if (!pending) {

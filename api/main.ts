@@ -29,7 +29,7 @@ import { connectToAnswer, onNewConnection } from '../queue/connect-redis.ts'
 import { redisCondition } from '../queue/redis-condition.ts'
 import { pingRedis } from '../queue/redis-servers.ts'
 import { storedKeyFinder } from './submit/stored-key-finder.ts'
-import { findTokenHolder, setBootstrapTokens } from '../db/tokens.ts'
+import { findTokenHolders, setBootstrapTokens } from '../db/tokens.ts'
 import { withinTime } from '../process/within-time.ts'
 import { BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { authenticator } from './authenticate.ts'
@@ -96,7 +96,7 @@ const pressure = watchPressure(async () => {
 const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
 /** Goes on evenly when the clock of the machine is set. */
 const steadily = () => performance.now()
-const authenticate = authenticator((hash) => withinTime(findTokenHolder(sql, hash), TOKEN_TIMEOUT_MS), {
+const authenticate = authenticator((hashes) => withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS), {
   now: Date.now,
   steadily,
 })

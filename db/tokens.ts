@@ -43,12 +43,13 @@ export const revokeToken = async (sql: Sql, id: string): Promise<boolean> =>
 
 export type TokenHolder = { workspaceId: string | null; scopes: Scope[]; expiresAt: Date | null }
 
-/** The holder of the token with this hash; undefined when the token is unknown, expired or revoked. */
-export const findTokenHolder = async (sql: Sql, hash: string): Promise<TokenHolder | undefined> => {
-  const [row] = await sql<TokenHolder[]>`
-    select workspace_id as "workspaceId", scopes, expires_at as "expiresAt" from token
-    where hash = decode(${hash}, 'hex') and revoked_at is null and (expires_at is null or expires_at > now())`
-  return row
+/** The holders of the tokens with these hashes, by hash: of those that are known, not expired and not revoked. */
+export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Promise<Map<string, TokenHolder>> => {
+  const found = await sql<(TokenHolder & { hash: string })[]>`
+    select encode(t.hash, 'hex') as hash, t.workspace_id as "workspaceId", t.scopes, t.expires_at as "expiresAt"
+    from unnest(${hashes as string[]}::text[]) as asked (hash) join token as t on t.hash = decode(asked.hash, 'hex')
+    where t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`
+  return new Map(found.map(({ hash, ...holder }) => [hash, holder]))
 }
 
 /**

@@ -10,6 +10,8 @@ const REMEMBERED = 50
 const COUNTED_FROM_SHARE = 0.1
 const COUNTED = 10
 const FORGOTTEN_SECONDS = 0.001
+/** So often times fade at most: a statement can be of hundreds of workspaces, and each fades all. */
+const FADES_EVERY_MS = 100
 
 type LaneTimes = {
   add: OnLaneTime
@@ -31,10 +33,10 @@ export const laneTimes = (now: () => number): LaneTimes => {
   let asOf = now()
 
   const fade = (): void => {
-    const passedSeconds = Math.max(0, now() - asOf) / 1_000
+    const passedMs = now() - asOf
+    if (passedMs >= 0 && passedMs < FADES_EVERY_MS) return
     asOf = now()
-    if (passedSeconds === 0) return
-    const factor = Math.exp(-passedSeconds / LATELY_SECONDS)
+    const factor = Math.exp(-Math.max(0, passedMs) / 1_000 / LATELY_SECONDS)
     total *= factor
     for (const [id, seconds] of lately) {
       if (seconds * factor < FORGOTTEN_SECONDS) lately.delete(id)

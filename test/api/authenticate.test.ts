@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { authenticator } from '../../api/authenticate.ts'
+import { TOKEN_REMEMBERED_MS } from '../../contract/limits.ts'
+import { makeToken } from '../../contract/token-format.ts'
+import { addToken, findTokenHolders, revokeToken } from '../../db/tokens.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+
+const TOKENS = 1_200
+
+describe('looking tokens up', () => {
+  let schema: TestSchema
+  before(async () => {
+    schema = await freshSchema()
+  })
+  after(() => schema.drop())
+
+  const makeTokens = async (count: number) => {
+    const tokens = Array.from({ length: count }, () => makeToken())
+    const add = (token: string) =>
+      addToken(schema.sql, { token, workspace: 'default', scopes: ['submit'], expiresAt: null })
+    const ids = await Promise.all(tokens.map(add))
+    return tokens.map((token, at) => ({ token, id: ids[at]! }))
+  }
+
+  /** An authenticator with its look-ups, each the number of tokens asked about, and a clock to be set. */
+  const watched = () => {
+    const lookUps: number[] = []
+    const clock = { ms: 0 }
+    const authenticate = authenticator(
+      (hashes) => {
+        lookUps.push(hashes.length)
+        return findTokenHolders(schema.sql, hashes)
+      },
+      { now: Date.now, steadily: () => clock.ms },
+    )
+    return { authenticate, lookUps, clock }
+  }
+
+  it('takes those along that are in use, so that many ask Postgres about as seldom as one', async () => {
+    const tokens = await makeTokens(TOKENS)
+    const { authenticate, lookUps, clock } = watched()
+    for (const { token } of tokens) {
+      assert.ok('scopes' in (await authenticate(token)))
+      clock.ms += 1
+    }
+    assert.equal(lookUps.length, TOKENS, 'each is new, and comes by itself')
+    lookUps.length = 0
+    const seconds = 60
+    for (let second = 0; second < seconds; second++) {
+      for (const { token } of tokens) assert.ok('scopes' in (await authenticate(token)))
+      clock.ms += 1_000
+    }
+    // A look-up has 1,000 at most.
+    const rounds = (seconds * 1_000) / (TOKEN_REMEMBERED_MS / 2)
+    assert.ok(lookUps.length <= 2 * rounds, `${lookUps.length} look-ups`)
+    assert.ok(Math.max(...lookUps) > 500 && Math.max(...lookUps) <= 1_001, String(lookUps))
+  })
+
+  it('leaves those alone that nobody uses', async () => {
+    const [used, idle] = await makeTokens(2)
+    const { authenticate, lookUps, clock } = watched()
+    await authenticate(idle!.token)
+    for (let second = 0; second < 60; second++) {
+      await authenticate(used!.token)
+      clock.ms += 1_000
+    }
+    assert.deepEqual(new Set(lookUps), new Set([1]))
+  })
+
+  it('refuses what was revoked, or not known, once its time is over, also of what was taken along', async () => {
+    const [first, second] = await makeTokens(2)
+    const { authenticate, lookUps, clock } = watched()
+    const later = makeToken()
+    const all = [first!.token, second!.token, later]
+    const known = async () => (await Promise.all(all.map(authenticate))).map((holder) => 'scopes' in holder)
+    assert.deepEqual(await known(), [true, true, false])
+    await revokeToken(schema.sql, second!.id)
+    await addToken(schema.sql, { token: later, workspace: 'default', scopes: ['submit'], expiresAt: null })
+    clock.ms = TOKEN_REMEMBERED_MS - 1
+    assert.deepEqual(await known(), [true, true, false], 'remembered')
+    clock.ms = TOKEN_REMEMBERED_MS
+    await authenticate(first!.token)
+    assert.equal(lookUps.at(-1), 3, 'the others were taken along')
+    assert.deepEqual(await known(), [true, false, true])
+  })
+})
