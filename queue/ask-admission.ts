@@ -14,7 +14,7 @@ import { batchIdOf, itemText, letterOf, submissionIdIn } from './batch.ts'
 import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-redis.ts'
 import type { HandOver } from './hand-over.ts'
 import { recordBegin, recordOf } from './idempotency.ts'
-import { admissionKeys, compactId, MICROSECONDS_PER_MS, readCompactId } from './keys.ts'
+import { compactId, keysOfScript, MICROSECONDS_PER_MS, readCompactId } from './keys.ts'
 import { luaScript } from './lua-script.ts'
 import { factsByKey, factsOf, type RawFacts } from './queued-facts.ts'
 
@@ -42,10 +42,10 @@ type ScriptAnswer = string | [fields: string, ...facts: (number | string | strin
 type Answered = [...answers: ScriptAnswer[], place: 'backlog' | 'lone' | 'outbox']
 type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Answered> }
 
-export const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record'])
+export const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record', 'keep-for'])
 const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
 const NEVER = { bytes: Number.MAX_SAFE_INTEGER, submissions: Number.MAX_SAFE_INTEGER }
-const KEYS_OF_ADMIT = 10
+const KEYS_OF_ADMIT = 2
 /** As many as wait at a time may wait one after the other before a command has taken too long. */
 const REPLICATED_WITHIN_MS = 500
 /** So many calls at a time, of whatever workspaces: one that waits for replicas holds up those behind it, each of which then waits as long. */
@@ -124,16 +124,13 @@ const admitTogether = async (
   })
   // What says much takes as long to write as it took to say: others have this process in between.
   if (asked.some(({ said }) => said.sayings.aboutKeys.length > SAYS_MUCH)) await turnOfLoop()
-  const name = admissionKeys(prefix, workspaceId)
-  const { number, outstanding, exists, ledger, purges, facts, outbox, idempotency, backlog } = name
-  const keys = [number, outstanding, exists, ledger, purges, facts, outbox, idempotency, name.batch(batchId), backlog]
+  const { keys, begin } = keysOfScript(prefix, workspaceId)
   // A purge waits for what was accepted before it, and nothing of it is heavy.
   const { bytes, submissions } = queue === 'purges' ? NEVER : BACKLOG_BEYOND
   const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NEVER.bytes)
-  const { bucket, facts: ofFacts } = name.before
   // Last of all, so that no other server can have come between that the floor was not asked for.
   const floor = (await floorOf?.(workspaceId)) ?? 0
-  const settings = [bucket, ofFacts, floor, IDEMPOTENCY_SECONDS, batchId, bytes, submissions, Math.floor(mostBytes)]
+  const settings = [begin, floor, IDEMPOTENCY_SECONDS, batchId, bytes, submissions, Math.floor(mostBytes)]
   const texts = [JSON.stringify(asked.map(askedOf)), ...requests.map(itemText)]
   const { answered, isReplicated } = await callAdmit([...keys, ...settings, ...texts])
   const admissions = asked.map((one, at) => readAnswer(answered[at]!, one))

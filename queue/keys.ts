@@ -12,9 +12,9 @@ import type { BatchQueueName } from '../contract/queues.ts'
  * @param prefix REDIS_PREFIX
  */
 export const admissionKeys = (prefix: string, workspaceId: string) => {
-  const base = `{${prefix}:${workspaceId}}`
+  const base = baseOf(prefix, workspaceId)
   /** How the names begin that scripts complete. */
-  const before = { bucket: `${base}:bucket:`, facts: `${base}:facts:`, batch: `${base}:batch:` }
+  const before = { facts: `${base}:facts:`, batch: `${base}:batch:` }
   return {
     before,
     /** What the names of all keys of the workspace match, and no other's. */
@@ -22,7 +22,7 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     /** String: the last number given. */
     number: `${base}:number`,
     /** List: the microseconds at which the missing tokens of a rate limit were spent, oldest last. Gone after the limit's window. */
-    bucket: (operation: Operation) => `${before.bucket}${operation}`,
+    bucket: (operation: Operation) => `${base}:bucket:${operation}`,
     /** String: a batch, in the form that batch.ts describes. */
     batch: (batchId: string) => `${before.batch}${batchId}`,
     /** Sorted set: batches that are not settled, by their first number; purges only until they are decided. */
@@ -42,8 +42,8 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     /** Hash: own ids (compact) that exist from a queued submission on, each with its `existsValue`. */
     exists: `${base}:exists`,
     /**
-     * Never there. While a cluster moves a slot, it refuses a script as a whole if one of the keys given to it is missing, until the slot has
-     * moved; but it ends a script half-way at the first missing key that the script names by itself. So those scripts are given this one.
+     * Never there. While a cluster moves a slot, it refuses a script as a whole if one of several keys given to it is missing, until the slot
+     * has moved; but it ends a script half-way at the first missing key that the script names by itself. So those scripts are given this one.
      * Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#multiple-keys-operations
      */
     never: `${base}:never`,
@@ -58,12 +58,29 @@ export const admissionKeys = (prefix: string, workspaceId: string) => {
     factsAbout: (keyId: string) => `${before.facts}${compactId(keyId)}`,
     /** String: the key that an own id will belong to once a queued purge has ended its former one, `KeyOfId` as JSON. Kept for days. */
     alias: (ownId: string) => `${base}:alias:${ownId}`,
-    /** Hash: the book of recent idempotency keys, each with its `recordBegin` and the hexadecimal number. Kept for `IDEMPOTENCY_SECONDS`. */
+    /**
+     * Hash: the book of recent idempotency keys, each with its `recordBegin` and the hexadecimal number. Kept for `IDEMPOTENCY_SECONDS`, and up
+     * to an hour more.
+     */
     idempotency: `${base}:idempotency`,
     /** List: the idempotency keys of settled submissions, oldest first: `number key…`, with the highest number among them. */
     settledKeys: `${base}:settled-keys`,
   }
 }
+
+/**
+ * What a script is given that names many keys of a workspace by itself: two of them as KEYS, of which one is mostly there and one never,
+ * and how the names of all begin. Ten names a call cost more than what the script does with them.
+ */
+export const keysOfScript = (
+  prefix: string,
+  workspaceId: string,
+): { keys: readonly [ledger: string, never: string]; begin: string } => {
+  const begin = `${baseOf(prefix, workspaceId)}:`
+  return { keys: [`${begin}ledger`, `${begin}never`], begin }
+}
+
+const baseOf = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}`
 
 export type AdmissionKeys = ReturnType<typeof admissionKeys>
 

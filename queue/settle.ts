@@ -2,11 +2,11 @@ import type { Sayings } from '../contract/identity/sayings.ts'
 import { IDEMPOTENCY_SECONDS } from '../contract/limits.ts'
 import type { Batch } from './batch.ts'
 import type { RedisClient } from './connect-redis.ts'
-import { admissionKeys, compactId, existsValue } from './keys.ts'
+import { admissionKeys, compactId, existsValue, keysOfScript } from './keys.ts'
 import { luaScript } from './lua-script.ts'
 import { factsOf } from './queued-facts.ts'
 
-export const SETTLE = luaScript('settle', ['facts', 'existing'])
+export const SETTLE = luaScript('settle', ['facts', 'existing', 'keep-for'])
 const DECIDE_PURGE = luaScript('decide-purge', ['facts'])
 
 type RedisWithSettle = RedisClient & {
@@ -21,22 +21,8 @@ export type Settled = { batch: Batch; sayings: readonly Sayings[] }
 export const settlingIn = (redis: RedisClient, prefix: string): ((settled: readonly Settled[]) => Promise<void>) => {
   redis.defineCommand('settle', { lua: SETTLE })
   const settleOf = (workspaceId: string, settled: readonly Settled[]): Promise<number> => {
-    const name = admissionKeys(prefix, workspaceId)
-    const keys = [
-      name.outstanding,
-      name.exists,
-      name.purges,
-      name.removing,
-      name.ledger,
-      name.facts,
-      name.outbox,
-      name.carriers,
-      name.settledKeys,
-      name.alone,
-      name.backlog,
-      name.never,
-    ]
-    const settings = [name.before.facts, name.before.batch, IDEMPOTENCY_SECONDS]
+    const { keys, begin } = keysOfScript(prefix, workspaceId)
+    const settings = [begin, IDEMPOTENCY_SECONDS]
     return (redis as RedisWithSettle).settle(keys.length, ...keys, ...settings, ...settled.flatMap(settledArguments))
   }
   return async (settled) => {

@@ -7,29 +7,30 @@
 -- A missing idempotency key is unknown when it may have left the book; then the caller looks in Postgres, and asks again with `known`:
 -- the record that it found, or an empty text.
 --
--- KEYS number outstanding exists ledger purges facts outbox idempotency batch backlog
--- ARGV 1 and 2: how the names of further keys begin (bucket, facts). The script completes these names; all keys of a workspace are in
---      one slot. 3 floor, 4 idempotencySeconds, 5 batchId, 6 and 7 the bytes and the submissions beyond which a workspace has a
---      backlog, 8 the bytes beyond which nothing more of it enters, 9 the submissions as JSON (`askedOf` in ask-admission.ts); then for each submission its item in the batch.
+-- KEYS ledger never
+-- ARGV 1 how the names of all keys of the workspace begin, 2 floor, 3 idempotencySeconds, 4 batchId, 5 and 6 the bytes and the submissions
+--      beyond which it has a backlog, 7 the bytes beyond which nothing more of it enters, 8 the submissions as JSON (`askedOf` in
+--      ask-admission.ts); then for each submission its item in the batch.
 -- Returns for each submission `outcome remaining reset number purges submission`, as far as these exist; or a list of that text and then,
 -- for each key looked up about which something is queued, its place, its value of exists, and its sayings with their spans. Behind them
 -- all: `backlog` when the batch is there; else `lone` when nothing of its workspace was outstanding, or `outbox`.
-local ofBucket, ofFacts = ARGV[1], ARGV[2]
-local floor, recordSeconds, batch = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local of, floor, recordSeconds, batch = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local ledger, outstanding, facts, ofFacts = KEYS[1], of .. 'outstanding', of .. 'facts', of .. 'facts:'
+local idempotency, purges = of .. 'idempotency', of .. 'purges'
 local call, format = redis.call, string.format
-local asked = cjson.decode(ARGV[9])
+local asked = cjson.decode(ARGV[8])
 local function whole(number) return format('%.0f', number) end
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local last = tonumber(call('GET', KEYS[1]) or '0')
-local accepted, queued, bytes, forgotten = unpack(call('HMGET', KEYS[4], 'accepted', 'queued', 'bytes', 'forgotten'))
+local last = tonumber(call('GET', of .. 'number') or '0')
+local accepted, queued, bytes, forgotten = unpack(call('HMGET', ledger, 'accepted', 'queued', 'bytes', 'forgotten'))
 -- Postgres has a higher number than this Redis has given: it has lost what it knew, idempotency keys too.
 if floor > last then
   forgotten = whole(floor)
-  call('HSET', KEYS[4], 'forgotten', forgotten)
+  call('HSET', ledger, 'forgotten', forgotten)
 end
 local first = math.max(now, floor + 1, last + 1)
-local isFull = tonumber(bytes or '0') > tonumber(ARGV[8])
+local isFull = tonumber(bytes or '0') > tonumber(ARGV[7])
 local oldestRecord = now - recordSeconds * 1000000
 
 -- What was spent of the limit of an operation within its window: read once, and written once, however many submissions spend of it.
@@ -38,7 +39,7 @@ local function bucketOf(one)
   if not one.tokens then return end
   local bucket = buckets[one.operation]
   if bucket then return bucket end
-  local name, window = ofBucket .. one.operation, one.windowMs * 1000
+  local name, window = of .. 'bucket:' .. one.operation, one.windowMs * 1000
   -- What was spent before this clock went back is ahead of it, and would count until the clock is there again.
   local newest = call('LINDEX', name, 0)
   while newest and newest + 0 > now do
@@ -71,7 +72,7 @@ for _, one in ipairs(asked) do
 end
 local isBookWhole = true
 if #names > 0 then
-  for i, record in ipairs(call('HMGET', KEYS[8], unpack(names))) do records[names[i]] = record end
+  for i, record in ipairs(call('HMGET', idempotency, unpack(names))) do records[names[i]] = record end
   isBookWhole = tonumber(forgotten or '0') <= oldestRecord
 end
 local function formerOf(one)
@@ -92,8 +93,8 @@ for i, one in ipairs(asked) do
     else
       answers[i], numbers[i], formers[i] = 'repeated ' .. told(bucket, one), formerNumber, former
       -- Changes nothing, and is written: a WAIT behind it waits for all that was written before, the former admission among it.
-      local life = call('PTTL', KEYS[8])
-      if life > 0 then call('PEXPIRE', KEYS[8], life) end
+      local life = call('PTTL', idempotency)
+      if life > 0 then call('PEXPIRE', idempotency, life) end
     end
   elseif one.record and not isBookWhole and not one.known then answers[i] = 'unknown-key - -'
   elseif one.mode == 'peek' then answers[i] = 'fresh - -'
@@ -105,7 +106,7 @@ for i, one in ipairs(asked) do
     answers[i], numbers[i], isNew[i] = 'admitted ' .. told(bucket, one), whole(lastEntered), true
     if one.record then records[one.record] = one.begin .. format('%x', lastEntered) end
     entered = entered + 1
-    letters[i], items[entered] = one.letter, ARGV[9 + i]
+    letters[i], items[entered] = one.letter, ARGV[8 + i]
   end
 end
 
@@ -116,32 +117,32 @@ for _, bucket in pairs(buckets) do
   end
 end
 
-local isLone = call('EXISTS', KEYS[2]) == 0
+local isLone = call('EXISTS', outstanding) == 0
 local isBacklog = false
 if entered > 0 then
   local number = whole(first)
   local value = number .. ' ' .. table.concat(letters) .. '\n[' .. table.concat(items, ',') .. ']'
-  call('SET', KEYS[9], value)
-  call('ZADD', KEYS[2], number, batch)
-  call('SET', KEYS[1], whole(lastEntered))
+  call('SET', of .. 'batch:' .. batch, value)
+  call('ZADD', outstanding, number, batch)
+  call('SET', of .. 'number', lastEntered)
   accepted, queued, bytes = (accepted or 0) + entered, (queued or 0) + entered, (bytes or 0) + #value
-  call('HSET', KEYS[4], 'accepted', whole(accepted), 'queued', whole(queued), 'bytes', whole(bytes))
-  isBacklog = bytes > tonumber(ARGV[6]) or queued > tonumber(ARGV[7])
-  call('ZADD', isBacklog and KEYS[10] or KEYS[7], math.floor(now / 1000), batch)
+  call('HSET', ledger, 'accepted', accepted, 'queued', queued, 'bytes', bytes)
+  isBacklog = bytes > tonumber(ARGV[5]) or queued > tonumber(ARGV[6])
+  call('ZADD', of .. (isBacklog and 'backlog' or 'outbox'), math.floor(now / 1000), batch)
 end
 
 -- What is queued is asked about only if anything is: of one among many workspaces nothing is, mostly, and the questions are many.
-local isAnyQueued = not isLone
-local after = isLone and 0 or tonumber(call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')[2] or '0')
-local purges = after == 0 and 0 or call('ZCARD', KEYS[5])
+local isAnyQueued, isNothingSaid = not isLone, isLone
+local after = isLone and 0 or tonumber(call('ZREVRANGE', purges, 0, 0, 'WITHSCORES')[2] or '0')
+local undecided = after == 0 and 0 or call('ZCARD', purges)
 local book = {}
 for i, one in ipairs(asked) do
   local number = numbers[i]
   if number then
-    local answer = answers[i] .. ' ' .. number .. ' ' .. purges .. (formers[i] and ' ' .. formers[i] or '')
+    local answer = answers[i] .. ' ' .. number .. ' ' .. undecided .. (formers[i] and ' ' .. formers[i] or '')
     local withFacts = answer
     for place, id in ipairs(isAnyQueued and one.lookUp or {}) do
-      local from, sayings = call('HGET', KEYS[3], id), saidAbout(KEYS[6], ofFacts, id, after ~= 0)
+      local from, sayings = call('HGET', of .. 'exists', id), saidAbout(facts, ofFacts, id, after ~= 0)
       if from or #sayings > 0 then
         if withFacts == answer then withFacts = {answer} end
         withFacts[#withFacts + 1] = place - 1
@@ -152,9 +153,10 @@ for i, one in ipairs(asked) do
     answers[i] = withFacts
     if isNew[i] then
       isAnyQueued = true
-      if one.operation == 'purge_contact' then call('ZADD', KEYS[5], number, batch) end
-      makeAllExist(KEYS[3], one.exists, number)
-      sayAll(KEYS[6], ofFacts, one.said, number, after, math.huge)
+      if one.operation == 'purge_contact' then call('ZADD', purges, number, batch) end
+      makeAllExist(of .. 'exists', one.exists, number)
+      sayAll(facts, ofFacts, one.said, number, after, math.huge, isNothingSaid)
+      isNothingSaid = false
       if one.record then
         book[#book + 1] = one.record
         book[#book + 1] = records[one.record]
@@ -163,8 +165,8 @@ for i, one in ipairs(asked) do
   end
 end
 if #book > 0 then
-  call('HSET', KEYS[8], unpack(book))
-  call('EXPIRE', KEYS[8], recordSeconds)
+  call('HSET', idempotency, unpack(book))
+  keepFor(idempotency, recordSeconds)
 end
 answers[#asked + 1] = isBacklog and 'backlog' or isLone and 'lone' or 'outbox'
 return answers

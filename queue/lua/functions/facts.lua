@@ -72,16 +72,17 @@ end
 -- so keys are read and written so many at a time: two calls for each took two to three times as long.
 local AT_ONCE = 1000
 
--- Says all that one submission says: `said` is a list of key, saying… in which each key stands once.
-local function sayAll(facts, ofFacts, said, number, after, before)
+-- Says all that one submission says: `said` is a list of key, saying… in which each key stands once. `isFirst`: nothing is said yet.
+local function sayAll(facts, ofFacts, said, number, after, before, isFirst)
   for from = 1, #said, 2 * AT_ONCE do
     local keys, new = {}, {}
     for at = from, math.min(from + 2 * AT_ONCE, #said) - 1, 2 do keys[#keys + 1] = said[at] end
-    for i, held in ipairs(redis.call('HMGET', facts, unpack(keys))) do
-      local saying = said[from + 2 * i - 1]
-      if held then sayBesides(facts, ofFacts, held, keys[i], saying, number, after, before)
+    local helds = isFirst and {} or redis.call('HMGET', facts, unpack(keys))
+    for i, key in ipairs(keys) do
+      local held, saying = helds[i], said[from + 2 * i - 1]
+      if held then sayBesides(facts, ofFacts, held, key, saying, number, after, before)
       else
-        new[#new + 1] = keys[i]
+        new[#new + 1] = key
         new[#new + 1] = number .. ',1 ' .. saying
       end
     end
