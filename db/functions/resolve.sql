@@ -159,12 +159,18 @@ $$;
 
 -- Whom emails, as the ingress names them, mean as of these numbers; left out are those that nobody has claimed and no purge has
 -- ended, nearly all: they mean themselves. These cost two look-ups in an index each, 9 us of Postgres for a submission, where 41
--- went into resolving every email as if something were known about it.
+-- went into resolving every email as if something were known about it. The plan is kept: to make it for each array anew took 120 us.
 create or replace function resolve_emails(workspaces uuid[], emails uuid[], numbers bigint[])
   returns table (place bigint, contact uuid)
-  language sql stable as $$
-  select q.place, resolve_weak(q.workspace, id_at(q.workspace, q.email, q.number), q.number)
-  from unnest(workspaces, emails, numbers) with ordinality as q (workspace, email, number, place)
-  where exists (select from identity_claim as c where c.workspace_id = q.workspace and c.key_id = q.email offset 0)
-    or exists (select from fence as f where f.workspace_id = q.workspace and f.key_id = q.email offset 0)
-$$;
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
+as $$
+begin
+  return query
+    select q.place, resolve_weak(q.workspace, id_at(q.workspace, q.email, q.number), q.number)
+    from unnest(workspaces, emails, numbers) with ordinality as q (workspace, email, number, place)
+    where exists (select from identity_claim as c where c.workspace_id = q.workspace and c.key_id = q.email offset 0)
+      or exists (select from fence as f where f.workspace_id = q.workspace and f.key_id = q.email offset 0);
+end $$;
