@@ -56,8 +56,8 @@ export const parseJob = (text: string): SubmissionJob | undefined => {
 
 /**
  * A job of a queue of submissions: it names batches, which lie in the books of their workspaces (queue/). `submissions` and `bytes`
- * say how many submissions and how many bytes of bodies, roughly, each batch has. `isLone`: nothing of its workspace was outstanding when
- * it was admitted, so that nothing comes before it.
+ * say how many submissions and how many bytes of bodies, roughly, each batch has. `follows`: what of its workspace was outstanding when it
+ * was admitted, as far as that is known: nothing, so that nothing comes before it, or no purge, so that it waits for none.
  */
 export const batchJob = v.object({
   version: v.literal(JOB_VERSION),
@@ -67,7 +67,7 @@ export const batchJob = v.object({
       batchId: v.pipe(v.string(), v.uuid()),
       submissions: v.number(),
       bytes: v.number(),
-      isLone: v.exactOptional(v.boolean()),
+      follows: v.exactOptional(v.picklist(['nothing', 'no purge'])),
     }),
   ),
 })

@@ -39,7 +39,7 @@ export type AskDependencies = {
 
 /** What became of a submission, its fields between spaces; then a place, exists and facts for each key about which something is queued. */
 type ScriptAnswer = string | [fields: string, ...facts: (number | string | string[])[]]
-type Answered = [...answers: ScriptAnswer[], place: 'backlog' | 'lone' | 'outbox']
+type Answered = [...answers: ScriptAnswer[], follows: 'backlog' | 'nothing' | 'no purge' | 'purge']
 type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Answered> }
 
 export const ADMIT = luaScript('admit', ['facts', 'existing', 'idempotency-record', 'keep-for'])
@@ -139,14 +139,14 @@ const admitTogether = async (
   if (isReplicated && entered.length > 0) {
     const bytesEntered = entered.reduce((sum, { bodyText }) => sum + bodyText.length, 0)
     const operations = entered.map(({ operation }) => operation)
-    const place = answered.at(-1)
+    const follows = answered.at(-1)
     void handOver(queue, {
       workspaceId,
       batchId,
       operations,
       bytes: bytesEntered,
-      isLone: place === 'lone',
-      isBacklog: place === 'backlog',
+      ...((follows === 'nothing' || follows === 'no purge') && { follows }),
+      isBacklog: follows === 'backlog',
     })
   }
   return isReplicated ? admissions : admissions.map(unreplicated)

@@ -13,16 +13,16 @@ import { splittingIn } from './split.ts'
 export type BatchName = Pick<NamedBatch, 'workspaceId' | 'batchId'>
 
 /**
- * `isAfterPurge`: a purge that was accepted before it is undecided. It stays false: a later purge has a higher number. `isLone`: when it
- * was admitted or read, nothing else of its workspace was outstanding. What comes later has a higher number too, but for what is replayed,
- * of which Postgres knows.
+ * `isAfterPurge`: a purge that was accepted before it is undecided. `isLone`: when it was admitted or read, nothing else of its workspace
+ * was outstanding. The one stays false and the other true: what comes later has a higher number, but for what is replayed, of which
+ * Postgres knows.
  */
 export type BatchInTurn = Batch & { isAfterPurge: boolean; isLone: boolean }
 
 /** What is done with what has been admitted. */
 export type Books = {
   /** Undefined when the batch is settled, or was split. */
-  read: (name: BatchName & Partial<Pick<NamedBatch, 'bytes' | 'isLone'>>) => Promise<BatchInTurn | undefined>
+  read: (name: BatchName & Partial<Pick<NamedBatch, 'bytes' | 'follows'>>) => Promise<BatchInTurn | undefined>
   settle: (settled: readonly Settled[]) => Promise<void>
   decide: (purges: readonly Settled[]) => Promise<void>
   put: (batched: Batched, sayings: Sayings) => Promise<void>
@@ -65,13 +65,14 @@ const readingIn = (redis: RedisClient, prefix: string): Books['read'] => {
     // On a cluster, each workspace may be in another slot.
     return redis instanceof Cluster ? Promise.all(keys.map((key) => redis.get(key))) : redis.mget(keys)
   }, READ_TOGETHER)
-  return async ({ workspaceId, batchId, bytes = 0, isLone = false }) => {
+  return async ({ workspaceId, batchId, bytes = 0, follows }) => {
     const { batch: nameOf, purges, outstanding } = admissionKeys(prefix, workspaceId)
     const key = nameOf(batchId)
-    // What else is outstanding makes no difference to a lone batch.
-    if (isLone) {
+    if (follows !== undefined) {
       const text = await readText({ key, bytes })
-      return text === null ? undefined : { ...readBatch({ workspaceId, batchId }, text), isAfterPurge: false, isLone }
+      if (text === null) return undefined
+      const batch = readBatch({ workspaceId, batchId }, text)
+      return { ...batch, isAfterPurge: false, isLone: follows === 'nothing' }
     }
     const [text, firstPurge, count] = await (redis as RedisWithReadBatch).readBatch(key, purges, outstanding)
     if (text === undefined) return undefined

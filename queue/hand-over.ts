@@ -162,12 +162,12 @@ export const watchHandOvers = (handOver: HandOver): { handOver: HandOver; ended:
   }
 }
 
-const named = ({ workspaceId, batchId, operations, bytes, isLone }: Handing): NamedBatch => ({
+const named = ({ workspaceId, batchId, operations, bytes, follows }: Handing): NamedBatch => ({
   workspaceId,
   batchId,
   submissions: operations.length,
   bytes,
-  ...(isLone === true && { isLone }),
+  ...(follows !== undefined && { follows }),
 })
 
 /** The name of a job: how many submissions of each operation it carries. */

@@ -13,7 +13,7 @@
 --      ask-admission.ts); then for each submission its item in the batch.
 -- Returns for each submission `outcome remaining reset number purges submission`, as far as these exist; or a list of that text and then,
 -- for each key looked up about which something is queued, its place, its value of exists, and its sayings with their spans. Behind them
--- all: `backlog` when the batch is there; else `lone` when nothing of its workspace was outstanding, or `outbox`.
+-- all: `backlog` when the batch is there, or what it follows: `nothing` or `no purge` that is outstanding, or `purge`.
 local of, floor, recordSeconds, batch = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local ledger, outstanding, facts, ofFacts = KEYS[1], of .. 'outstanding', of .. 'facts', of .. 'facts:'
 local idempotency, purges = of .. 'idempotency', of .. 'purges'
@@ -168,5 +168,5 @@ if #book > 0 then
   call('HSET', idempotency, unpack(book))
   keepFor(idempotency, recordSeconds)
 end
-answers[#asked + 1] = isBacklog and 'backlog' or isLone and 'lone' or 'outbox'
+answers[#asked + 1] = isBacklog and 'backlog' or isLone and 'nothing' or after == 0 and 'no purge' or 'purge'
 return answers

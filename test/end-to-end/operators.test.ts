@@ -87,7 +87,7 @@ describe('what is outside the base path', () => {
     )
     assert.deepEqual(
       job.data.batches.map((batch) => ({ ...batch, bytes: 0 })),
-      [{ workspaceId, batchId: batchIdOf(id), submissions: 1, bytes: 0, isLone: true }],
+      [{ workspaceId, batchId: batchIdOf(id), submissions: 1, bytes: 0, follows: 'nothing' }],
     )
     const whole = await get(`/admin/queues/api/queues/submissions/${job.id}`, bearer)
     assert.deepEqual(

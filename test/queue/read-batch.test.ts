@@ -40,20 +40,27 @@ describe('a batch that is read', () => {
     const workspaceId = randomUUID()
     const first = await handedOver(workspaceId)
     const second = await handedOver(workspaceId)
-    assert.deepEqual([first.isLone, second.isLone], [true, false])
-    assert.equal((await room.books.read(first))?.isLone, true)
+    assert.deepEqual([first.follows, second.follows], ['nothing', 'no purge'])
+    const [readFirst, readSecond] = await Promise.all([first, second].map(room.books.read))
+    assert.deepEqual([readFirst?.isLone, readSecond?.isLone], [true, false])
     await room.settle(workspaceId, first.batchId)
     assert.equal(await room.books.read(first), undefined)
-    assert.equal((await handedOver(workspaceId)).isLone, false)
-    assert.equal((await handedOver(randomUUID())).isLone, true)
+    assert.equal((await handedOver(workspaceId)).follows, 'no purge')
+    assert.equal((await handedOver(randomUUID())).follows, 'nothing')
   })
 
-  it('is not lone behind a purge', async () => {
+  it('waits for a purge that was undecided as it was admitted, and for none that came later', async () => {
     const workspaceId = randomUUID()
-    assert.equal((await handedOver(workspaceId, 'purge_contact')).isLone, true)
-    const later = await handedOver(workspaceId)
-    assert.equal(later.isLone, false)
-    assert.equal((await room.books.read(later))?.isAfterPurge, true)
+    const early = await handedOver(workspaceId)
+    const between = await handedOver(workspaceId)
+    assert.equal((await handedOver(workspaceId, 'purge_contact')).follows, 'no purge')
+    const behind = await handedOver(workspaceId)
+    assert.equal(behind.follows, undefined)
+    const read = await Promise.all([early, between, behind].map(room.books.read))
+    assert.deepEqual(
+      read.map((batch) => batch?.isAfterPurge),
+      [false, false, true],
+    )
   })
 
   it('comes with others of its turn, each for itself', async () => {
