@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis'
 import type { Sayings } from '../contract/identity/sayings.ts'
 import { IDEMPOTENCY_SECONDS } from '../contract/limits.ts'
 import type { Batch } from './batch.ts'
@@ -20,19 +21,22 @@ export type Settled = { batch: Batch; sayings: readonly Sayings[] }
 /** Takes batches off the books that Postgres has settled; nothing is left of them but their idempotency keys. Harmless to repeat. */
 export const settlingIn = (redis: RedisClient, prefix: string): ((settled: readonly Settled[]) => Promise<void>) => {
   redis.defineCommand('settle', { lua: SETTLE })
-  const settleOf = (workspaceId: string, settled: readonly Settled[]): Promise<number> => {
-    const { keys, begin } = keysOfScript(prefix, workspaceId)
-    const settings = [begin, IDEMPOTENCY_SECONDS]
-    return (redis as RedisWithSettle).settle(keys.length, ...keys, ...settings, ...settled.flatMap(settledArguments))
+  const settlePortion = (portion: readonly Settled[]): Promise<number> => {
+    const { keys } = keysOfScript(prefix, portion[0]!.batch.workspaceId)
+    const ofEach = [...Map.groupBy(portion, workspaceOf)].flatMap(([workspaceId, own]) => [
+      keysOfScript(prefix, workspaceId).begin,
+      own.length,
+      ...own.flatMap(settledArguments),
+    ])
+    return (redis as RedisWithSettle).settle(keys.length, ...keys, IDEMPOTENCY_SECONDS, ...ofEach)
   }
   return async (settled) => {
-    await Promise.all(
-      [...Map.groupBy(settled, ({ batch }) => batch.workspaceId)].flatMap(([workspaceId, own]) =>
-        inPortions(own).map((portion) => settleOf(workspaceId, portion)),
-      ),
-    )
+    // On a cluster, each workspace may be in another slot.
+    await Promise.all(inPortions(settled, { isApart: redis instanceof Cluster }).map(settlePortion))
   }
 }
+
+const workspaceOf = ({ batch }: Settled): string => batch.workspaceId
 
 /** A batch in the arguments of settle.lua. */
 const settledArguments = ({ batch: { batchId, submissions }, sayings }: Settled): (string | number)[] => {
@@ -48,20 +52,25 @@ const settledArguments = ({ batch: { batchId, submissions }, sayings }: Settled)
   return [batchId, submissions.length, keysText, exists.length / 2, facts.length / 3, ...exists, ...facts]
 }
 
-/** What one call settles at most, roughly, in sayings: Redis answers nobody else meanwhile. */
+/** What one call settles at most, roughly, in sayings: Redis answers nobody else meanwhile. A workspace takes as long as so many. */
 const SETTLED_AT_ONCE = 1_000
+const LIKE_A_WORKSPACE = 20
 
-const inPortions = (settled: readonly Settled[]): Settled[][] => {
+/** `isApart`: each workspace has calls of its own. */
+const inPortions = (settled: readonly Settled[], { isApart }: { isApart: boolean }): Settled[][] => {
   const portions: Settled[][] = []
   let weight = Infinity
-  for (const one of settled) {
-    const own = one.sayings.reduce((sum, { newIds, aboutKeys }) => sum + 1 + newIds.length + aboutKeys.length, 0)
-    weight += own
-    if (weight > SETTLED_AT_ONCE) {
-      portions.push([])
-      weight = own
+  for (const own of Map.groupBy(settled, workspaceOf).values()) {
+    weight += isApart ? Infinity : LIKE_A_WORKSPACE
+    for (const one of own) {
+      const added = one.sayings.reduce((sum, { newIds, aboutKeys }) => sum + 1 + newIds.length + aboutKeys.length, 0)
+      weight += added
+      if (weight > SETTLED_AT_ONCE) {
+        portions.push([])
+        weight = LIKE_A_WORKSPACE + added
+      }
+      portions.at(-1)!.push(one)
     }
-    portions.at(-1)!.push(one)
   }
   return portions
 }
