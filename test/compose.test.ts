@@ -179,6 +179,7 @@ describe('the Compose file', () => {
       'appendonly yes',
       'auto-aof-rewrite-min-size 256mb',
       'dir /data',
+      'hash-max-listpack-entries 32',
       'hash-max-listpack-value 2048',
       'maxmemory 64mb',
       'maxmemory-policy noeviction',
