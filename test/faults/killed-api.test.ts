@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { booksIn } from '../../queue/books.ts'
-import { admissionKeys } from '../../queue/keys.ts'
+import { admissionKeys, keysOfScript } from '../../queue/keys.ts'
 import { losingAnswers, type LosingAnswers } from '../support/losing-answers.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { testServers } from '../support/servers.ts'
@@ -72,8 +72,8 @@ describe(`an API that is killed ${KILLS} times between an admission and its hand
   /** Submits through an API that is killed once Redis has admitted some of it. Returns the ids of what was admitted. */
   const killAt = async (api: ServiceProcess, sent: readonly Sent[], known: ReadonlySet<string>): Promise<string[]> => {
     const { accepted } = await readLedger()
-    // Nothing but the admission is called with this key.
-    const silence = between.loseAnswersFrom(admissionKeys(service.redisPrefix, service.workspaceId).number)
+    // Of what this process asks, nothing but the admission has this argument.
+    const silence = between.loseAnswersFrom(`${keysOfScript(service.redisPrefix, service.workspaceId).begin}\r\n`)
     const answers = Promise.allSettled(sent.map((one) => submit(api, one)))
     await silence
     await until('Redis has admitted something', async () => (await readLedger()).accepted > accepted)

@@ -105,27 +105,6 @@ describe('the books', () => {
       for (const workspaceId of workspaceIds) assert.deepEqual(await room.keysOf(workspaceId), KEPT)
     })
 
-    it('of very many workspaces leave what is not settled of each, and a purge that is being carried out', async () => {
-      const workspaceIds = Array.from({ length: 120 }, () => randomUUID())
-      const first = await Promise.all(workspaceIds.map((workspaceId) => accept(workspaceId, 2)))
-      const second = await Promise.all(workspaceIds.map((workspaceId) => accept(workspaceId, 3)))
-      const purges = await Promise.all(workspaceIds.slice(0, 40).map((workspaceId) => purge(workspaceId)))
-      await room.books.decide(purges.slice(0, 20).map(({ settled }) => settled))
-      await room.books.settle(first.slice(0, 60).map(({ settled }) => settled))
-      const isWhole = (at: number): boolean => at % 3 === 0
-      await room.books.settle([...second.filter((_, at) => isWhole(at)), ...first].map(({ settled }) => settled))
-      for (const [at, workspaceId] of workspaceIds.entries()) {
-        const purgesLeft = at < 40 ? 1 : 0
-        assert.equal(await queuedOf(workspaceId), purgesLeft + (isWhole(at) ? 0 : 3), `workspace ${at}`)
-        const { outstanding, facts } = namesOf(workspaceId)
-        const decided = at < 20
-        assert.equal(await room.redis.zcard(outstanding), (isWhole(at) ? 0 : 1) + (decided ? 0 : purgesLeft))
-        assert.equal(await room.redis.exists(facts), isWhole(at) ? 0 : 1)
-      }
-      await room.books.settle([...second, ...purges].map(({ settled }) => settled))
-      for (const workspaceId of workspaceIds) assert.deepEqual(await room.keysOf(workspaceId), KEPT)
-    })
-
     it('may be as large as a conversation of ten thousand contacts and as many others who wrote', async () => {
       const workspaceId = randomUUID()
       const aboutKeys = Array.from({ length: 3 * MAX_CONVERSATION_CONTACTS }, () => ({

@@ -105,23 +105,6 @@ describe('an idempotency key', () => {
     assert.deepEqual(outcomes, ['admitted', 'repeated'])
   })
 
-  it('is kept in Redis for a day at least, counted from the last of its workspace that was admitted or settled', async () => {
-    const workspaceId = randomUUID()
-    const { idempotency, settledKeys } = namesOf(workspaceId)
-    const first = entered(await room.admit(withKey(workspaceId, 'first')))
-    const second = entered(await room.admit(withKey(workspaceId, 'second')))
-    await room.settle(workspaceId, first.submissionId)
-    for (const [book, again] of [
-      [idempotency, () => room.admit(withKey(workspaceId, 'third'))],
-      [settledKeys, () => room.settle(workspaceId, second.submissionId)],
-    ] as const) {
-      assert.ok((await room.redis.ttl(book)) >= IDEMPOTENCY_SECONDS - 1, book)
-      await room.redis.expire(book, IDEMPOTENCY_SECONDS - 1)
-      await again()
-      assert.ok((await room.redis.ttl(book)) >= IDEMPOTENCY_SECONDS, book)
-    }
-  })
-
   it('counts for a day after its submission was accepted', async () => {
     const workspaceId = randomUUID()
     const first = { body: BODY, submissionId: randomUUID() }
