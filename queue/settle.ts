@@ -11,7 +11,7 @@ export const SETTLE = luaScript('settle', ['facts', 'existing', 'keep-for'])
 const DECIDE_PURGE = luaScript('decide-purge', ['facts'])
 
 type RedisWithSettle = RedisClient & {
-  settle(numberOfKeys: number, ...rest: (string | number)[]): Promise<number>
+  settle(numberOfKeys: number, ...rest: (string | number)[]): Promise<0>
   decidePurge(numberOfKeys: number, ...rest: (string | number)[]): Promise<0 | 1>
 }
 
@@ -21,7 +21,7 @@ export type Settled = { batch: Batch; sayings: readonly Sayings[] }
 /** Takes batches off the books that Postgres has settled; nothing is left of them but their idempotency keys. Harmless to repeat. */
 export const settlingIn = (redis: RedisClient, prefix: string): ((settled: readonly Settled[]) => Promise<void>) => {
   redis.defineCommand('settle', { lua: SETTLE })
-  const settlePortion = (portion: readonly Settled[]): Promise<number> => {
+  const settlePortion = (portion: readonly Settled[]): Promise<0> => {
     const { keys } = keysOfScript(prefix, portion[0]!.batch.workspaceId)
     const ofEach = [...Map.groupBy(portion, workspaceOf)].flatMap(([workspaceId, own]) => [
       keysOfScript(prefix, workspaceId).begin,

@@ -91,7 +91,7 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     // A job is a hash. When Redis keeps the hash in one piece, with a body of this many bytes, a feedback's job takes 890 bytes of
     // memory, else 1,110. Redis 7 has a second name for this setting, and still knows this one.
     `hash-max-ziplist-value ${BYTES_IN_ONE_PIECE}`,
-    // In a book of a hundred idempotency keys in one piece, each is looked for from the first on: 5 us of an admission.
+    // In a book of a hundred idempotency keys in one piece, each is looked for from the first on.
     `hash-max-ziplist-entries ${ENTRIES_IN_ONE_PIECE}`,
     // A slow log and a crash report quote commands, and with them what people submitted.
     'slowlog-log-slower-than -1',
