@@ -5,15 +5,12 @@ import type { Tracing } from '../process/tracing.ts'
 import { bearerToken } from './authenticate.ts'
 import { forOrigins } from './cors.ts'
 import type { OnFault } from './fault-ids.ts'
-import type { Incoming } from './incoming.ts'
-import type { Ingress } from './submit/ingress.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
-import type { AnySubmissionKind } from './operations/submission-kind.ts'
 import type { Metrics } from './operators/metrics.ts'
 import { operatorOnly } from './operators/operator-only.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
@@ -21,6 +18,8 @@ import { type Refusal, refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
+import type { AnySubmissionKind, Arrival } from './submit/intake.ts'
+import type { IntakeDependencies } from './submit/intake-dependencies.ts'
 import { submit } from './submit/submit.ts'
 import { submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
@@ -45,7 +44,7 @@ const startAnswer = ({ headers }: Request): Response =>
     : Response.json(ADDRESSES, { headers: { Vary: 'Accept' } })
 
 export type AppDependencies = {
-  ingress: Ingress
+  intake: IntakeDependencies
   receipts: ReceiptSources
   /** Whether the runtime reads the trailer fields of a body in chunks. */
   readsTrailers: boolean
@@ -62,7 +61,8 @@ export type AppDependencies = {
   log: Log
 }
 
-// A token in an address would end up in logs, so nobody can guess the name under which the plugin looks for one there.
+// A token in an address would end up in logs, so the name under which the plugin looks for one
+// there cannot be guessed.
 const NO_QUERY_TOKEN = crypto.randomUUID()
 
 const SECURITY_HEADERS = {
@@ -71,7 +71,10 @@ const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
 }
 
-/** The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's id. */
+/**
+ * The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's
+ * id.
+ */
 export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
   const { tracing, corsOrigins, log, readsTrailers } = dependencies
   const routes = createRoutes(dependencies)
@@ -108,7 +111,8 @@ const NO_TRAILER: Refusal = {
   problems: [{ message: 'A body with trailer fields cannot be read here; send it without', path: 'Trailer' }],
 }
 
-// `readBody` reads the bodies: it bounds time, bytes and depth, and its refusals are those of the interface.
+// `readBody` reads the bodies: it bounds time, bytes and depth, and its refusals are those of the
+// interface.
 const UNPARSED = { parse: 'none' } as const
 
 const BATCH_KINDS = {
@@ -118,9 +122,9 @@ const BATCH_KINDS = {
   submit_conversation: submitConversation,
 }
 
-const incomingOf =
+const arrivalOf =
   (tracing: Tracing | undefined) =>
-  ({ request, bearer: token, route }: Omit<RouteContext, 'params'>): Incoming => {
+  ({ request, bearer: token, route }: Omit<RouteContext, 'params'>): Arrival => {
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
     return { request, token, span }
@@ -128,17 +132,17 @@ const incomingOf =
 
 /** The routes. They open nothing: every store, clock and page is handed in. */
 const createRoutes = (dependencies: AppDependencies) => {
-  const { ingress, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
-  const incoming = incomingOf(tracing)
+  const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
+  const arrive = arrivalOf(tracing)
   const timed = timedBy(dependencies.answered)
-  // A handler names the parts of the context that it takes. If it handed the context on whole, Elysia would make every part of
-  // it, cookies too, and every answer a second time.
+  // A handler names the parts of the context that it takes. If it handed the context on whole,
+  // Elysia would make every part of it, cookies too, and every answer a second time.
   const submission = (kind: AnySubmissionKind) =>
-    timed(({ request, bearer: token, route }) => submit(ingress, kind, incoming({ request, bearer: token, route })))
+    timed(({ request, bearer: token, route }) => submit(intake, kind, arrive({ request, bearer: token, route })))
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
-      operatorOnly(ingress.authenticate, request, page)
+      operatorOnly(intake.authenticate, request, page)
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
   return emptyApp(log)
@@ -150,14 +154,14 @@ const createRoutes = (dependencies: AppDependencies) => {
     .post(
       `${BASE_PATH}/batch`,
       timed(({ request, bearer: token, route }) =>
-        submitBatch(ingress, BATCH_KINDS, incoming({ request, bearer: token, route })),
+        submitBatch(intake, BATCH_KINDS, arrive({ request, bearer: token, route })),
       ),
       UNPARSED,
     )
     .get(
       `${BASE_PATH}/submissions/:id`,
       timed(({ request, bearer: token, route, params }) =>
-        readReceipt(receipts, incoming({ request, bearer: token, route }), params['id'] ?? ''),
+        readReceipt(receipts, arrive({ request, bearer: token, route }), params['id'] ?? ''),
       ),
       UNPARSED,
     )
@@ -167,7 +171,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
     .get(DOCS_PATH, ({ request }) => docs(request))
     .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
-    .get('/metrics', forOperators(metricsPage(metrics, ingress.onFault)))
+    .get('/metrics', forOperators(metricsPage(metrics, intake.onFault)))
     .get(OVERVIEW_PATH, forOperators(overview))
     .get(`${OVERVIEW_PATH}/:file`, forOperators(overview))
     .all(BOARD_PATH, forOperators(board), UNPARSED)
@@ -200,14 +204,16 @@ const MS_PER_SECOND = 1_000
 
 /** Finds tokens, and answers what no route foresees. */
 const emptyApp = (log: Log) =>
-  // By default Elysia looks for the path behind the first eleven characters, and a host may be shorter.
+  // By default Elysia looks for the path behind the first eleven characters, and a host may be
+  // shorter.
   new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })
     .onError(({ code, error, request }) => {
       if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
       log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
       return unforeseenResponse(requestIdOf(request))
     })
-    // The plugin takes whatever stands behind the first seven characters for a token, and the scheme in one spelling only.
+    // The plugin takes all that stands behind the first seven characters for a token, and the
+    // scheme in one spelling only.
     .derive({ as: 'global' }, ({ headers }) => {
       const token = bearerToken(headers['authorization'] ?? '')
       headers['authorization'] = token && `Bearer ${token}`
@@ -232,7 +238,10 @@ const metricsPage =
     }
   }
 
-/** Each path takes one method; the board decides about methods itself. Without this, a wrong one would be a 404. */
+/**
+ * Each path takes one method; the board decides about methods itself. Without this, a wrong one
+ * would be a 404.
+ */
 const refuseOtherMethods = (routes: ReturnType<typeof createRoutes>): void => {
   for (const { method, path } of routes.routes.filter((route) => route.method !== 'ALL')) {
     routes.all(path, () => refusalResponse({ refused: 'wrong-method', allow: method }), UNPARSED)

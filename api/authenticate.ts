@@ -2,17 +2,23 @@ import { TOKEN_REMEMBERED_MS, TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contra
 import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../process/coalesce.ts'
-import type { Incoming } from './incoming.ts'
+import type { Arrival } from './submit/intake.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
-/** A look-up takes tokens along that are in use and whose turn would come soon, so that each of a thousand does not ask by itself. */
+/**
+ * A look-up takes tokens along that are in use and whose turn would come soon, so that each of a
+ * thousand does not ask by itself.
+ */
 const TAKEN_ALONG = 1_000
 const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
 /** A second look-up may be on its way: a connection can hang. */
 const LOOK_UPS = { items: TAKEN_ALONG, lanes: 2 }
 
-/** A token ends by the clock; how long ago Postgres was asked is measured, since clocks are set back. */
+/**
+ * A token ends by the clock; how long ago Postgres was asked is measured, since clocks are set
+ * back.
+ */
 type Clocks = { readonly now: () => number; readonly steadily: () => number }
 
 /** `askedAt`: when Postgres was asked last, whether it answered or not. */
@@ -21,10 +27,10 @@ type Remembered = { holder: TokenHolder | undefined; at: number; askedAt: number
 export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>
 
 /**
- * Finds the holder of a bearer token through `find` and remembers the answer for seconds, also that a token is unknown.
- * Requests that come at once share a look-up.
+ * Finds the holder of a bearer token through `find` and remembers the answer for seconds, also that
+ * a token is unknown. Requests that come at once share a look-up.
  */
-export const authenticator = (
+export const createAuthenticate = (
   find: (hashes: readonly string[]) => Promise<ReadonlyMap<string, TokenHolder>>,
   { now, steadily }: Clocks,
 ): Authenticate => {
@@ -86,8 +92,9 @@ const holderOrRefusal = (holder: TokenHolder | undefined, now: number): TokenHol
   holder && (holder.expiresAt === null || holder.expiresAt.getTime() > now) ? holder : { refused: 'unauthenticated' }
 
 /**
- * The token of a header `Authorization: Bearer TOKEN`, or undefined if anything is wrong with it. RFC 6750 has fewer characters in a
- * token, but one that the environment gives may have any that is visible; a second header `Authorization` brings a space.
+ * The token of a header `Authorization: Bearer TOKEN`, or undefined if anything is wrong with it.
+ * RFC 6750 has fewer characters in a token, but one that the environment gives may have any that is
+ * visible; a second header `Authorization` brings a space.
  */
 export const bearerToken = (authorization: string): string | undefined =>
   /^bearer +([\x21-\x7e]+)[ \t]*$/i.exec(authorization)?.[1]
@@ -95,10 +102,12 @@ export const bearerToken = (authorization: string): string | undefined =>
 /** Who asks for something in a workspace. */
 export type Caller = { workspaceId: string }
 
-/** The caller, if the token permits submitting (an admin token does, too) or, for `admin`, purging. */
+/**
+ * The caller, if the token permits submitting (an admin token does, too) or, for `admin`, purging.
+ */
 export const callerOf = async (
   authenticate: Authenticate,
-  { token, span }: Incoming,
+  { token, span }: Pick<Arrival, 'token' | 'span'>,
   needs: 'submit' | 'admin',
 ): Promise<Caller | Refusal> => {
   const holder = await authenticate(token)

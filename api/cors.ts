@@ -16,8 +16,8 @@ const EXPOSED_HEADERS =
 const PREFLIGHT_SECONDS = 600
 
 /**
- * Lets pages of these origins use what is below the base path (CORS). It never asks for credentials of the browser: a page
- * sends its token itself.
+ * Lets pages of these origins use what is below the base path (CORS). It never asks for credentials
+ * of the browser: a page sends its token itself.
  */
 export const forOrigins = ({ origins, basePath }: CorsOptions, handle: Handler): Handler => {
   if (origins.length === 0) return handle
@@ -27,7 +27,8 @@ export const forOrigins = ({ origins, basePath }: CorsOptions, handle: Handler):
     const origin = request.headers.get('origin')
     const isAllowed = origin !== null && allowed.has(origin)
     const response = isAllowed && isPreflight(request) ? preflightAnswer() : await handle(request)
-    // Set for every origin, so that no cache gives an answer without permission to a page that has it.
+    // Set for every origin, so that no cache gives an answer without permission to a page that has
+    // it.
     response.headers.append('Vary', 'Origin')
     if (!isAllowed) return response
     response.headers.set('Access-Control-Allow-Origin', origin)

@@ -1,6 +1,9 @@
 import type { Problem } from '../contract/problem.ts'
 
-/** Every way in which a request is turned away. `refusalResponse` alone decides what a client sees of each. */
+/**
+ * Every way in which a request is turned away. `refusalResponse` alone decides what a client sees
+ * of each.
+ */
 export type Refusal =
   | { refused: 'unauthenticated' }
   | { refused: 'forbidden'; needs: 'submit' | 'admin' | 'operator' }
@@ -35,6 +38,9 @@ export const isRefusal = (value: object): value is Refusal => 'refused' in value
 
 const RETRY_UNAVAILABLE_SECONDS = 5
 
+/** Also of a purge that was accepted and then decided to match nothing. */
+export const NO_SUCH_CONTACT = 'No contact matches the given id or email.'
+
 /** The answer to a refused request: JSON with `error`, the status and headers of the interface. */
 export const refusalResponse = (refusal: Refusal): Response => {
   switch (refusal.refused) {
@@ -66,7 +72,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
     case 'no-such-contact':
-      return answer(404, 'No contact matches the given id or email.')
+      return answer(404, NO_SUCH_CONTACT)
     case 'no-such-submission':
       return answer(404, 'There is no submission of this id in this workspace, or its receipt has expired.')
     case 'idempotency-key-of-other-body':
@@ -90,7 +96,7 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   'workspace-backlog':
     'This workspace has as much waiting as there is room left for all. Nothing was accepted; retry later.',
   'bodies-in-hand':
-    'This process has as many bytes of bodies in hand as it may. Nothing was accepted; retry later, with smaller bodies if you can.',
+    'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if you can.',
   stores: 'Redis or Postgres cannot be reached. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }
@@ -103,6 +109,6 @@ const answer = (
   headers: Readonly<Record<string, string>> = {},
 ): Response => Response.json({ error }, { status, headers: { ...headers } })
 
-/** The answer to a request that failed in a way that nobody foresaw: the client gets nothing but the request id to quote. */
+/** The answer to an unforeseen fault: the client gets nothing but the request id to quote. */
 export const unforeseenResponse = (requestId: string): Response =>
   answer(500, `Something went wrong on our side. Quote request ${requestId} when you report it.`)

@@ -1,6 +1,9 @@
 import type { Refusal } from './refusal.ts'
 
-/** A name or an address, with or without a port, as in RFC 3986, but without percent escapes, which no name needs. */
+/**
+ * A name or an address, with or without a port, as in RFC 3986, but without percent escapes, which
+ * no name needs.
+ */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
 
 export const NO_HOST: Refusal = {
@@ -9,8 +12,9 @@ export const NO_HOST: Refusal = {
 }
 
 /**
- * Whether the header `Host` of a request, if there is one, is a host. The runtimes put it in front of the path without a look:
- * on Deno `Host: x/api/v1/feedbacks?` turns every path into another route, on Bun the address is lost if it is no host.
+ * Whether the header `Host` of a request, if there is one, is a host. The runtimes put it in front
+ * of the path without a look: on Deno `Host: x/api/v1/feedbacks?` turns every path into another
+ * route, on Bun the address is lost if it is no host.
  */
 export const hasHost = ({ headers, url }: Request): boolean => {
   const host = headers.get('host')

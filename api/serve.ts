@@ -4,11 +4,15 @@ export type Handler = (request: Request) => Promise<Response>
 export type Listening = { port: number; stop(): Promise<void> }
 
 /**
- * Bun closes a connection on which no whole head of a request arrives for this long. Deno's server has no such bound;
- * node:http has one on Deno as well, but answered 14,000 requests a second there, and Deno's server 39,000.
+ * Bun closes a connection on which no whole head of a request arrives for this long. Deno's server
+ * has no such bound; node:http has one on Deno as well, but answered 14,000 requests a second
+ * there, and Deno's server 39,000.
  */
 const HEAD_SECONDS = 10
-/** Bounds the rest of a request. The body (`readBody`) and an answer that waits (`Prefer: wait`) have bounds of their own, below this. */
+/**
+ * Bounds the rest of a request. The body (`readBody`) and an answer that waits (`Prefer: wait`)
+ * have bounds of their own, below this.
+ */
 const REQUEST_SECONDS = 70
 
 const globals = globalThis as { Bun?: BunGlobal; Deno?: DenoGlobal }
@@ -38,9 +42,10 @@ type DenoGlobal = {
 }
 
 /**
- * Listens on Bun or on Deno; no other file knows which runtime it is on. Each by the server of its own: node:http reads trailers, lets the
- * next request wait and answers a broken head in words of ours on Bun, too, but took 80 µs of processor time for a small request there, and
- * Bun's server 25 (on Deno 105 and 45).
+ * Listens on Bun or on Deno; no other file knows which runtime it is on. Each by the server of its
+ * own: node:http reads trailers, lets the next request wait and answers a broken head in words of
+ * ours on Bun, too, but took 80 µs of processor time for a small request there, and Bun's server 25
+ * (on Deno 105 and 45).
  *
  * `stop` takes no new connections and resolves when the requests in flight are answered.
  *
@@ -72,11 +77,12 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
 }
 
 /**
- * Whether a request whose body has arrived may be admitted. Bun hands a body over before it looks at what follows: at a trailer,
- * or at anything in the same packet behind the body, it answers 400 by itself or closes, and nobody can be told of an acceptance.
- * By the next turn of the event loop it has read all of that packet and aborted the request. What follows in a later packet, while
- * the request is being admitted, comes too late for this. Deno reads trailers and lets the next request wait; its signal must not
- * be touched, since it aborts on success as well.
+ * Whether a request whose body has arrived may be admitted. Bun hands a body over before it looks
+ * at what follows: at a trailer, or at anything in the same packet behind the body, it answers 400
+ * by itself or closes, and the client cannot be told of an acceptance. By the next turn of the
+ * event loop it has read all of that packet and aborted the request. What follows in a later
+ * packet, while the request is being admitted, comes too late for this. Deno reads trailers and
+ * lets the next request wait; its signal must not be touched, since it aborts on success as well.
  */
 export const isWhole = async (request: Request): Promise<boolean> => {
   if (!globals.Bun) return true
@@ -84,5 +90,8 @@ export const isWhole = async (request: Request): Promise<boolean> => {
   return !request.signal.aborted
 }
 
-/** What this runtime cannot read, of what a head announces: at a trailer field Bun answers 400 by itself, without a word why. */
+/**
+ * What this runtime cannot read, of what a head announces: at a trailer field Bun answers 400 by
+ * itself, without a word why.
+ */
 export const READS_TRAILERS = !globals.Bun

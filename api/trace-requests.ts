@@ -11,7 +11,10 @@ const spans = new WeakMap<Request, Span>()
 /** The span of a request that is traced. */
 export const spanOf = (request: Request): Span | undefined => spans.get(request)
 
-/** Makes a span for each request below the base path, in the trace that its `traceparent` names, else in a new one. */
+/**
+ * Makes a span for each request below the base path, in the trace that its `traceparent` names,
+ * else in a new one.
+ */
 export const traceRequests =
   (tracing: Tracing, basePath: string, handle: Handler): Handler =>
   async (request) => {

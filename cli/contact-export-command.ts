@@ -8,13 +8,16 @@ import { CommandError, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run --silent contact:export -- [--id ID] [--email EMAIL] [--source SOURCE] [--workspace NAME]
 
-Writes all that is held about a contact to stdout, as one JSON document. The contact is found as a purge finds it: by
-external id in SOURCE or in all sources, by email, or both. Without --workspace it is looked for in ${DEFAULT_WORKSPACE}.
-Ends with 1 when nothing is held. Without --silent npm writes lines of its own before it.`
+Writes all that is held about a contact to stdout, as one JSON document. It finds the contact as a purge finds it: by
+external id in SOURCE or in all sources, by email, or both. Without --workspace it looks in ${DEFAULT_WORKSPACE}.
+Ends with 1 when nothing is held. Without --silent npm writes lines of its own before the document.`
 
 const CHARACTERS_AT_ONCE = 64 * 1024
 
-/** Waits for the reader of stdout, so that nothing piles up here, and nothing is lost when the process ends. */
+/**
+ * Waits for the reader of stdout, so that nothing piles up and nothing is lost when the process
+ * ends.
+ */
 const writeOut = async (pieces: AsyncIterable<string>): Promise<void> => {
   const write = (text: string): Promise<void> =>
     new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve())))

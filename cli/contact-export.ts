@@ -1,24 +1,23 @@
-import type { RedisClient } from '../queue/connect-redis.ts'
-import { type Names, namesIn, namesInPurge } from '../contract/identity/names.ts'
+import { namedKeys } from '../contract/identity/named-keys.ts'
 import type { HashKey, Realm } from '../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'
-import { claimedEmails, deadOf, storedRows } from '../db/identity/contact-rows.ts'
-import { findContacts, type FoundContacts, keysOfContacts } from '../db/identity/find-contacts.ts'
+import type { Submission } from '../contract/submission.ts'
+import { deadOf, storedRows } from '../db/identity/contact-rows.ts'
+import { findContacts, type FoundContacts } from '../db/identity/find-contacts.ts'
 import type { Sql } from '../db/postgres.ts'
-import { parseJob } from '../contract/job.ts'
-import { queuedSubmissions } from '../queue/queued-submissions.ts'
+import type { RedisClient } from '../queue/connect-redis.ts'
+import { createLog } from '../queue/log.ts'
 
 export type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
 export type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
 
-/** `groups`: external ids that the person has; `asked`: those that were asked for in all sources. All are hashed. */
-type PersonNames = { keys: ReadonlySet<string>; groups: ReadonlySet<string>; asked: ReadonlySet<string> }
-type Person = { realm: Realm; found: FoundContacts; names: PersonNames }
+/** `keys`: the keys by which submissions name the contacts that were found, and those asked for. */
+type Person = { realm: Realm; found: FoundContacts; keys: ReadonlySet<string> }
 
 /**
- * Everything that is held about the contacts that a purge of the same words would concern, as one JSON document in pieces. Only a
- * few records are in memory at a time. Undefined when nothing is held. Queues are read before tables, so a submission that is stored
- * meanwhile is told twice rather than never.
+ * Everything that is held about the contacts that a purge of the same words would match, as one JSON
+ * document in pieces. Only a few records are in memory at a time. Undefined when nothing is held. Logs
+ * are read before tables, so a submission that is applied in between appears twice rather than never.
  */
 export const exportContacts = async (
   stores: Stores,
@@ -27,12 +26,12 @@ export const exportContacts = async (
   const { sql, hashKey } = stores
   const realm = { hashKey, workspaceId: workspace.id }
   const found = await findContacts(sql, realm, wanted)
-  const person = { realm, found, names: await personNames(stores, { realm, wanted, found }) }
+  const person = { realm, found, keys: new Set(found.keys) }
   const isHeld =
     found.contactIds.length > 0 ||
-    found.externalGroup !== null ||
+    found.waitingKey !== null ||
     (await hasAny(deadSubmissions(stores, person))) ||
-    (await hasAny(queuedJobs(stores, person)))
+    (await hasAny(queuedSubmissions(stores, person)))
   return isHeld ? document(stores, person, { exportedAt: at.toISOString(), workspace: workspace.name }) : undefined
 }
 
@@ -43,17 +42,16 @@ const hasAny = async (items: AsyncGenerator): Promise<boolean> => {
 }
 
 const document = async function* (stores: Stores, person: Person, head: Readonly<Record<string, string>>) {
-  yield `${JSON.stringify(head).slice(0, -1)},\n"queuedJobs": `
+  yield `${JSON.stringify(head).slice(0, -1)},\n"queuedSubmissions": `
   let queued = 0
-  for await (const piece of list(queuedJobs(stores, person))) {
+  for await (const piece of list(queuedSubmissions(stores, person))) {
     yield piece.text
     queued = piece.items
   }
-  yield `,\n"queuedJobCount": ${queued}`
+  yield `,\n"queuedSubmissionCount": ${queued}`
   yield* member('deadSubmissions', deadSubmissions(stores, person))
   for (const [name, rows] of Object.entries(storedRows(stores.sql, person.realm, person.found)))
     yield* member(name, rows)
-  yield* member('claimedEmails', claimedEmails(stores.sql, person.realm, person.found))
   yield '\n}\n'
 }
 
@@ -71,35 +69,18 @@ const list = async function* (items: AsyncIterable<string>): AsyncGenerator<{ te
   yield { text: count === 0 ? '[]' : '\n]', items: count }
 }
 
-const queuedJobs = async function* ({ redis, prefix }: Stores, { realm, names }: Person): AsyncGenerator<string> {
-  for await (const submission of queuedSubmissions(redis, prefix, realm.workspaceId)) {
-    if (isNamed(namesIn(realm, submission), names)) yield JSON.stringify(submission)
+const queuedSubmissions = async function* ({ redis, prefix }: Stores, person: Person): AsyncGenerator<string> {
+  for await (const submission of createLog(redis, prefix).readWaiting(person.realm.workspaceId)) {
+    if (isNamed(person, submission)) yield JSON.stringify(submission)
   }
 }
 
-const deadSubmissions = async function* ({ sql }: Stores, { realm, names }: Person): AsyncGenerator<string> {
-  for await (const { job, about } of deadOf(sql, realm.workspaceId)) {
-    const parsed = parseJob(job)
-    if (parsed && isNamed(namesIn(realm, parsed), names)) yield `${about.slice(0, -1)}, "job": ${job}}`
+const deadSubmissions = async function* ({ sql }: Stores, person: Person): AsyncGenerator<string> {
+  for await (const { submission, about } of deadOf(sql, person.realm.workspaceId)) {
+    const isTheirs = isNamed(person, JSON.parse(submission) as Submission)
+    if (isTheirs) yield `${about.slice(0, -1)}, "submission": ${submission}}`
   }
 }
 
-/** Whether names are of a person. An external id whose source is left open names the person in any source. */
-const isNamed = ({ exact, anySource, oneSource }: Names, person: PersonNames): boolean =>
-  exact.some((key) => person.keys.has(key)) ||
-  anySource.some((group) => person.groups.has(group) || person.asked.has(group)) ||
-  oneSource.some((group) => person.asked.has(group))
-
-/** Everything by which the contacts that were found are known, and what was asked for: a queue may hold that alone. */
-const personNames = async (
-  { sql }: Stores,
-  { realm, wanted, found }: { realm: Realm; wanted: PurgeRequest; found: FoundContacts },
-): Promise<PersonNames> => {
-  const { keys, groups } = await keysOfContacts(sql, realm.workspaceId, found.contactIds)
-  const asked = namesInPurge(realm, wanted)
-  return {
-    keys: new Set([...found.contactIds, ...keys, ...asked.exact]),
-    groups: new Set(groups),
-    asked: new Set(asked.anySource),
-  }
-}
+const isNamed = ({ realm, keys }: Person, submission: Submission): boolean =>
+  namedKeys(realm, submission).some((key) => keys.has(key))

@@ -10,14 +10,18 @@ type Stores = { sql: Sql; redis: RedisClient; prefix: string }
 
 export type DeletionProgress = Pick<ProgressBar, 'note' | 'set'>
 
-/** A request whose token was looked up in time is admitted within this, unless its body comes slowly. */
+/**
+ * A request whose token was looked up in time is admitted within this time, unless its body comes
+ * slowly.
+ */
 const UNDER_WAY_MS = 2_000
 
 /**
- * Deletes a workspace with its tokens, all that is stored of it and all that Redis has. From the first step on nothing of it is stored any
- * more, whatever is queued, in the hands of workers, dead or being replayed. Each step can be repeated: a deletion that was broken off goes
- * on when it is begun again. The row of the workspace goes last, so that its name leads here until nothing is left. Returns how many rows
- * and keys went.
+ * Deletes a workspace with its tokens, its rows and its keys in Redis, and returns how many rows
+ * and keys went. The first step removes the position of the workspace: from then on no worker can
+ * save anything of it. Each step can be repeated, so a deletion that was interrupted goes on when
+ * it is started again. The row of the workspace goes last: until nothing is left, its name leads
+ * here.
  *
  * @param startProgress gets the number of rows.
  */

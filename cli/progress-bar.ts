@@ -21,7 +21,9 @@ type Progress = {
   readonly now?: () => number
 }
 
-/** On a terminal, one line that fills up; elsewhere, a plain line for each note and one at the end. */
+/**
+ * On a terminal, one line that fills up; elsewhere, a plain line for each note and one at the end.
+ */
 export const startProgressBar = ({ label, total, output, from = 0, now }: Progress): ProgressBar => {
   const started = now?.() ?? 0
   let done = from

@@ -13,10 +13,10 @@ import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/
 
 type OpenRedis = { redis: RedisClient; prefix: string }
 
-/** What a command works with. The connections are closed when it ends well. */
+/** The arguments and connections of a command. The connections are closed when it ends well. */
 export type CommandContext = {
   sql: Sql
-  /** The words that are no options. */
+  /** The words of the command line that are no options. */
   words: string[]
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
@@ -32,12 +32,17 @@ export type CommandContext = {
 export type Command = {
   usage: string
   options: NonNullable<ParseArgsConfig['options']>
-  /** It only reads, what the role of `npm run reader` may read, and looks at whole tables. */
+  /**
+   * The command only reads what the role of `npm run reader` may read, and looks at whole tables.
+   */
   isReader?: boolean
   run: (context: CommandContext) => Promise<void>
 }
 
-/** Something that is wrong with how a command was called or with what it was asked for; the message says what to do. */
+/**
+ * A command was called in a wrong way, or asked for something that is not there. The message says
+ * what to do.
+ */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
@@ -49,8 +54,9 @@ const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
 export const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /**
- * Runs a command of an operator: parses its words, connects to Postgres at DATABASE_URL (or that of a running `npm start`),
- * to Redis if asked, and exits with 0, or with 1 and one line on what went wrong. `--help` prints the usage.
+ * Runs a command of an operator: parses its words, connects to Postgres at DATABASE_URL (or that of
+ * a running `npm start`) and to Redis if asked. Exits with 0, or with 1 and one line on what went
+ * wrong. `--help` prints the usage.
  */
 export const runCommand = async (command: Command): Promise<never> => {
   const fail = (error: unknown): never => {
@@ -65,7 +71,8 @@ export const runCommand = async (command: Command): Promise<never> => {
     })
     if (values['help'] === true) print(command.usage)
     else await runConnected(command, values as ParsedValues, positionals)
-    // The output is whole before this command ends well. On a full disk this waits, and the event above ends the process.
+    // The command ends well once its output is written. On a full disk this waits, and the event
+    // above ends the process.
     await new Promise((resolve) => process.stdout.write('', (error) => error || resolve(undefined)))
     return process.exit(0)
   } catch (error) {
@@ -84,7 +91,8 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     isReader: command.isReader ?? false,
   })
-  // Only a command that ends well waits for its connections to close: after a fault a server may not answer.
+  // Only a command that ends well waits for its connections to close. After a fault a server may
+  // not answer.
   const opened = new AsyncDisposableStack()
   opened.defer(() => sql.end({ timeout: 5 }))
   const openRedis: CommandContext['openRedis'] = async () => {
@@ -117,13 +125,16 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
   await opened.disposeAsync()
 }
 
-/** One connection to Postgres. The server cancels a statement that takes longer than `statementTimeoutMs`. */
+/**
+ * One connection to Postgres. The server cancels a statement that takes longer than
+ * `statementTimeoutMs`.
+ */
 export const openForCommand = (
   settings: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>,
   how: { name: string; statementTimeoutMs: number; isReader?: boolean },
 ): Sql => openDatabase({ ...settings, DATABASE_CONNECTIONS: 1 }, how)
 
-/** What an operator reads about each kind of error. An error that no line knows came from Postgres. */
+/** The message for each kind of error. An error that no line knows came from Postgres. */
 const explain = (error: unknown, usage: string): string => {
   if (error instanceof CommandError || error instanceof BadSettings || error instanceof MigrationRefused) {
     return error.message

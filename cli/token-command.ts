@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { makeToken } from '../contract/token-format.ts'
-import { addToken, listTokens, revokeToken, type Scope, SCOPES } from '../db/tokens.ts'
+import { addToken, listTokens, revokeToken, type Scope } from '../db/tokens.ts'
 import { NO_SUCH_WORKSPACE } from './find-workspace.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
@@ -13,6 +13,9 @@ submit    submissions of the workspace
 admin     submissions and purges of the workspace
 operator  dashboard, metrics and /admin of the whole installation
 The token itself is printed once and never kept: only its hash is. --days ends it after N days.`
+
+/** The scopes that an operation takes. */
+const SCOPES = ['submit', 'admin', 'operator'] as const satisfies Scope[]
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 

@@ -11,8 +11,8 @@ const USAGE = `usage: npm run workspace -- create NAME
        npm run workspace -- delete NAME --yes
 
 A workspace is one customer of the service; all data belongs to exactly one.
-delete ends its tokens and removes everything in it: what is stored, and what waits, is in the hands of workers, or is dead.
---yes confirms that. It can be stopped and run again; until it has come to its end, the list says so.`
+delete ends its tokens and removes everything in it: records, queued and dead submissions, receipts. --yes confirms that.
+You can stop it and run it again. The list says that a workspace is being deleted.`
 
 const NAME = /^[\w][\w .-]{0,99}$/
 
@@ -22,7 +22,7 @@ const lineOf = ({ id, createdAt, name, isBeingDeleted }: Workspace): string =>
 const whyTaken = async (sql: Sql, name: string): Promise<string> => {
   const { isBeingDeleted } = await findWorkspace(sql, name)
   return isBeingDeleted
-    ? 'A workspace of this name is being deleted. Run delete again to end that.'
+    ? 'A workspace of this name is being deleted. Run delete again to finish that.'
     : 'There is a workspace of this name already.'
 }
 

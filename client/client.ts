@@ -22,27 +22,35 @@ export type Accepted<Body> = Body & { readonly submissionId: string; readonly st
 
 export type CallOptions = {
   /**
-   * The same key counts once within 24 hours. Each call makes one of its own, which its attempts share; give one that is
-   * made of the thing that is sent, if the program may end and send it again.
+   * The same key counts once within 24 hours. Each call makes one of its own, which its attempts
+   * share; give one that is made of the thing that is sent, if the program may end and send it
+   * again.
    */
   readonly idempotencyKey?: string | undefined
-  /** Waits for the answer until the submission is processed, at most so many seconds (30), and says in `state` how it ended. */
+  /**
+   * Waits for the answer until the submission is processed, at most so many seconds (30), and says
+   * in `state` how it ended.
+   */
   readonly waitSeconds?: number | undefined
 }
 
 type Submit<Body, Answered> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
 
-/** Each call is sent again until it is accepted or refused for good, and rejects with a `RequestError` otherwise. */
+/**
+ * Each call is sent again until it is accepted or refused for good, and rejects with a
+ * `RequestError` otherwise.
+ */
 export type Client = {
   readonly createFeedback: Submit<FeedbackSubmission, FeedbackCreated>
   readonly identifyContact: Submit<ContactRecord, Success>
   readonly identifyAccount: Submit<AccountRecord, Success>
   readonly submitConversation: Submit<Conversation, Success>
-  /** Needs a token that may purge. 404: nobody matches. */
+  /** Needs a token that may purge. 404: no contact matches. */
   readonly purgeContact: Submit<PurgeRequest, Success>
   /**
-   * Up to 500 submissions; one result for each, in their order. Only those that may be accepted later are sent again, so
-   * those are accepted after the others. What is refused for good is in its result, and no error.
+   * Up to 500 submissions; one result for each, in their order. Only those that may be accepted
+   * later are sent again, so those are accepted after the others. A refusal for good is in its
+   * result, and no error.
    */
   readonly submitBatch: (
     items: readonly BatchItem[],

@@ -4,9 +4,12 @@ export type Connection = {
   /** Address of the service, with or without `/api/v1` at its end. */
   readonly url: string
   readonly token: string
-  /** How long a call may wait for its next attempts, in milliseconds; 5 minutes if not given. 0: one attempt. */
+  /**
+   * How long a call may wait for its next attempts, in milliseconds; 5 minutes if not given. 0: one
+   * attempt.
+   */
   readonly patienceMs?: number | undefined
-  /** Refuses members that nobody knows (`Prefer: handling=strict`), such as misspelt ones. */
+  /** Refuses unknown members (`Prefer: handling=strict`), such as misspelt ones. */
   readonly strict?: boolean | undefined
   /** Called before each wait. `status` is undefined when there was no answer. */
   readonly onWait?: ((wait: { readonly ms: number; readonly status: number | undefined }) => void) | undefined
@@ -22,7 +25,10 @@ export type Sent = {
 
 export type Answer = { readonly body: unknown; readonly headers: ReadonlyMap<string, string> }
 
-/** What was sent was not accepted, or nobody knows: then `status` is undefined, and sending it again with the same key is harmless. */
+/**
+ * The request was not accepted, or there was no answer: then `status` is undefined, and sending it
+ * again with the same key is harmless.
+ */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
   /** Of the last answer; undefined when there was none. */
@@ -45,7 +51,10 @@ export type Patience = (failed: {
   retryAfterMs?: number | undefined
 }) => Promise<boolean>
 
-/** What ends by itself: too slow a connection, a limit, and a service or a proxy before it in trouble. */
+/**
+ * What ends by itself: too slow a connection, a limit, and a service or a proxy before it in
+ * trouble.
+ */
 export const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504]
 
 const BASE_PATH = '/api/v1'
@@ -56,7 +65,10 @@ const LONGEST_WAIT_MS = 30_000
 const MS_PER_SECOND = 1_000
 const MOST_QUOTED_CHARACTERS = 300
 
-/** One call's patience: it waits as long as the service asks, else longer each time, by chance, so that callers do not come back together. */
+/**
+ * One call's patience: it waits as long as the service asks, else longer each time, by chance, so
+ * that callers do not come back together.
+ */
 export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, onWait }: Connection): Patience => {
   let left = patienceMs
   let waits = 0

@@ -12,9 +12,9 @@ export type FeedbackSubmission = {
   readonly tags?: readonly string[] | null | undefined
   /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact, false, as when it is absent, the id that this service gave it. */
   readonly isExternalContactId?: boolean | undefined
-  /** Who gave the feedback, described. Used when `contactId` is absent or names nobody. */
+  /** Who gave the feedback, described. Used when `contactId` is absent or unknown. */
   readonly contact?: ContactReference | null | undefined
-  /** Who gave the feedback, by id. An own id that nobody has is dropped; an unknown external id is remembered, and the feedback is linked once that contact is identified. */
+  /** Who gave the feedback, by id. An own id that no contact has is dropped; an unknown external id is remembered, and the feedback is linked once that contact is identified. As an external id, a placeholder is refused. */
   readonly contactId?: string | null | undefined
   /** How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when it is absent, the id that this service gave it. */
   readonly isExternalAccountId?: boolean | undefined
@@ -46,7 +46,7 @@ export type ContactReference = {
   readonly id?: string | undefined
   /** Name for the contact. Fills in only what no identify call has set. */
   readonly name?: string | undefined
-  /** What tells contacts apart here: an email address, or any other text that is unique in your system. */
+  /** What tells contacts apart here: an email address, or any other text that is unique in your system. Compared in canonical form; blank or a placeholder, it counts as absent. */
   readonly email?: string | undefined
   /** Further facts about the contact, stored as its metadata. */
   readonly sourceData?: FreeObject | null | undefined
@@ -56,9 +56,9 @@ export type ContactReference = {
 export type AccountReference = {
   /** Id of an existing account, read as `isExternalAccountId` says. */
   readonly id?: string | undefined
-  /** Name of the account, or any other text that is unique in your system. */
+  /** Name of the account, or any other text that is unique in your system. Compared in canonical form; blank or a placeholder, it counts as absent. */
   readonly name?: string | undefined
-  /** Domain of the account, or any other text that is unique in your system. */
+  /** Domain of the account, or any other text that is unique in your system. Compared in canonical form; blank or a placeholder, it counts as absent. */
   readonly domain?: string | undefined
   /** What the contract with the account is worth. */
   readonly contractValue?: number | null | undefined
@@ -70,13 +70,13 @@ export type AccountReference = {
 export type ProjectReference = {
   /** The id that this service gave the project. */
   readonly id?: string | undefined
-  /** Name of the project; two projects never share one. */
+  /** Name of the project. Compared in canonical form; two projects never share one. Blank or a placeholder, it counts as absent. */
   readonly name?: string | undefined
 }
 
 /** What is known about a person in one source system. */
 export type ContactRecord = {
-  /** The id that the source system gave the contact. */
+  /** The id that the source system gave the contact. A placeholder is refused. */
   readonly id: string
   /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
@@ -90,13 +90,13 @@ export type ContactRecord = {
 
 /** Facts about a contact. The `$`-keys below have columns of their own, in which null clears; every other key is stored as metadata. */
 export type ContactProperties = {
-  /** Email address. Contacts with the same one are linked by it, never merged. */
+  /** Email address. It means this contact from now on, also if another one had it. A contact known by the email alone becomes one with this contact; contacts with different ids are never merged. Blank or a placeholder, it means no one. */
   readonly $email?: string | null | undefined
   /** Name to show. */
   readonly $name?: string | null | undefined
   /** When the contact was created in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly $createdAt?: string | null | undefined
-  /** When the contact last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  /** When the contact last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If what is stored is newer, the record only fills what has no value. */
   readonly $updatedAt?: string | null | undefined
   /** What the contract with the contact is worth. */
   readonly $contractValue?: number | null | undefined
@@ -105,7 +105,7 @@ export type ContactProperties = {
 
 /** What is known about a company. */
 export type AccountRecord = {
-  /** The id that your system gave the account. */
+  /** The id that your system gave the account. A placeholder is refused. */
   readonly id: string
   /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
@@ -118,7 +118,7 @@ export type AccountRecord = {
         readonly $domain: string
         /** When the account was created in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
         readonly $createdAt?: string | null | undefined
-        /** When the account last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+        /** When the account last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If what is stored is newer, the record only fills what has no value. */
         readonly $updatedAt?: string | null | undefined
         /** What the contract with the account is worth. */
         readonly $contractValue?: number | null | undefined
@@ -129,7 +129,7 @@ export type AccountRecord = {
 
 /** A call, an email thread or a chat: who took part and what was said. */
 export type Conversation = {
-  /** The id that the source gave the conversation. The same source and id again replace it; messages and contacts that are not sent again stay. */
+  /** The id that the source gave the conversation. The same source and id again replace it, unless `updatedAt` is older than the stored one; messages and contacts that are not sent again stay. */
   readonly id: string
   /** A heading for the conversation. */
   readonly title?: string | null | undefined
@@ -137,7 +137,7 @@ export type Conversation = {
   readonly source: string
   /** When the conversation began in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly createdAt: string
-  /** When the conversation last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  /** When the conversation last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. What is stored with a newer one is not replaced. */
   readonly updatedAt?: string | null | undefined
   /** Contacts who took part. Each is identified as if by a call of its own. May be empty. */
   readonly contacts: readonly ContactRecord[]
@@ -157,9 +157,9 @@ export type Conversation = {
 export type Message = {
   /** Id of the message, unique in its conversation. Sent again, it replaces the former one. */
   readonly id: string
-  /** True when it came from a customer or another outsider, false when somebody of your team wrote it. */
+  /** True when it came from a customer or another outsider, false when a member of your team wrote it. */
   readonly incoming: boolean
-  /** The external id of whoever sent it. Looked up among `contacts` first, then in the source of the conversation, then everywhere; need not be known yet. */
+  /** The external id of the contact who sent it. Looked up among `contacts` first, then in the source of the conversation, then everywhere; need not be known yet. */
   readonly contactId?: string | undefined
   /** Text of the message. May be empty. */
   readonly content: string
@@ -178,24 +178,24 @@ export type FreeObject = {
   readonly [key: string]: unknown
 }
 
-/** Whom to delete: by id, by email, or whoever matches either of them. One of the two is needed, and an email of nothing but spaces is none. */
+/** Which contacts to delete: by id, by email, or all that match either of them. One of the two is needed; an email that is blank or a placeholder is none. */
 export type PurgeRequest = PurgeById | PurgeByEmail
 
-/** Whom to delete: by the id that a source system gave the contact, or whoever matches the other one, if it is there as well. */
+/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is there as well. */
 export type PurgeById = {
-  /** The id that a source system gave the contact. */
+  /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id: string
-  /** Email address of the contact. */
+  /** Email address of the contact, compared in canonical form. */
   readonly email?: string | null | undefined
   /** Limits the search to this source system; absent or null, all are searched. */
   readonly source?: string | null | undefined
 }
 
-/** Whom to delete: by email, or whoever matches the other one, if it is there as well. */
+/** Which contacts to delete: by email, and by the other member if it is there as well. */
 export type PurgeByEmail = {
-  /** The id that a source system gave the contact. */
+  /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id?: string | null | undefined
-  /** Email address of the contact. */
+  /** Email address of the contact, compared in canonical form. */
   readonly email: string
   /** Limits the search to this source system; absent or null, all are searched. */
   readonly source?: string | null | undefined
@@ -262,9 +262,9 @@ export type Feedback = {
   readonly id: string
   /** The text as it was submitted. */
   readonly description: string
-  /** Own id of the contact who gave the feedback. */
+  /** Own id of the contact who gave the feedback. It keeps resolving to this contact until that is purged. Left out when it cannot be told in time: while the database is away, or while much is queued that may decide it. */
   readonly customerId?: string | undefined
-  /** Own id of the project that it is about. */
+  /** Own id of the project that it is about. Left out when it cannot be told in time. */
   readonly projectId?: string | undefined
   /** The score as it was submitted. */
   readonly rating?: number | undefined
@@ -280,7 +280,7 @@ export type Feedback = {
 
 /** The submission was accepted. */
 export type Success = {
-  /** Always true: whatever is not accepted has another status. */
+  /** Always true: a submission that is not accepted has another status. */
   readonly success: boolean
 }
 
@@ -296,7 +296,7 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, good for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be processed; `applied`: is stored; `superseded`: a later submission had replaced the record by then; what it says about others took effect; `purged`: not stored, because a later purge removed what it concerns; `dead`: set aside with a reason; operators can have it processed again. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed again after it was dead, when a newer submission had replaced its record, which stays as it was; `purged`: removed, by a purge or with its workspace, before it was applied; `dead`: set aside with a reason; operators can have it processed again. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -319,13 +319,13 @@ export type Receipt = {
   /** Which operation it was. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
   readonly operation:
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /** What became of the submission. `queued`: waits to be processed; `applied`: is stored; `superseded`: a later submission had replaced the record by then; what it says about others took effect; `purged`: not stored, because a later purge removed what it concerns; `dead`: set aside with a reason; operators can have it processed again. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed again after it was dead, when a newer submission had replaced its record, which stays as it was; `purged`: removed, by a purge or with its workspace, before it was applied; `dead`: set aside with a reason; operators can have it processed again. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** How often processing was begun. */
   readonly attempts: number
   /** When it was accepted. */
   readonly acceptedAt: string
-  /** When processing ended; null while it is queued. */
+  /** When it came to its end; null while it is queued. */
   readonly finishedAt: string | null
   /** Why it is dead, without personal data; null otherwise. */
   readonly error: string | null

@@ -1,9 +1,9 @@
 import type { RedisClient } from '../queue/connect-redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
-import { type BookTotals, type Ledger, ledgersOf } from '../contract/ledger.ts'
+import { type Ledger, ledgersOf, type LogTotals } from '../contract/ledger.ts'
 import { readSettledTotals } from '../db/submissions/ledger.ts'
 import type { Workspace } from '../db/workspaces.ts'
-import { readBookTotals } from '../queue/book-totals.ts'
+import { readLogTotals } from '../queue/log-totals.ts'
 import type { JobQueue } from '../queue/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type ProcessReport, processReportsIn } from '../queue/process-reports.ts'
@@ -15,19 +15,22 @@ import { countSilent } from '../queue/silent-workers.ts'
 import { withinTime } from '../process/within-time.ts'
 import type { ListKnownWorkspaces } from '../db/known-workspaces.ts'
 
-/** How the installation is at one moment. A member that could not be read is missing: its server is away. */
+/**
+ * How the installation is at one moment. A member that could not be read is missing: its server is
+ * away.
+ */
 export type Condition = {
   /** Milliseconds since 1970. */
   at: number
   redis?: RedisCondition
   queues?: QueueDepth[]
   processes?: ProcessReport[]
-  /** Workers that are connected to Redis and say nothing. */
+  /** Workers that are connected to Redis and do not report. */
   silent?: number
   postgresSeconds?: number
   purges?: PurgesUnderWay
   workspaces?: readonly Workspace[]
-  books?: BookTotals[]
+  logs?: LogTotals[]
   ledgers?: Ledger[]
 }
 
@@ -43,7 +46,10 @@ type Sources = {
   listWorkspaces: ListKnownWorkspaces
 }
 
-/** Reads each member by itself, so that a server that is away does not hide the others. Never rejects. */
+/**
+ * Reads each member by itself, so that a server that is away does not hide the others. Never
+ * rejects.
+ */
 export const conditionOf =
   ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
   async (): Promise<Condition> => {
@@ -60,8 +66,10 @@ export const conditionOf =
       }
     }
     const workspaces = listWorkspaces()
-    const books = workspaces.then((known) =>
-      readBookTotals(
+    // The logs are read before the receipts are counted. A submission that is applied in between
+    // counts twice, and is never missing.
+    const logs = workspaces.then((known) =>
+      readLogTotals(
         redis,
         prefix,
         known.map(({ id }) => id),
@@ -76,15 +84,17 @@ export const conditionOf =
       read('postgresSeconds', answerSeconds(sql)),
       read('purges', countPurges(sql)),
       read('workspaces', workspaces),
-      read('books', books),
+      read('logs', logs),
       read(
         'ledgers',
-        books.then(async (found) => ledgersOf(found, await readSettledTotals(sql))),
+        logs.then(async (found) => ledgersOf(found, await readSettledTotals(sql))),
       ),
     ])
     return Object.assign({ at }, ...parts) as Condition
   }
 
-/** What each workspace takes that takes anything, the heaviest first; undefined if that could not be read. */
-export const loadsIn = ({ at, workspaces, books, processes }: Condition): WorkspaceLoad[] | undefined =>
-  workspaces && books && workspaceLoads({ workspaces, books, processes: processes ?? [], nowMs: at })
+/**
+ * The load of each workspace that has any, the heaviest first. Undefined if that could not be read.
+ */
+export const loadsIn = ({ at, workspaces, logs, processes }: Condition): WorkspaceLoad[] | undefined =>
+  workspaces && logs && workspaceLoads({ workspaces, logs, processes: processes ?? [], nowMs: at })

@@ -1,3 +1,4 @@
+import type { LogTotals } from '../contract/ledger.ts'
 import { QUEUE_NAMES } from '../contract/queues.ts'
 import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../queue/process-reports.ts'
 import { type Crowding, crowdingIn, type WorkspaceLoad } from '../queue/workspace-loads.ts'
@@ -5,7 +6,10 @@ import { type Condition, loadsIn } from './condition.ts'
 
 type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
 
-/** The installation at one moment, as it is drawn and judged. A member is null if it could not be read, or if there was none. */
+/**
+ * The installation at one moment, as it is drawn and judged. A member is null if it could not be
+ * read, or if there was none.
+ */
 export type Point = {
   /** Milliseconds since 1970. */
   at: number
@@ -13,7 +17,7 @@ export type Point = {
   postgresUp: boolean
   apis: number | null
   workers: number | null
-  /** Workers that are connected to Redis and say nothing. */
+  /** Workers that are connected to Redis and do not report. */
   silent: number | null
   /** Queues whose jobs no worker takes. */
   unserved: readonly string[] | null
@@ -22,42 +26,48 @@ export type Point = {
   storedPerSecond: number | null
   taggedPerSecond: number | null
   failedPerSecond: number | null
-  /** Of the submissions that were stored since the point before, 95 % took at most about this long. */
+  /** 95 % of the submissions that were applied since the point before took at most this long. */
   storageSeconds: number | null
   queues: Readonly<Record<string, Queued>> | null
   /** The heaviest first. */
   heaviest: readonly WorkspaceLoad[] | null
   crowding: Crowding | null
+  /** Jobs that wait in all queues. */
   waiting: number | null
-  /** Submissions that are accepted and not settled. */
+  /** Submissions that are accepted and not applied. */
   queued: number | null
+  /** Age of the oldest submission that is not applied, or of the oldest job if that is older. */
   oldestSeconds: number | null
   dead: number | null
   /** The difference of the workspace that differs most. */
   difference: number | null
-  /** Workspaces of which accepted submissions are missing, and how many; those with most first. */
+  /** Workspaces that miss accepted submissions, and how many. The workspace with most is first. */
   missing: readonly { name: string; difference: number }[] | null
   redisUsedBytes: number | null
   redisMaxBytes: number | null
-  /** Of the API process that has most. */
+  /** Bytes of bodies in the API process that has most. */
   bytesInHand: number | null
-  /** Of the bytes that it may have, what the API process has that is fullest. */
+  /** The same as a share of what the process may have, of the process where it is highest. */
   bytesShare: number | null
-  /** Submissions that were refused since an API process had too many bytes of bodies in hand. */
+  /** Submissions that were refused because an API process had too many bytes of bodies in hand. */
   refusedForBytesPerSecond: number | null
   /** The figure of the slowest process. */
   postgresSeconds: number | null
   /** The figure of the slowest process. */
   loopDelaySeconds: number | null
+  /** Purges whose records are being removed. */
   purgesUnderWay: number | null
-  fences: number | null
+  /** Keys that purges have ended. */
+  purgedKeys: number | null
 }
 
 const WORKSPACES_SHOWN = 10
+const MICROSECONDS_PER_SECOND = 1_000_000
+const MS_PER_SECOND = 1_000
 
-/** A condition as a point. Rates and times concern the time since the condition before. */
+/** Draws a condition as a point. Rates and times concern the time since the condition before. */
 export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
-  const { at, redis, queues, processes, postgresSeconds, purges, ledgers } = condition
+  const { at, redis, queues, processes, postgresSeconds, purges, logs, ledgers } = condition
   const loads = loadsIn(condition)
   return {
     at,
@@ -72,8 +82,8 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     heaviest: loads?.slice(0, WORKSPACES_SHOWN) ?? null,
     crowding: (loads && crowdingIn(loads)) ?? null,
     waiting: queues?.reduce((sum, { waiting, delayed }) => sum + waiting + delayed, 0) ?? null,
-    queued: ledgers?.reduce((sum, { queued }) => sum + queued, 0) ?? null,
-    oldestSeconds: queues ? Math.max(0, ...queues.map(({ oldestSeconds }) => oldestSeconds)) : null,
+    queued: logs?.reduce((sum, { queued }) => sum + queued, 0) ?? null,
+    oldestSeconds: highest([logs && oldestOf(logs, at), ...(queues ?? []).map((queue) => queue.oldestSeconds)]),
     dead: ledgers?.reduce((sum, { dead }) => sum + dead, 0) ?? null,
     difference: ledgers ? furthest(ledgers.map(({ difference }) => difference)) : null,
     missing: missingIn(condition),
@@ -84,14 +94,19 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     postgresSeconds: highest([postgresSeconds, ...(processes ?? []).map((process) => process.postgresSeconds)]),
     loopDelaySeconds: highest((processes ?? []).map(({ loopDelaySeconds }) => loopDelaySeconds)),
     purgesUnderWay: purges?.underWay ?? null,
-    fences: purges?.fences ?? null,
+    purgedKeys: purges?.purgedKeys ?? null,
   }
+}
+
+/** An acceptance number is a time of Redis's clock, which can be ahead of this machine's. */
+const oldestOf = (logs: readonly LogTotals[], nowMs: number): number => {
+  const oldest = logs.reduce((least, { oldestNumber }) => Math.min(least, oldestNumber ?? Infinity), Infinity)
+  return Math.max(0, nowMs / MS_PER_SECOND - oldest / MICROSECONDS_PER_SECOND)
 }
 
 const unservedBy = (processes: readonly ProcessReport[]): string[] => {
   const workers = processes.filter(({ kind }) => kind === 'worker')
-  // A worker of the version before does not tell what it serves: it counts as one that serves all.
-  return QUEUE_NAMES.filter((name) => !workers.some(({ queues }) => queues?.includes(name) ?? true))
+  return QUEUE_NAMES.filter((name) => !workers.some(({ queues }) => queues.includes(name)))
 }
 
 const missingIn = ({ ledgers, workspaces }: Condition): Point['missing'] => {
@@ -129,11 +144,12 @@ const START_SECONDS = 5
 const rates = (now: Condition, before: Condition | undefined): Rates => {
   const { processes } = now
   const former = before?.processes
-  const seconds = (now.at - (before?.at ?? now.at)) / 1_000
+  const seconds = (now.at - (before?.at ?? now.at)) / MS_PER_SECOND
   if (!processes || !former || seconds <= 0) return UNKNOWN
   const countedBefore = (report: ProcessReport): ProcessReport | undefined => {
     const own = former.find(({ id }) => id === report.id)
-    // One that was not there has begun since then, or was silent, and has counted for hours.
+    // A process without an earlier report has started since, or was silent. A silent one has
+    // counted for longer.
     return own ?? (report.upSeconds > seconds + START_SECONDS ? report : undefined)
   }
   const grown = (of: (report: ProcessReport) => number): number =>
@@ -164,7 +180,10 @@ const UNKNOWN: Rates = {
   storageSeconds: null,
 }
 
-/** The value of a rank, as if values were spread evenly between two bounds; the last bound for a rank above all bounds. */
+/**
+ * The value of a rank, as if values were spread evenly between two bounds. For a rank above all
+ * bounds it is the last bound.
+ */
 const quantile = (counts: readonly number[], rank: number): number => {
   let below = 0
   for (const [at, upper] of STORAGE_BOUNDS_SECONDS.entries()) {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { dateTime, flag, identifier, object, openNumber, openObject, shortText, text } from './fields.ts'
+import { dateTime, externalId, flag, object, openNumber, openObject, shortText, text } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { MAX_METADATA_MEMBER_BYTES } from './limits.ts'
 
@@ -10,7 +10,7 @@ const PROPERTIES: readonly FreeMember[] = [
 /** Body of identify-account, and `account` inside a contact record. */
 export const accountRecord = object(
   {
-    id: identifier,
+    id: externalId,
     shouldUnflattenProperties: v.nullish(flag),
     properties: v.optional(
       openObject({
@@ -29,7 +29,7 @@ export type AccountRecord = v.InferOutput<typeof accountRecord>
 /** Body of identify-contact, and each element of `contacts` in a conversation. */
 export const contactRecord = object(
   {
-    id: identifier,
+    id: externalId,
     shouldUnflattenProperties: v.nullish(flag),
     properties: v.nullish(
       openObject({

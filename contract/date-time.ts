@@ -1,8 +1,8 @@
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,100}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 
 /**
- * True for a date-time of RFC 3339 with an offset that exists on the calendar and lies in the years 1 to 9999 in UTC.
- * A leap second is refused: neither JavaScript nor Postgres can keep it.
+ * True for a date-time of RFC 3339 with an offset that exists on the calendar and lies in the years
+ * 1 to 9999 in UTC. A leap second is refused: neither JavaScript nor Postgres can keep it.
  */
 export const isDateTime = (value: string): boolean => {
   const parts = DATE_TIME.exec(value)
@@ -28,7 +28,10 @@ export const isDateTime = (value: string): boolean => {
   return date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999
 }
 
-/** Postgres takes offsets below 16 hours, RFC 3339 up to 23:59. A time with a larger offset is returned in UTC, any other as it is. */
+/**
+ * Postgres takes offsets below 16 hours, RFC 3339 up to 23:59. A time with a larger offset is
+ * returned in UTC, any other as it is.
+ */
 export const storableDateTime = (value: string): string => {
   const [, offsetHours] = /[+-](\d{2}):\d{2}$/.exec(value) ?? []
   if (offsetHours === undefined || Number(offsetHours) < 16) return value

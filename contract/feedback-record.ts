@@ -5,13 +5,16 @@ import {
   freeObject,
   identifier,
   list,
+  NO_PLACEHOLDER,
   number,
   object,
   shortText,
   text,
   textOfAtMost,
 } from './fields.ts'
-import type { FreeMember } from './free-members.ts'
+import type { Excess, FreeMember } from './free-members.ts'
+import { isPlaceholder } from './identity/canonical.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_METADATA_MEMBER_BYTES, MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
 
 /** It becomes metadata of the contact or account. */
@@ -45,6 +48,26 @@ const projectReference = object({
   name: v.optional(shortText),
 })
 
+/** Placeholders that are sent as external ids. Own ids are not affected. */
+const placeholders = (record: JsonObject): Excess[] => [
+  ...(record['isExternalContactId'] === true ? placeholdersOf(record, 'contact') : []),
+  ...(record['isExternalAccountId'] === true ? placeholdersOf(record, 'account') : []),
+]
+
+const placeholdersOf = (record: JsonObject, kind: 'contact' | 'account'): Excess[] => {
+  const reference = record[kind]
+  return [
+    ...(isPlaceholderId(record[`${kind}Id`]) ? [{ path: [`${kind}Id`], expected: NO_PLACEHOLDER }] : []),
+    ...(isJsonObject(reference) && isPlaceholderId(reference['id'])
+      ? [{ path: [kind, 'id'], expected: NO_PLACEHOLDER }]
+      : []),
+  ]
+}
+
+/** An empty id has been reported already. */
+const isPlaceholderId = (value: JsonValue | undefined): boolean =>
+  typeof value === 'string' && value !== '' && isPlaceholder(value)
+
 /** Body of create-feedback. */
 export const feedbackRecord = object(
   {
@@ -68,5 +91,6 @@ export const feedbackRecord = object(
     createdAt: v.nullish(dateTime),
   },
   [{ name: 'sourceData', flag: 'shouldUnflattenSourceData' }],
+  placeholders,
 )
 export type FeedbackRecord = v.InferOutput<typeof feedbackRecord>

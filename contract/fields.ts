@@ -1,13 +1,15 @@
 import * as v from 'valibot'
 import { isDateTime } from './date-time.ts'
-import { excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
+import { type Excess, excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
+import { isPlaceholder } from './identity/canonical.ts'
 import type { JsonObject } from './json.ts'
 import { MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
 import { MISSING } from './problem.ts'
 
 /**
- * The kinds of field that the interface knows. Every message says what was expected: it ends a sentence that begins with the
- * path and "must be". No message quotes the value. Metadata says in JSON Schema what a function checks; validation ignores it.
+ * The kinds of field that the interface knows. Every message says what was expected: it ends a
+ * sentence that begins with the path and "must be". No message quotes the value. Metadata says in
+ * JSON Schema what a function checks; validation ignores it.
  */
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
@@ -36,8 +38,20 @@ export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
 
 /**
- * An array of at most `most` items; `items` says what they are. It is looked into until it is known to have more, or more is wrong than
- * is told: what valibot notes about one item takes hundreds of bytes, and the item can be two.
+ * What an external id must be. With a placeholder the bug of one client would unite strangers, and
+ * a purge would remove them all.
+ */
+export const NO_PLACEHOLDER = 'an id, not blank and not a placeholder such as null or undefined'
+export const externalId = v.pipe(
+  identifier,
+  v.check((value) => value === '' || !isPlaceholder(value), NO_PLACEHOLDER),
+  v.metadata({ pattern: '\\S' }),
+)
+
+/**
+ * An array of at most `most` items; `items` says what they are. Checking stops at the first item
+ * too many, or once there are as many problems as are reported: what valibot notes about one item
+ * of two bytes takes hundreds.
  */
 export const list = <const Item extends v.GenericSchema>(item: Item, most: number, items: string) => {
   const array = v.array(item, 'an array')
@@ -79,22 +93,28 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 /** Valibot reports a missing member at the place where it should be. */
 const ofObject = ({ path }: v.BaseIssue<unknown>): string => (path === undefined ? 'an object' : MISSING)
 
-/** Free key-value pairs, kept as they are, whatever the keys are called. */
+/** Free key-value pairs, kept as they are. Keys may have any name. */
 export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 
 /**
- * An object of known members; other members are ignored. `free` are those members that hold free objects, whose bounds are checked
- * here, since another member may say how they are stored. An array is not an object, though `v.object` takes it for one.
+ * An object of known members; other members are ignored. `free` are the members that hold free
+ * objects. Their bounds are checked here, since another member may say how they are stored; `check`
+ * finds what else depends on several members. An array is not an object, though `v.object` takes it
+ * for one.
  */
-export const object = <const Entries extends v.ObjectEntries>(entries: Entries, free: readonly FreeMember[] = []) =>
+export const object = <const Entries extends v.ObjectEntries>(
+  entries: Entries,
+  free: readonly FreeMember[] = [],
+  check: (record: JsonObject) => Excess[] = () => [],
+) =>
   v.pipe(
     anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(),
     v.check(isObject, 'an object'),
     v.object(entries, ofObject),
     v.rawCheck(({ dataset, addIssue }) => {
-      // What else is wrong with the record leaves it to be checked too, so that all problems are told at once.
+      // This runs also when a member is wrong, so that all problems are reported at once.
       const record = dataset.value as JsonObject
-      for (const { path, expected } of excesses(record, free)) {
+      for (const { path, expected } of [...excesses(record, free), ...check(record)]) {
         const [first, ...others] = path.map(
           (key) => ({ type: 'unknown', origin: 'value', input: record, key, value: null }) as const,
         )
@@ -103,7 +123,10 @@ export const object = <const Entries extends v.ObjectEntries>(entries: Entries, 
     }),
   )
 
-/** Takes any value. Its input type is what the rest of the pipe asks for, so that the compiler checks bodies that are written in code. */
+/**
+ * Takes any value. Its input type is what the rest of the pipe asks for, so that the compiler
+ * checks bodies that are written in code.
+ */
 const anyOf = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unknown>
 
 /** An object whose known members are checked. All members are kept. */

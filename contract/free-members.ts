@@ -8,19 +8,28 @@ export type FreeMember = {
   readonly name: string
   /** The member of the record that asks for unflattening. */
   readonly flag?: string
-  /** The most that one member of the free object may have, where each is kept as metadata by itself: its name and its value. */
+  /**
+   * The most that one member of the free object may have, where each is kept as metadata by itself:
+   * its name and its value.
+   */
   readonly maxMemberBytes?: number
 }
 
-/** What a number must be. One that could not be kept has been made infinite when its text was read. */
+/**
+ * What a number must be. One that could not be kept has been made infinite when its text was read.
+ */
 export const KEPT_NUMBER = 'a number that double precision keeps: finite, and unchanged if it is an integer'
 
-/** A place in a record where there is too much. `expected` ends a sentence that begins with the path and "must be". */
+/**
+ * A place in a record that is not as it must be. `expected` ends a sentence that begins with the
+ * path and "must be".
+ */
 export type Excess = { readonly path: readonly (string | number)[]; readonly expected: string }
 
 /**
- * Where the free objects of a record have more than they may. They are bounded as they are stored, that is after unflattening; the
- * free object itself is bounded as it was given as well. A path is the same in both forms, since its parts are joined by dots.
+ * Where the free objects of a record have more than they may. They are bounded as they are stored,
+ * that is after unflattening; the free object itself is bounded as it was given as well. A path is
+ * the same in both forms, since its parts are joined by dots.
  */
 export const excesses = (record: JsonObject, free: readonly FreeMember[]): Excess[] =>
   free.flatMap(({ name, flag, maxMemberBytes }) => {
@@ -40,8 +49,8 @@ const crowd = (path: readonly (string | number)[]): Excess => ({
 })
 
 /**
- * The objects that have too many members, and the numbers that are too large; no more of them than are told. The function is
- * recursive: the body reader has bounded the depth.
+ * The objects that have too many members, and the numbers that are too large; no more of them than
+ * are told. The function is recursive: the body reader has bounded the depth.
  */
 const findExcesses = (value: JsonObject | JsonValue[], path: (string | number)[], found: Excess[]): void => {
   const isArray = Array.isArray(value)
@@ -65,7 +74,7 @@ const KIB = 1024
 const MAX_BYTES_OF_A_CHARACTER = 3
 
 const largeMembers = (object: JsonObject, name: string, maxBytes: number): Excess[] => {
-  // One text is made faster than one for each member, and mostly it shows at once that there is no large one.
+  // One text is made faster than one for each member, and usually shows that no member is large.
   if (JSON.stringify(object).length * MAX_BYTES_OF_A_CHARACTER <= maxBytes) return []
   return Object.keys(object)
     .filter((key) => jsonBytes(key) + COLON_BYTES + jsonBytes(object[key] as JsonValue) > maxBytes)

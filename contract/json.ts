@@ -8,7 +8,10 @@ export type JsonObject = {
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Sets a member, whatever its name. An assignment to `__proto__` would set the prototype of the object instead. */
+/**
+ * Sets a member of any name. An assignment to `__proto__` would set the prototype of the object
+ * instead.
+ */
 export const setMember = (object: JsonObject, key: string, value: JsonValue): void => {
   if (key === '__proto__') {
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })

@@ -1,29 +1,41 @@
-/** What the books in Redis say about the submissions of a workspace. */
-export type BookTotals = {
+/** What the log of a workspace says about its submissions. */
+export type LogTotals = {
   workspaceId: string
   accepted: number
+  /** Accepted and not applied. */
   queued: number
-  /** Microseconds since 1970 at which the oldest submission that is still queued was accepted. */
+  /** Microseconds since 1970 at which the oldest queued submission was accepted. */
   oldestNumber: number | null
+  /** Bytes of the entries that have queued submissions. */
+  bytes: number
 }
 
-/** How many submissions of a workspace are settled, by the state in which they ended. */
-export type SettledTotals = { workspaceId: string } & Record<'applied' | 'superseded' | 'purged' | 'dead', number>
-
-/** The accounts of a workspace. `difference`: accepted, but neither queued nor settled; 0 but for what is just being settled. */
-export type Ledger = BookTotals & SettledTotals & { difference: number }
+/**
+ * How many submissions of a workspace are settled, by the state in which they ended. `removing`: purges that are decided, and whose
+ * records are being removed.
+ */
+export type SettledTotals = { workspaceId: string } & Record<'applied' | 'superseded' | 'purged' | 'dead', number> & {
+    removing: number
+  }
 
 /**
- * The ledgers of the workspaces that these books are of. Whoever reads them reads the books before the totals, so that a submission that is
- * settled in between is counted twice and is never missing.
+ * The accounts of a workspace. A purge counts as queued until its records are removed. `difference`: accepted, but neither queued nor
+ * settled; 0 but for what is just being saved.
  */
-export const ledgersOf = (books: readonly BookTotals[], settled: readonly SettledTotals[]): Ledger[] => {
+export type Ledger = LogTotals & Omit<SettledTotals, 'removing'> & { difference: number }
+
+/**
+ * The ledgers of the workspaces that these logs are of. Read the logs before the totals: a submission that
+ * is applied in between is then counted twice and is never missing.
+ */
+export const ledgersOf = (logs: readonly LogTotals[], settled: readonly SettledTotals[]): Ledger[] => {
   const totals = new Map(settled.map((one) => [one.workspaceId, one]))
-  return books.map((book) => {
-    const { applied, superseded, purged, dead } = totals.get(book.workspaceId) ?? NOTHING
-    const difference = book.accepted - book.queued - applied - superseded - purged - dead
-    return { ...book, applied, superseded, purged, dead, difference }
+  return logs.map((log) => {
+    const { applied, superseded, purged, dead, removing } = totals.get(log.workspaceId) ?? NOTHING
+    const queued = log.queued + removing
+    const difference = log.accepted - queued - applied - superseded - purged - dead
+    return { ...log, queued, applied, superseded, purged, dead, difference }
   })
 }
 
-const NOTHING = { applied: 0, superseded: 0, purged: 0, dead: 0 }
+const NOTHING = { applied: 0, superseded: 0, purged: 0, dead: 0, removing: 0 }

@@ -18,10 +18,16 @@ export const MAX_CONVERSATION_CONTACTS = 10_000
 export const MAX_PROPAGATED_BYTES = 32 * 1024 * 1024
 /** For so long after its acceptance a submission is known by its `Idempotency-Key`. */
 export const IDEMPOTENCY_SECONDS = 24 * 60 * 60
-/** A token that was revoked, or ended with its workspace, is refused after this time at the latest: a look-up is remembered for so long. */
+/**
+ * A token look-up is remembered for this long, so a revoked token is refused after this time at the
+ * latest.
+ */
 export const TOKEN_REMEMBERED_MS = 5_000
 /** A token that was valid stays usable for this long while Postgres cannot be asked. */
 export const TOKEN_USABLE_WITHOUT_POSTGRES_MS = 60 * 60 * 1_000
 export const MAX_REPORTED_PROBLEMS = 100
-/** From this share of its `maxmemory` on Redis takes no new work, so that workers, who need memory too, can always drain it. */
+/**
+ * Above this share of the `maxmemory` of Redis new work is refused, so that the workers, which need
+ * memory too, can drain it.
+ */
 export const REDIS_FULL_SHARE = 0.8

@@ -6,7 +6,10 @@ import { unknownMembers } from './unknown-members.ts'
 /** A problem of a body. The message says what was expected at the path and never quotes a value. */
 export type Problem = { message: string; path: string }
 
-/** Returns the value as the schema makes it, or all problems with it (at most 100). A strict check ignores no member. */
+/**
+ * Returns the value as the schema makes it, or all problems with it (at most 100). A strict check
+ * ignores no member.
+ */
 export const checkBody = <S extends v.GenericSchema>(
   schema: S,
   value: JsonValue,
@@ -24,14 +27,17 @@ const unknownMember = (at: string): Problem => {
   return { path, message: `${path} is no member that is known here, and handling=strict ignores none` }
 }
 
-/** A path has keys of whoever sent the body in it, of any length. */
+/** A path contains keys that the client chose, of any length. */
 const MAX_PATH_CHARACTERS = 200
 
-/** A path as people are told it: its beginning, if it is long. */
+/** A path as it is reported: its beginning, if it is long. */
 export const shownPath = (path: string): string =>
   path.length <= MAX_PATH_CHARACTERS ? path : `${path.slice(0, MAX_PATH_CHARACTERS).toWellFormed()}…`
 
-/** The message of an issue where a member is missing; that of every other one ends a sentence that begins with the path and "must be". */
+/**
+ * The message of an issue where a member is missing; that of every other one ends a sentence that
+ * begins with the path and "must be".
+ */
 export const MISSING = 'missing'
 
 const problemOf = (issue: v.BaseIssue<unknown>): Problem => {

@@ -1,13 +1,16 @@
-import type { Operation } from './job.ts'
+import type { Operation } from './submission.ts'
 
 export type SubmissionState = 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
 
-/** Keyed hashes (`HASH_KEY`) of the identifiers that a purge asked for; null for one that it did not give. */
+/**
+ * Keyed hashes (`HASH_KEY`) of the identifiers that a purge asked for; null for one that it did not
+ * give.
+ */
 export type PurgeIdentifiers = { id: string | null; email: string | null }
 
 /**
- * What became of a submission. It holds no personal data. Times are RFC 3339 in UTC. Only the receipt of a purge has `counts`,
- * the rows that it removed per table, and `identifiers`.
+ * What became of a submission. It holds no personal data. Times are RFC 3339 in UTC. Only the
+ * receipt of a purge has `identifiers` and `counts`, the rows that it removed per table.
  */
 export type Receipt = {
   id: string

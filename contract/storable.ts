@@ -3,11 +3,12 @@ import { isJsonObject, setMember, type JsonObject, type JsonValue } from './json
 const REPLACEMENT = '\u{FFFD}'
 
 /**
- * The value with every U+0000 and every lone surrogate, in strings and in keys, replaced by U+FFFD: Postgres stores neither.
- * A key that becomes equal to another one gets U+FFFD and a number appended, so that both stay.
+ * The value with every U+0000 and every lone surrogate, in strings and in keys, replaced by U+FFFD:
+ * Postgres stores neither. A key that becomes equal to another one gets U+FFFD and a number
+ * appended, so that both stay.
  *
- * Returns `value` itself if nothing has to be replaced, and never changes it. The function is recursive: the body reader has
- * bounded the depth of the values that it is given.
+ * Returns `value` itself if nothing has to be replaced, and never changes it. The function is
+ * recursive: the body reader has bounded the depth of the values that it is given.
  */
 export const storable = <T extends JsonValue>(value: T): T => storableValue(value) as T
 
@@ -49,14 +50,18 @@ const storableObject = (object: JsonObject): JsonObject => {
   return renamed.length === 0 ? result : rename(result, renamed)
 }
 
-/** A key that needs no replacement keeps its name, wherever it stands. The other keys take the names that are left. */
+/**
+ * A key that needs no replacement keeps its name, wherever it stands. The other keys take the names
+ * that are left.
+ */
 const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
   const result: JsonObject = {}
   const unfit = new Set(renamed)
   for (const key of Object.keys(object)) {
     if (!unfit.has(key)) setMember(result, key, object[key] as JsonValue)
   }
-  // The last number of each name is kept: a body can hold 100,000 keys that become the same, and no key may try all numbers again.
+  // The last number of each name is kept: a body can hold 100,000 keys that become the same, and no
+  // key may try all numbers again.
   const taken = new Map<string, number>()
   for (const key of renamed) {
     const name = storableText(key)

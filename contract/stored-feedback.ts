@@ -3,7 +3,10 @@ import type { JsonObject } from './json.ts'
 import { ownId, type Realm } from './identity/own-id.ts'
 import { unflattenIf } from './unflatten.ts'
 
-/** The source in which contacts and accounts are created when none is named, and the source of a feedback that names none. */
+/**
+ * The source in which contacts and accounts are created when none is named, and the source of a
+ * feedback that names none.
+ */
 export const DEFAULT_SOURCE = 'API'
 
 /** The source of a feedback as it is stored. */
@@ -15,7 +18,10 @@ export const feedbackSourceData = (record: FeedbackRecord): JsonObject | null =>
   return unflattenIf(record.shouldUnflattenSourceData, record.sourceData)
 }
 
-/** The id of a feedback. Submissions with the same source and `sourceId` share one id; without a `sourceId` it is the submission's id. */
+/**
+ * The id of a feedback. Submissions with the same source and `sourceId` share one. Without a
+ * `sourceId` it is the submission's id.
+ */
 export const feedbackId = (
   { submissionId, ...realm }: Realm & { submissionId: string },
   record: FeedbackRecord,

@@ -4,10 +4,16 @@ const PREFIX = 'fbi_'
 const RANDOM_BYTES = 24
 const CHECKSUM_CHARACTERS = 8
 
-/** A token that the environment gives: 16 to 200 visible ASCII characters. Tokens that we make have this form, too. */
+/**
+ * A token that the environment gives: 16 to 200 visible ASCII characters. Tokens that we make have
+ * this form, too.
+ */
 export const BOOTSTRAP_TOKEN = /^[\x21-\x7e]{16,200}$/
 
-/** Makes a token: prefix, 192 random bits in base64url, checksum. It is kept nowhere; only its hash is. */
+/**
+ * Makes a token: prefix, 192 random bits in base64url, checksum. It is kept nowhere; only its hash
+ * is.
+ */
 export const makeToken = (): string => {
   const body = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url')
   return body + checksum(body)
@@ -15,7 +21,10 @@ export const makeToken = (): string => {
 
 const checksum = (body: string): string => tokenHash(body).slice(0, CHECKSUM_CHARACTERS)
 
-/** False when the text cannot be a token and needs no look-up. A token without our prefix can still be a bootstrap token. */
+/**
+ * False when the text cannot be a token and needs no look-up. A token without our prefix can still
+ * be a bootstrap token.
+ */
 export const isPlausibleToken = (token: string): boolean => {
   if (!BOOTSTRAP_TOKEN.test(token)) return false
   if (!token.startsWith(PREFIX)) return true

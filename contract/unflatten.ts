@@ -3,7 +3,10 @@ import { isJsonObject, setMember, type JsonObject, type JsonValue } from './json
 /** A key must not become a tree of any depth. */
 const MAX_SEGMENTS = 32
 
-/** An empty segment, or one that is harmless to us, but not to every program that will read the stored object. */
+/**
+ * An empty segment, or one that is harmless to us, but not to every program that will read the
+ * stored object.
+ */
 const UNFIT_SEGMENT = /(?:^|\.)(?:__proto__|constructor|prototype)?(?:\.|$)/
 
 type Dotted = {
@@ -12,15 +15,20 @@ type Dotted = {
 }
 
 /**
- * Turns dotted top-level keys into nested objects: `a.b` with a value becomes `a` containing `b` with that value.
+ * Turns dotted top-level keys into nested objects: `a.b` with a value becomes `a` containing `b`
+ * with that value.
  *
- * - Keys that begin with `$` stay as they are. Segments are always object keys, also when they are digits.
- * - Objects for the same place merge. Where two values want one place, an object that was given nested wins, then the dotted
- *   key with fewer segments, then the key that comes first in the order of UTF-16 code units. So the order of the keys in
- *   `object` makes no difference. The value that loses stays whole, under its dotted key.
- * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that names a prototype.
+ * - Keys that begin with `$` stay as they are. Segments are always object keys, also when they are
+ *   digits.
+ * - Objects for the same place merge. Where two values want one place, an object that was given
+ *   nested wins, then the dotted key with fewer segments, then the key that comes first in the
+ *   order of UTF-16 code units. So the order of the keys in `object` makes no difference. The value
+ *   that loses stays whole, under its dotted key.
+ * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that
+ *   names a prototype.
  *
- * Never changes `object`. The result can share parts with it, and is `object` itself if no key is dotted.
+ * Never changes `object`. The result can share parts with it, and is `object` itself if no key is
+ * dotted.
  */
 export const unflatten = (object: JsonObject): JsonObject => {
   const result: JsonObject = {}
@@ -51,8 +59,9 @@ const byRank = (one: Dotted, other: Dotted): number =>
   one.segments.length - other.segments.length || (one.key < other.key ? -1 : 1)
 
 /**
- * Puts a value where its segments lead. False, and nothing changed, if that is taken. What is there already is only walked through, since
- * to make all of it for each key, and then to compare and merge it, took three times the processor time.
+ * Puts a value where its segments lead. False, and nothing changed, if that is taken. Existing
+ * objects are only walked through: building a tree for each key and merging it costs several times
+ * as much.
  */
 const place = (
   target: JsonObject,
@@ -87,7 +96,10 @@ const nest = (segments: readonly string[], first: number, value: JsonValue): Jso
   return inner
 }
 
-/** Whether the place of every value in `addition` is free in `target`, or both sides have an object there. */
+/**
+ * Whether the place of every value in `addition` is free in `target`, or both sides have an object
+ * there.
+ */
 const fits = (target: JsonObject, addition: JsonObject): boolean =>
   Object.keys(addition).every((key) => {
     if (!Object.hasOwn(target, key)) return true
@@ -105,7 +117,10 @@ const merge = (target: JsonObject, addition: JsonObject, copies: Set<JsonObject>
   }
 }
 
-/** The object in a member of an object of ours. One that was given is copied once before it changes: else each key would cost a copy. */
+/**
+ * The object in a member of an object of ours. One that was given is copied once before it changes:
+ * else each key would cost a copy.
+ */
 const ownMember = (target: JsonObject, key: string, copies: Set<JsonObject>): JsonObject => {
   const held = valueOf(target, key) as JsonObject
   if (copies.has(held)) return held

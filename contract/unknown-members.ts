@@ -3,8 +3,9 @@ import { isJsonObject, type JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
 
 /**
- * The paths of members that a schema of a body does not name and therefore ignores, no more of them than are told. Free objects take any
- * member. The function is recursive: the body reader has bounded the depth.
+ * The paths of members that a schema of a body does not name and therefore ignores, no more of them
+ * than are told. Free objects take any member. The function is recursive: the body reader has
+ * bounded the depth.
  */
 export const unknownMembers = (schema: GenericSchema, body: JsonValue): string[] => {
   const found: string[] = []

@@ -2,8 +2,11 @@ import { tokenHash } from '../contract/token-format.ts'
 import type { Sql } from './postgres.ts'
 import { DEFAULT_WORKSPACE } from './workspaces.ts'
 
-/** submit: submissions of its workspace. admin: submissions and purges. operator: dashboard, metrics and /admin, no submissions. */
-export const SCOPES = ['submit', 'admin', 'operator'] as const
+/**
+ * submit: submissions of its workspace. read: kept for reading over HTTP. admin: submissions and purges. operator: dashboard, metrics
+ * and /admin, no submissions.
+ */
+export const SCOPES = ['submit', 'read', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
 
 export type StoredToken = {

@@ -8,9 +8,14 @@ export const DEFAULT_WORKSPACE = 'default'
 /** Makes a workspace; undefined when the name is taken. */
 export const createWorkspace = async (sql: Sql, name: string): Promise<Workspace | undefined> => {
   const [row] = await sql<Workspace[]>`
-    insert into workspace (id, name) values (gen_random_uuid(), ${name})
-    on conflict (name) do nothing
-    returning id, name, created_at as "createdAt", false as "isBeingDeleted"`
+    with made as (
+      insert into workspace (id, name) values (gen_random_uuid(), ${name})
+      on conflict (name) do nothing
+      returning id, name, created_at
+    ), progress as (
+      insert into workspace_progress (workspace_id) select id from made
+    )
+    select id, name, created_at as "createdAt", false as "isBeingDeleted" from made`
   return row
 }
 

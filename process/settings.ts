@@ -91,12 +91,12 @@ export const SETTINGS = {
   BOOTSTRAP_ADMIN_TOKEN: bootstrapToken,
   WORKER_PORT: setting(v.optional(port, '3001'), 'a port from 1 to 65535, or 0 for any free one'),
   WORKER_HOST: address,
-  WORKER_CONCURRENCY: setting(v.optional(wholeNumber(1, 10_000), '1000'), 'a whole number from 1 to 10000'),
   WORKER_QUEUES: setting(
     v.optional(queueList, QUEUE_NAMES.join(',')),
     `some of ${QUEUE_NAMES.join(', ')}, separated by commas`,
   ),
   SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
+  REDO_SECONDS: setting(v.optional(wholeNumber(0, 600), '10'), 'seconds from 0 to 600'),
   RECEIPT_DAYS: setting(v.optional(wholeNumber(1, 36_500), '90'), 'days from 1 to 36500'),
   LOG_LEVEL: setting(v.optional(v.picklist(LOG_LEVELS), 'info'), `one of ${LOG_LEVELS.join(', ')}`),
   MAX_BODY_BYTES: bodyBytes(MAX_BODY_BYTES),

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract/job.ts'
+import type { Operation } from '../contract/submission.ts'
 import type { QueueName } from '../contract/queues.ts'
 
 /**

@@ -16,3 +16,27 @@ export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T>
     clearTimeout(timer)
   }
 }
+
+/**
+ * Rejects when work has not told for so long that it moves. The work goes on, but it fails when it tells
+ * that it moves.
+ */
+export const whileItMoves = async <T>(work: (moved: () => void) => Promise<T>, ms: number): Promise<T> => {
+  let late: ReturnType<typeof setTimeout> | undefined
+  let isGivenUp = false
+  const stuck = Promise.withResolvers<never>()
+  const moved = (): void => {
+    if (isGivenUp) throw new Error('This work was given up.')
+    clearTimeout(late)
+    late = setTimeout(() => {
+      isGivenUp = true
+      stuck.reject(Object.assign(new Error(`Nothing moved within ${ms} ms.`), { code: NO_ANSWER }))
+    }, ms)
+  }
+  moved()
+  try {
+    return await Promise.race([work(moved), stuck.promise])
+  } finally {
+    clearTimeout(late)
+  }
+}

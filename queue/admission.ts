@@ -1,16 +1,11 @@
-import type { QueuedFactsByKey } from '../contract/identity/queued-facts.ts'
-import type { Sayings } from '../contract/identity/sayings.ts'
 import type { Idempotency } from '../contract/idempotency.ts'
-import type { Operation } from '../contract/job.ts'
+import type { Operation } from '../contract/submission.ts'
 
 /** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
 export type RateLimit = { tokens: number; windowMs: number }
 
 /** What is left of a limit, and when the next spent token comes back; 0 when none is spent. */
 export type Bucket = { remaining: number; resetMs: number }
-
-/** Others find `sayings` from the admission on, until the submission is settled. The answer tells what is queued about `lookUp`. */
-export type Said = { sayings: Sayings; lookUp: readonly string[] }
 
 export type AdmissionRequest = {
   workspaceId: string
@@ -20,27 +15,40 @@ export type AdmissionRequest = {
   traceparent?: string | undefined
   limit?: RateLimit | undefined
   idempotency?: Idempotency | undefined
-  /** When its workspace has more bytes waiting than these, nothing of it may enter. */
+  /** Refuse the submission while its workspace has more bytes waiting than these. */
   mostBytes?: number
-  /** Nothing may enter now; the limit is judged all the same, and not used up. */
+  /** Refuse the submission. The limit is judged all the same, and not used up. */
   full?: boolean
-  /** Only asks whether the idempotency key was here before. */
+  /** Only look the idempotency key up. */
   peek?: boolean
-  /** What the submission says, which can depend on its id. The id is drawn when its batch is made. */
-  saidBy: (submissionId: string) => Said
 }
 
-/** What was queued when the number was given: about the keys looked up, and whether any purge is undecided. */
-type QueuedThen = { queued: QueuedFactsByKey; purgesQueued: boolean }
-type Entered = { submissionId: string; number: number; bucket: Bucket | undefined } & QueuedThen
+/** The log as it was before the submission. */
+export type LogState = {
+  /** Everything before it was applied. */
+  isLogEmpty: boolean
+  /** A purge before it was not applied. */
+  isPurgeWaiting: boolean
+}
 
-/** `bucket` belongs to an operation that has a limit. Only an admitted submission has spent a token of it. */
+/** `bucket` is there for an operation with a limit. Only an admitted submission spends a token. */
 export type Admission =
-  | ({ outcome: 'admitted' | 'repeated' } & Entered)
+  | ({
+      outcome: 'admitted' | 'repeated'
+      submissionId: string
+      number: number
+      bucket: Bucket | undefined
+    } & LogState)
   | { outcome: 'rate-limited' | 'full' | 'other-body'; bucket: Bucket | undefined }
-  /** Entered, and too few replicas have it: a failover can lose it, so it is not confirmed. */
+  /**
+   * It is in the log, but too few replicas have it: a failover can lose it, so do not confirm it.
+   */
   | { outcome: 'unreplicated'; bucket: Bucket | undefined }
-  | { outcome: 'fresh' }
+  /** The answer to a peek: no submission had this key. */
+  | ({ outcome: 'fresh' } & LogState)
 
-/** Rejects when Redis does not answer; then the submission may have entered all the same, and nothing may be confirmed. */
+/**
+ * Rejects when Redis does not answer. The submission may be in the log all the same, so confirm
+ * nothing. Calls for one workspace within a turn of the event loop keep their order.
+ */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>

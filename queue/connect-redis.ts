@@ -8,19 +8,24 @@ export type RedisClient = Redis | Cluster
 const CONNECT_TIMEOUT_MS = 2_000
 const COMMAND_TIMEOUT_MS = 2_000
 /**
- * A connection on which commands wait and nothing comes for so long is given up for a new one. After a network that parted for a minute, TCP
- * itself tries again up to a minute later. A worker's command may wait for jobs, 10 s at most.
+ * A connection on which commands wait and nothing comes for so long is given up for a new one.
+ * After a network that parted for a minute, TCP itself tries again up to a minute later. A worker's
+ * command may wait for jobs, 10 s at most.
  */
 const SILENT_MS = { answer: 4_000, work: 15_000 } as const
 /**
- * A master that was replaced and has not said so, or whose word was lost with the network, refuses writes as a replica: the sentinels or the
- * cluster know the new one. What it refused it has not carried out.
+ * A master that was replaced and has not said so, or whose word was lost with the network, refuses
+ * writes as a replica: the sentinels or the cluster know the new one. What it refused it has not
+ * carried out.
  */
 const RECONNECT = { only: 1, andSendAgain: 2 } as const
 const isReplica = (error: Error): boolean => error.message.startsWith('READONLY')
 const LONGEST_RECONNECT_DELAY_MS = 2_000
 const SLOTS_REFRESHED_EVERY_MS = 2_000
-/** A worker's command waits for its node of a cluster as long as it takes: for hours, with 100 ms between attempts. */
+/**
+ * A worker's command waits for its node of a cluster as long as it takes: for hours, with 100 ms
+ * between attempts.
+ */
 const REDIRECTIONS_OF_WORK = 1_000_000
 /** With 100 ms between them, an answer still comes within three seconds. */
 const REDIRECTIONS_OF_ANSWER = 8
@@ -28,8 +33,9 @@ const REDIRECTIONS_OF_ANSWER = 8
 const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_DELAY_MS)
 
 /**
- * For processes that answer requests: a command fails within two seconds when Redis is away or hangs, and at once when its connection
- * breaks. A command that failed may have been carried out, or may still be, but the client never sends it a second time.
+ * For processes that answer requests: a command fails within two seconds when Redis is away or
+ * hangs, and at once when its connection breaks. A command that failed may have been carried out,
+ * or may still be, but the client never sends it a second time.
  */
 export const connectToAnswer = (url: string): RedisClient =>
   connect(url, {
@@ -39,13 +45,17 @@ export const connectToAnswer = (url: string): RedisClient =>
     socketTimeout: SILENT_MS.answer,
     reconnectOnError: (error) => isReplica(error) && RECONNECT.only,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // Both keep ioredis from sending a command again whose connection broke, the first on one server, the second on a cluster.
+    // Both keep ioredis from sending a command again whose connection broke, the first on one
+    // server, the second on a cluster.
     maxRetriesPerRequest: 0,
     retryDelayOnFailover: 0,
     retryStrategy: reconnectDelay,
   })
 
-/** For workers: a command waits for its Redis as long as it takes, and is sent again when its answer was lost with the connection. `name` is shown by CLIENT LIST. */
+/**
+ * For workers: a command waits for its Redis as long as it takes, and is sent again when its answer
+ * was lost with the connection. `name` is shown by CLIENT LIST.
+ */
 export const connectToWork = (url: string, name?: string): RedisClient =>
   connect(url, {
     ...(name !== undefined && { connectionName: name }),
@@ -58,7 +68,8 @@ export const connectToWork = (url: string, name?: string): RedisClient =>
   })
 
 /**
- * For commands: the client is connected when this resolves, and does not connect again when the connection ends.
+ * For commands: the client is connected when this resolves, and does not connect again when the
+ * connection ends.
  *
  * @throws at once when Redis cannot be reached.
  */
@@ -74,7 +85,10 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
   return redis
 }
 
-/** Calls `listen` at each new connection, before commands are sent on it, and when another node of a cluster may have taken a slot over. */
+/**
+ * Calls `listen` at each new connection, before commands are sent on it, and when another node of a
+ * cluster may have taken a slot over.
+ */
 export const onNewConnection = (redis: RedisClient, listen: () => void): void => {
   redis.on('connect', listen)
   if (!redis.isCluster) return
@@ -118,7 +132,8 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         sentinels: [...address.sentinels],
         name: address.master,
         sentinelRetryStrategy: options.retryStrategy,
-        // Without the failoverDetector of ioredis 6.0.0: told of a new master while it connects, it ends the client for good.
+        // Without the failoverDetector of ioredis 6.0.0: told of a new master while it connects, it
+        // ends the client for good.
       })
     case 'cluster': {
       const { lazyConnect = false, enableOfflineQueue = true, retryStrategy, ...ofNode } = options
@@ -129,7 +144,8 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         ...(retryDelayOnFailover !== undefined && { retryDelayOnFailover }),
         clusterRetryStrategy: retryStrategy,
         slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-        // A node that was away is otherwise not known again before a command fails for want of it, and `serversOf` counts it as away.
+        // A node that was away is otherwise not known again before a command fails for want of it,
+        // and `serversOf` counts it as away.
         slotsRefreshInterval: SLOTS_REFRESHED_EVERY_MS,
         // TLS gets the names as they are given, or no certificate would fit.
         dnsLookup: (name, callback) => callback(null, name),

@@ -1,11 +1,23 @@
 import { type Job, Queue } from 'bullmq'
-import type { TaggingJob } from '../contract/job.ts'
-import { JOB_OPTIONS, QUEUE_NAMES, type QueueName, queuePrefix } from '../contract/queues.ts'
+import type { RemovalJob, TaggingJob } from '../contract/jobs.ts'
+import { QUEUE_NAMES, type QueueName } from '../contract/queues.ts'
 import type { RedisClient } from './connect-redis.ts'
-import { readCarrier } from './keys.ts'
 
 /** Entries that a queue's event stream keeps, roughly; nothing reads it. */
 const EVENTS_KEPT = 1_000
+/** How many finished jobs a queue keeps, and for how many seconds. */
+export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
+const ATTEMPTS = 8
+const FIRST_RETRY_MS = 500
+
+/** The options of every job. */
+export const JOB_OPTIONS = {
+  attempts: ATTEMPTS,
+  backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
+} as const
+
+/** The hash tag keeps the keys of a queue in one slot of a cluster, and spreads the queues. */
+export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:queue:${queue}}`
 
 export type JobQueue = Queue
 export type JobQueues = Readonly<Record<QueueName, JobQueue>>
@@ -29,18 +41,17 @@ export const closeQueues = async (queues: JobQueues): Promise<void> => {
   await Promise.all(Object.values(queues).map((queue) => queue.close()))
 }
 
-/** Those jobs (`carrierValue`) that wait, are delayed, or are in the hands of a worker. */
-export const livingAmong = async (queues: JobQueues, carriers: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
-  const looked = await Promise.all(
-    [...carriers].map(async (carrier) => {
-      const { queue, jobId } = readCarrier(carrier)
-      return ENDED.has(await queues[queue].getJobState(jobId)) ? [] : carrier
-    }),
+/** Adds a job for each decided purge whose records are to be removed, unless it has one. */
+export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJob[]): Promise<void> => {
+  if (removals.length === 0) return
+  await queues.removal.addBulk(
+    removals.map((data) => ({
+      name: 'remove_purged',
+      data,
+      opts: { ...JOB_OPTIONS, deduplication: { id: data.purgeId } },
+    })),
   )
-  return new Set(looked.flat())
 }
-
-const ENDED: ReadonlySet<string> = new Set(['unknown', 'completed', 'failed'])
 
 /** Returns the ids of the jobs. */
 export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
@@ -51,7 +62,10 @@ export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJo
   return added.flatMap(({ id }) => id ?? [])
 }
 
-/** How a tagging job ended, and how many records it kept; undefined while it has not ended. A job that is gone ended well. */
+/**
+ * How a tagging job ended, and how many records it tagged; undefined while it has not ended. A job
+ * that is gone ended well.
+ */
 export const taggingOutcome = async (
   queues: JobQueues,
   id: string,

@@ -3,10 +3,14 @@ import type { Log } from '../process/log.ts'
 import type { RedisClient } from './connect-redis.ts'
 import { redisCondition, unfitness } from './redis-condition.ts'
 
-/** Waits until a connection is ready. Logs once when Redis goes away, and once when it is back, also while it waits. */
+/**
+ * Waits until a connection is ready. Logs once when Redis goes away, and once when it is back, also
+ * while it waits.
+ */
 export const whenReady = async (redis: RedisClient, log: Log): Promise<RedisClient> => {
   logReachability(redis, log)
-  // BullMQ keeps the failure of its first command for ever, so nothing is opened on a connection that is not ready.
+  // BullMQ keeps the failure of its first command for ever, so nothing is opened on a connection
+  // that is not ready.
   await new Promise<void>((resolve) => (redis.status === 'ready' ? resolve() : redis.once('ready', resolve)))
   return redis
 }
@@ -21,7 +25,10 @@ export const whyNotThisRedis = async (redis: RedisClient, log: Log): Promise<str
 /** After so long without a failure, a cluster counts as whole. */
 const QUIET_MS = 5_000
 
-/** The client emits errors many times a second; the log gets one line about an outage, and one about its end. */
+/**
+ * The client emits errors many times a second; the log gets one line about an outage, and one about
+ * its end.
+ */
 const logReachability = (redis: RedisClient, log: Log): void => {
   let reachable = true
   const away = (error: unknown): void => {
@@ -35,7 +42,8 @@ const logReachability = (redis: RedisClient, log: Log): void => {
   }
   redis.on('ready', again)
   if (!redis.isCluster) return
-  // A cluster does not tell that a node is back. So it counts as back when nothing has failed for a while.
+  // A cluster does not tell that a node is back. So it counts as back when nothing has failed for a
+  // while.
   let quiet: ReturnType<typeof setTimeout> | undefined
   redis.on('node error', (error: unknown) => {
     away(error)

@@ -10,42 +10,40 @@ export const STORAGE_BOUNDS_SECONDS = [
 ] as const
 
 /**
- * Time in lanes is told as it was lately: what lies so far back counts for 1/e of what is just over. So divided by this, it is how many lanes
- * were busy on average.
+ * The time that applying took is told as it was lately: a second so long ago counts for 1/e of a
+ * second now. Divided by this, it is how many workers were busy on average.
  */
 export const LATELY_SECONDS = 120
 
 const count = v.pipe(v.number(), v.minValue(0))
-const NO_BODIES = { bytes: 0, mostBytes: 0, refused: 0 }
 const processReport = v.object({
   /** New at each start of a process, since its counts begin at 0 again. */
   id: v.string(),
   kind: v.picklist(['api', 'worker']),
-  /** How long the process has been reporting. The version before does not tell. */
-  upSeconds: v.optional(count, 0),
-  /** Which queues a worker serves. The version before does not tell. */
-  queues: v.optional(v.array(v.string())),
+  /** How long the process has been reporting. */
+  upSeconds: count,
+  /** Which queues a worker serves. */
+  queues: v.array(v.string()),
   accepted: count,
   refused: count,
   /** Attempts at jobs that failed, whether or not another one followed. */
   failed: count,
   tagged: count,
-  /** Submissions by the time until they were stored: a count for each of the bounds, and one for what took longer. */
+  /** Submissions by the time until they were stored: a count for each bound, and one beyond. */
   stored: v.array(count),
-  /** Seconds that statements which store took lately, in all, and of the workspaces that took most. The version before has none. */
-  lanes: v.optional(v.object({ total: count, byWorkspace: v.record(v.string(), count) }), {
-    total: 0,
-    byWorkspace: {},
-  }),
+  /** Seconds that applying took lately, in all, and of the workspaces that took most. */
+  applying: v.object({ total: count, byWorkspace: v.record(v.string(), count) }),
   /**
-   * Bytes of bodies that an API process has in hand and may have, and how many submissions it refused since there were too many. The version
-   * before has none.
+   * Bytes of bodies that an API process has in hand and may have, and how many submissions it
+   * refused since there were too many.
    */
-  bodies: v.optional(v.object({ bytes: count, mostBytes: count, refused: count }), NO_BODIES),
+  bodies: v.object({ bytes: count, mostBytes: count, refused: count }),
   loopDelaySeconds: count,
   postgresSeconds: v.nullable(count),
 })
-/** What a process of this installation says about itself: counts since its start, and its condition. */
+/**
+ * What a process of this installation says about itself: counts since its start, and its condition.
+ */
 export type ProcessReport = v.InferOutput<typeof processReport>
 export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind' | 'upSeconds'>>
 
@@ -86,7 +84,7 @@ export const processReportsIn = (redis: RedisClient, prefix: string): ProcessRep
       const texts = await withReports.readProcessReports(keys.length, ...keys, GONE_AFTER_MS)
       return texts.flatMap((text) => {
         if (text === null) return []
-        // The report of another version may have another form: it is left out, and breaks nothing.
+        // The report of another version may have another form. It is left out, and breaks nothing.
         const parsed = v.safeParse(processReport, JSON.parse(text))
         return parsed.success ? [parsed.output] : []
       })
@@ -138,8 +136,9 @@ const NOTHING = {
   failed: 0,
   tagged: 0,
   stored: [],
-  lanes: { total: 0, byWorkspace: {} },
-  bodies: NO_BODIES,
+  queues: [],
+  applying: { total: 0, byWorkspace: {} },
+  bodies: { bytes: 0, mostBytes: 0, refused: 0 },
   loopDelaySeconds: 0,
   postgresSeconds: null,
 }

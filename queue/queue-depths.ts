@@ -3,10 +3,16 @@ import type { RedisClient } from './connect-redis.ts'
 
 const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
-/** What lies in a queue. `oldestSeconds` is the age of the oldest job that is neither finished nor failed; 0 when there is none. */
+/**
+ * What lies in a queue. `oldestSeconds` is the age of the oldest job that is neither finished nor
+ * failed; 0 when there is none.
+ */
 export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(typeof STATES)[number], number>
 
-/** Delayed jobs lie in the order in which they are due; the oldest one is searched among so many of the first. */
+/**
+ * Delayed jobs lie in the order in which they are due; the oldest one is searched among so many of
+ * the first.
+ */
 const DELAYED_LOOKED_AT = 100
 
 /** A job's age goes by the clock of the API process that queued it. Payloads are not read. */

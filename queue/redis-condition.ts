@@ -5,8 +5,8 @@ import { type RedisServer, serversOf } from './redis-servers.ts'
 export type RedisCondition = { policy: string; appendOnly: boolean; usedBytes: number; maxBytes: number }
 
 /**
- * What a Redis says about its memory and its append-only file; of a cluster, the memory of the node that is fullest, and of the rest
- * the worst.
+ * What a Redis says about its memory and its append-only file; of a cluster, the memory of the node
+ * that is fullest, and of the rest the worst.
  */
 export const redisCondition = async (redis: RedisClient): Promise<RedisCondition> => {
   const each = await Promise.all((await serversOf(redis)).map(serverCondition))
@@ -32,7 +32,10 @@ export const serverCondition = async (server: RedisServer): Promise<RedisConditi
   }
 }
 
-/** The reason why this Redis must not be used, if there is one: with an eviction policy it would drop accepted work. */
+/**
+ * The reason why this Redis must not be used, if there is one: with an eviction policy it would
+ * drop accepted work.
+ */
 export const unfitness = ({ policy }: RedisCondition): string | undefined =>
   policy === 'noeviction'
     ? undefined

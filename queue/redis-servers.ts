@@ -5,9 +5,11 @@ import type { RedisClient } from './connect-redis.ts'
 export type RedisServer = Redis
 
 /**
- * The servers that hold keys: of a cluster, all that have slots. Commands without a key go to each of them, or to any one.
+ * The servers that hold keys: of a cluster, all that have slots. Commands without a key go to each
+ * of them, or to any one.
  *
- * @throws when a cluster's node is not reached: without it, nobody could say that something is nowhere.
+ * @throws when a cluster's node is not reached: without it, nobody could say that something is
+ * nowhere.
  */
 export const serversOf = async (redis: RedisClient): Promise<RedisServer[]> => {
   if (!(redis instanceof Cluster)) return [redis]
@@ -25,7 +27,10 @@ export const pingRedis = async (redis: RedisClient): Promise<void> => {
   await Promise.all((await serversOf(redis)).map((server) => server.ping()))
 }
 
-/** Names of keys that match, some at a time, from all servers. A key that comes, goes or moves meanwhile may be missed or come twice. */
+/**
+ * Names of keys that match, some at a time, from all servers. A key that comes, goes or moves
+ * meanwhile may be missed or come twice.
+ */
 export const scanKeys = async function* (
   redis: RedisClient,
   { match, count }: { match: string; count: number },

@@ -8,8 +8,9 @@ const MS_PER_SECOND = 1_000
 export const workerConnection = (prefix: string, id: string): string => `${prefix}:worker:${id}`
 
 /**
- * How many workers are connected to Redis and have not reported lately: a worker that is frozen keeps its connections. Those that have just
- * come are not counted. Undefined when a server does not tell who is connected, as some that are hosted.
+ * How many workers are connected to Redis and have not reported lately: a worker that is frozen
+ * keeps its connections. Those that have just come are not counted. Undefined when a server does
+ * not tell who is connected, as some that are hosted.
  */
 export const countSilent = async (
   redis: RedisClient,

@@ -1,4 +1,4 @@
-import type { BookTotals } from '../contract/ledger.ts'
+import type { LogTotals } from '../contract/ledger.ts'
 import { MICROSECONDS_PER_MS } from './keys.ts'
 import { LATELY_SECONDS, type ProcessReport } from './process-reports.ts'
 
@@ -6,35 +6,37 @@ import { LATELY_SECONDS, type ProcessReport } from './process-reports.ts'
 export type WorkspaceLoad = {
   id: string
   name: string
-  /** Submissions that are accepted and not settled, and their share of those of all workspaces. */
+  /** Submissions that are queued, and their share of those of all workspaces. */
   waiting: number
   waitingShare: number
   /** Age of the oldest that waits; 0 when none does. */
   oldestSeconds: number
-  /** Of the time that the statements of all workers took lately; 0 while they took little. */
-  laneShare: number
+  /** Of the time that applying took all workers lately; 0 while it took little. */
+  applyingShare: number
 }
 
 type Sources = {
   workspaces: readonly { id: string; name: string }[]
-  books: readonly BookTotals[]
+  logs: readonly LogTotals[]
   processes: readonly ProcessReport[]
   nowMs: number
 }
 
-/** With less than this of one lane busy on average, nobody takes anything from anybody. */
-const LEAST_LANES = 0.05
-/** Who has nothing waiting and a smaller share of the lanes is not worth a line. */
-const LEAST_LANE_SHARE = 0.01
+/** While fewer workers than this are busy on average, no workspace holds up another. */
+const LEAST_BUSY = 0.05
+/** A workspace with nothing queued and a smaller share is not worth a line. */
+const LEAST_SHARE = 0.01
 
-/** The loads of the workspaces that have any, the heaviest first. What the workers say of a workspace that is no longer there is left out. */
-export const workspaceLoads = ({ workspaces, books, processes, nowMs }: Sources): WorkspaceLoad[] => {
-  const laneShareOf = laneShares(processes)
-  const bookOf = new Map(books.map((book) => [book.workspaceId, book]))
-  const allWaiting = Math.max(1, sum(books.map(({ queued }) => queued)))
+/**
+ * The loads of the workspaces that have any, the heaviest first. Deleted workspaces are left out.
+ */
+export const workspaceLoads = ({ workspaces, logs, processes, nowMs }: Sources): WorkspaceLoad[] => {
+  const applyingShareOf = applyingShares(processes)
+  const logOf = new Map(logs.map((log) => [log.workspaceId, log]))
+  const allWaiting = Math.max(1, sum(logs.map(({ queued }) => queued)))
   return workspaces
     .map(({ id, name }): WorkspaceLoad => {
-      const { queued = 0, oldestNumber = null } = bookOf.get(id) ?? {}
+      const { queued = 0, oldestNumber = null } = logOf.get(id) ?? {}
       const oldestMs = queued === 0 || oldestNumber === null ? nowMs : oldestNumber / MICROSECONDS_PER_MS
       return {
         id,
@@ -43,28 +45,34 @@ export const workspaceLoads = ({ workspaces, books, processes, nowMs }: Sources)
         waitingShare: queued / allWaiting,
         // The number is a time of Redis's clock, which can be a little ahead of this machine's.
         oldestSeconds: Math.max(0, nowMs - oldestMs) / 1_000,
-        laneShare: laneShareOf(id),
+        applyingShare: applyingShareOf(id),
       }
     })
-    .filter(({ waiting, laneShare }) => waiting > 0 || laneShare >= LEAST_LANE_SHARE)
+    .filter(({ waiting, applyingShare }) => waiting > 0 || applyingShare >= LEAST_SHARE)
     .toSorted((one, other) => shareOf(other) - shareOf(one) || other.waiting - one.waiting)
 }
 
-const laneShares = (processes: readonly ProcessReport[]): ((workspaceId: string) => number) => {
-  const total = sum(processes.map(({ lanes }) => lanes.total))
-  if (total < LEAST_LANES * LATELY_SECONDS) return () => 0
-  return (workspaceId) => sum(processes.map(({ lanes }) => lanes.byWorkspace[workspaceId] ?? 0)) / total
+const applyingShares = (processes: readonly ProcessReport[]): ((workspaceId: string) => number) => {
+  const total = sum(processes.map(({ applying }) => applying.total))
+  if (total < LEAST_BUSY * LATELY_SECONDS) return () => 0
+  return (workspaceId) => sum(processes.map(({ applying }) => applying.byWorkspace[workspaceId] ?? 0)) / total
 }
 
-const shareOf = ({ waitingShare, laneShare }: WorkspaceLoad): number => Math.max(waitingShare, laneShare)
+const shareOf = ({ waitingShare, applyingShare }: WorkspaceLoad): number => Math.max(waitingShare, applyingShare)
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 
 const MOST = 0.5
-/** Others are stored within milliseconds when all is well, and within two seconds beside the heaviest. */
+/**
+ * Others are stored within milliseconds when all is well, and within two seconds beside the
+ * heaviest.
+ */
 const OTHERS_WAIT_SECONDS = 10
 
-/** A workspace that has most of what waits, or of the lanes, while others wait: who it is, and for how long others have waited. */
+/**
+ * A workspace that has most of what is queued, or takes most of the workers' time, while others
+ * wait; and for how long the others have waited.
+ */
 export type Crowding = WorkspaceLoad & { othersSeconds: number }
 
 /** @param loads the heaviest first */
@@ -74,11 +82,11 @@ export const crowdingIn = ([heaviest, ...others]: readonly WorkspaceLoad[]): Cro
   return othersSeconds < OTHERS_WAIT_SECONDS ? undefined : { ...heaviest, othersSeconds }
 }
 
-/** What a workspace that crowds others takes most of, in words. */
-export const takesMostOf = ({ waitingShare, laneShare }: Crowding): string =>
+/** What a workspace that crowds others takes most of. */
+export const takesMostOf = ({ waitingShare, applyingShare }: Crowding): string =>
   [
     ...(waitingShare > MOST ? ['has most of what waits'] : []),
-    ...(laneShare > MOST ? ['takes most of the time in lanes'] : []),
+    ...(applyingShare > MOST ? ["takes most of the workers' time"] : []),
   ].join(' and ')
 
 export const AGAINST_CROWDING =

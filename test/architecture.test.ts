@@ -47,7 +47,7 @@ describe('the import rule', () => {
     'the API to the queue': ['api/submit.ts', `import type { Admit } from '../queue/admission.ts'`],
     'a worker to the queue': ['worker/main.ts', `import { barrierIn } from '../queue/barrier.ts'`],
     'a worker to the database': ['worker/contact.ts', `import { identify } from '../db/identity.ts'`],
-    'the database to the contract': ['db/feedback.ts', `import type { Job } from '../contract/job.ts'`],
+    'the database to the contract': ['db/feedback.ts', `import type { Job } from '../contract/submission.ts'`],
     'a command to both stores': ['cli/replay.ts', `import '../queue/redis.ts'\nimport '../db/dead.ts'`],
     'a command to the embedded servers': ['cli/schema.ts', `import { start } from './start/embedded/server.ts'`],
     'the import to where a service runs': ['cli/import/x.ts', `import { a } from '../../process/service-file.ts'`],

@@ -72,10 +72,10 @@ describe('the Compose file', () => {
     })
 
     it(`bounds what ${name} takes of the machine, and what it logs`, () => {
-      // Redis is bounded by its maxmemory: a second bound that somebody forgets to raise with it would kill it.
+      // Redis is bounded by its maxmemory. A second bound that is not raised with it would kill it.
       if (name !== 'redis') {
         assert.match(each.mem_limit ?? '', /^\$\{[A-Z]+_MEMORY:-\d+[mg]\}$/)
-        // More processors than a machine has are refused by it, so what fits all is no bound.
+        // Docker refuses more processors than the machine has, so only no bound fits all machines.
         assert.match(each.cpus ?? '', /^\$\{[A-Z]+_PROCESSORS:-0\}$/)
       }
       assert.ok(each.pids_limit! > 0)
@@ -168,7 +168,7 @@ describe('the Compose file', () => {
     assert.match(service('postgres').image, /^postgres:18\./)
   })
 
-  it('lets Redis neither evict nor forget, and hides its password from the list of processes', () => {
+  it('lets Redis neither evict nor forget nor log what was submitted, and hides its password', () => {
     const settings = runWithStub('redis-server', service('redis').command ?? [], {
       REDIS_MAXMEMORY: '64mb',
       REDIS_PASSWORD: 'p4ss',
@@ -178,12 +178,12 @@ describe('the Compose file', () => {
       'appendfsync everysec',
       'appendonly yes',
       'auto-aof-rewrite-min-size 256mb',
+      'crash-log-enabled no',
       'dir /data',
-      'hash-max-listpack-entries 32',
-      'hash-max-listpack-value 2048',
       'maxmemory 64mb',
       'maxmemory-policy noeviction',
       'requirepass p4ss',
+      'slowlog-log-slower-than -1',
     ])
   })
 
@@ -251,7 +251,10 @@ describe('the image', () => {
   })
 })
 
-/** What a program of that name gets on its standard input when the command runs, after its first argument. */
+/**
+ * What a program of that name gets on its standard input when the command runs, after its first
+ * argument.
+ */
 const runWithStub = (name: string, command: readonly string[], environment: Record<string, string>): string => {
   const folder = mkdtempSync(join(tmpdir(), 'compose-'))
   try {
@@ -267,7 +270,10 @@ const runWithStub = (name: string, command: readonly string[], environment: Reco
   }
 }
 
-/** The exit code of a script under Bun, asynchronously since the script asks a server of this process. */
+/**
+ * The exit code of a script under Bun, asynchronously since the script asks a server of this
+ * process.
+ */
 const runBun = (script: string): Promise<number> => {
   return new Promise((resolve) => {
     const child = execFile(join(root, 'node_modules', '.bin', 'bun'), ['-e', script], () => {

@@ -51,15 +51,14 @@ const DENO: Runtime = {
   ],
 }
 
-/**
- * The runtime of these tests does not matter, but for `ON_EACH`: they start processes or a browser, or put SQL through many histories. On Deno
- * that SQL is asked by all other tests.
- */
+/** These take long, so each is a run of its own, and two run at once. */
 const BY_THEMSELVES =
   /^test\/(?:faults|cluster|network|browser|bench|recipes)\/|\/(?:newcomer|client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
-/** What large bodies cost and which certificates are trusted depends on the runtime; short runs leave it at one of them. */
+/** On Deno run the API, a worker and the client, as their users have them. The rooms are tested on Bun alone. */
+const ON_DENO = /^test\/(?:end-to-end|client)\//
+/** Memory and trusted certificates depend on the runtime. Short runs try one runtime only. */
 const ON_EACH = /\/(?:large-bodies|cluster\/tls)\.test/
-/** As many as there are cores where the suite has to stay within its time. At full size the bounds are those of a service that has the cores for itself. */
+/** A short run uses both cores of a small machine. A long run gives each test the whole machine. */
 const RUNS_AT_ONCE = LONG ? 1 : 2
 const stopAsked = new AbortController()
 
@@ -91,7 +90,7 @@ const testFiles = (): string[] => {
     .toSorted()
 }
 
-/** Ours, not those of the machine: tests want to be alone, and to find the same versions everywhere. */
+/** Servers of our own: tests share them with nothing else, and meet the same versions everywhere. */
 const environment = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
   const dataDir = join(directory, 'postgres')
   const postgres = await startPostgres({ dataDir, log: console.log })
@@ -102,7 +101,9 @@ const environment = async (directory: string, servers: AsyncDisposableStack): Pr
   return {
     ...process.env,
     NODE_ENV: 'test',
-    // What a test that is killed leaves lying goes with the rest.
+    // Ordinary users have no mkfs and no ip on their path, though these are installed.
+    PATH: `${process.env['PATH']}:/usr/sbin:/sbin`,
+    // The files of a killed test go with the directory.
     TMPDIR: directory,
     TEST_DATABASE_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
@@ -110,13 +111,13 @@ const environment = async (directory: string, servers: AsyncDisposableStack): Pr
   }
 }
 
-/** The long ones go file by file, and whoever is free takes the next. */
+/** Long files are runs by themselves. */
 const runsOf = (files: readonly string[], directory: string): Run[] => {
   const both = files.filter((file) => !BY_THEMSELVES.test(file))
   const alone = files.filter((file) => BY_THEMSELVES.test(file))
   return [
     { runtime: BUN, files: both },
-    { runtime: DENO, files: both },
+    { runtime: DENO, files: both.filter((file) => ON_DENO.test(file)) },
     ...alone.map((file) => ({ runtime: BUN, files: [file] })),
     ...alone.filter((file) => LONG && ON_EACH.test(file)).map((file) => ({ runtime: DENO, files: [file] })),
   ]
@@ -130,7 +131,7 @@ const runAll = async (runs: readonly Run[], env: NodeJS.ProcessEnv): Promise<Tes
   let isShowing = false
   const takeTurns = async (): Promise<void> => {
     for (let run = waiting.shift(); run && !stopAsked.signal.aborted; run = waiting.shift()) {
-      // Of two at once the first is shown as it comes, the other at its end.
+      // The output of two runs at once would mix: one is shown as it comes, the other at its end.
       const isShown = !isShowing
       if (isShown) isShowing = true
       counts.push(await runOne(run, { env, isShown }))
@@ -158,7 +159,7 @@ const runOne = async (
     : { ...counted, failed }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(
-    `── ${runtime.name}: ${counts.passed} passed, ${counts.failed.length} failed, ${counts.skipped} skipped in ${seconds} s`,
+    `── ${runtime.name}: ${counts.passed} passed, ${counts.failed.length} failed, ${counts.skipped.length} skipped in ${seconds} s`,
   )
   return counts
 }
@@ -179,7 +180,7 @@ const runTool = (
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', say)
     const end = (): void => {
       child.kill('SIGKILL')
-      // What it has started may still hold the other ends.
+      // Processes that it started may still hold the other ends.
       for (const stream of [child.stdout, child.stderr]) stream.destroy()
     }
     const limit = setTimeout(() => {
@@ -204,7 +205,7 @@ const readReport = (file: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    // A runner that was killed, or that could not load one of the files, leaves none.
+    // A runner that was killed, or that could not load a file, leaves no report.
     return ''
   }
 }
@@ -212,10 +213,12 @@ const readReport = (file: string): string => {
 const summarize = (all: readonly TestCounts[]): number => {
   const passed = all.reduce((total, counts) => total + counts.passed, 0)
   const failed = all.flatMap((counts) => counts.failed)
+  const skipped = all.flatMap((counts) => counts.skipped)
   if (stopAsked.signal.aborted) console.log('\nStopped before the end.')
-  console.log(`\n${passed} passed, ${failed.length} failed`)
+  for (const text of skipped) console.log(`skipped  ${text}`)
+  console.log(`\n${passed} passed, ${failed.length} failed, ${skipped.length} skipped`)
   for (const text of failed) console.log(`failed  ${text}`)
-  return failed.length > 0 || passed === 0 || stopAsked.signal.aborted ? 1 : 0
+  return failed.length > 0 || passed + skipped.length === 0 || stopAsked.signal.aborted ? 1 : 0
 }
 
 printHelp(`usage: npm test -- [PART OF A PATH]…

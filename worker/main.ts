@@ -3,25 +3,24 @@ import process from 'node:process'
 import { openDatabase, whyNotThisDatabase } from '../db/open-database.ts'
 import { whenReady, whyNotThisRedis } from '../queue/open-redis.ts'
 import { answerSeconds } from '../db/answer-time.ts'
-import { drainFurther } from '../queue/backlog.ts'
-import { handingOverIn } from '../queue/hand-over.ts'
 import { openWorker } from '../queue/open-worker.ts'
 import { connectProcess, endWith } from '../process/connect-process.ts'
 import { watchLoopDelay } from '../process/event-loop-delay.ts'
-import type { BacklogJob } from '../contract/job.ts'
 import type { QueueName } from '../contract/queues.ts'
 import { describeFault } from '../process/fault.ts'
 import { closeQueues, openQueues } from '../queue/job-queues.ts'
 import { processReportsIn, startReporting } from '../queue/process-reports.ts'
 import { connectToWork } from '../queue/connect-redis.ts'
 import { workerConnection } from '../queue/silent-workers.ts'
+import { createWake } from '../queue/wake.ts'
+import { watchRedoTime } from './apply/redo-time.ts'
 import { openTracing } from '../process/open-tracing.ts'
 import { jobsInHand } from './jobs-in-hand.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
 import { createProcessors } from './processors.ts'
-import { startUpkeep } from './upkeep/upkeep.ts'
+import { startMaintenance } from './maintenance/maintenance.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 /** By then Postgres has cancelled the statement, unless the connection hangs. */
@@ -44,32 +43,23 @@ const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, 
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
 const stores = { sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey }
-const handOver = handingOverIn({ redis, prefix: config.REDIS_PREFIX, queues })
+const wake = createWake({ queues })
+const redoTime = watchRedoTime(redis, config.REDO_SECONDS * 1_000)
 const loopDelay = watchLoopDelay()
 const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
 const processors = createProcessors({
   ...stores,
-  handOver,
+  wake,
+  worker: id,
   answerWithinMs: ANSWER_WITHIN_MS,
-  mostInHand: config.WORKER_CONCURRENCY,
-  queuesServed: config.WORKER_QUEUES,
-  onSettled: metrics.settled,
-  onLaneTime: metrics.laneTime,
+  redoMs: redoTime.ms,
+  metrics,
   tracing,
   log,
   stop: stopping.signal,
 })
-/**
- * Jobs at once: what one worker has in hand the others cannot take. Many purges wait for their turn at once; backlogs get two lanes at a
- * time, while others are read and settled; tagging is mostly computation.
- */
-const CONCURRENCY: Readonly<Record<QueueName, number>> = {
-  submissions: 200,
-  conversations: 200,
-  purges: 200,
-  backlogs: 4,
-  tagging: 2,
-}
+/** Jobs at once. Tagging is computation for the most part; a backlog has statements of its own. */
+const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2 }
 
 const inHand = jobsInHand()
 const workers = config.WORKER_QUEUES.map((name) => {
@@ -79,11 +69,6 @@ const workers = config.WORKER_QUEUES.map((name) => {
     concurrency: CONCURRENCY[name],
   })
   if (name === 'tagging') worker.on('completed', (_job, texts: unknown) => metrics.tagged(Number(texts)))
-  if (name === 'backlogs') {
-    worker.on('completed', ({ data }: { data: BacklogJob }) => {
-      drainFurther(stores, data.workspaceId).catch(() => {})
-    })
-  }
   worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
     // An outage of Redis is logged once, by its connection.
@@ -106,20 +91,23 @@ const reporting = startReporting(processReportsIn(redis, config.REDIS_PREFIX), {
   queues: config.WORKER_QUEUES,
 }))
 
-const upkeep = startUpkeep({ ...stores, handOver }, { receiptDays: config.RECEIPT_DAYS, log })
+const maintenance = startMaintenance({ ...stores, wake, redoMs: redoTime.ms, receiptDays: config.RECEIPT_DAYS, log })
 
 let draining = false
 const drain = async (): Promise<void> => {
   if (draining) return
   draining = true
   stopping.abort()
-  upkeep.stop()
+  maintenance.stop()
   log('info', 'draining')
   const late = setTimeout(
     () => endWith('Active jobs did not finish within SHUTDOWN_SECONDS.'),
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await inHand.close(workers)
+  processors.stop()
+  redoTime.stop()
+  await wake.ended()
   health.close()
   loopDelay.stop()
   await reporting.stop()

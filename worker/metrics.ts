@@ -1,20 +1,24 @@
-import { QUEUE_OF, type SubmissionJob } from '../contract/job.ts'
-import type { Outcome } from './delivery.ts'
-import { laneTimes, type OnLaneTime } from './lane-times.ts'
 import { tellAnswerTime } from '../db/answer-time.ts'
+import type { QueueName } from '../contract/queues.ts'
+import type { Operation } from '../contract/submission.ts'
 import { type LoopDelayWatch, tellLoopDelay } from '../process/event-loop-delay.ts'
 import { openMetrics, type ProcessMetrics } from '../process/metrics.ts'
-import type { QueueName } from '../contract/queues.ts'
 import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/process-reports.ts'
+import type { OnSettled } from './apply/follow-up.ts'
+import { applyTimes, type OnApplyTime } from './apply-times.ts'
 
 const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
 const MICROSECONDS_IN_MS = 1_000
 
 type WorkerMetrics = {
-  settled: (submission: SubmissionJob, outcome: Outcome, attempts: number) => void
+  settled: OnSettled
+  /** A purge whose records are removed. */
+  purged: (number: number, attempts: number) => void
   tagged: (texts: number) => void
   failed: (queue: QueueName) => void
-  laneTime: OnLaneTime
+  applyTime: OnApplyTime
+  /** Counts the deep workspaces that this worker is working on. */
+  deep: <T>(work: () => Promise<T>) => Promise<T>
   /** As Prometheus text. */
   render: () => Promise<string>
   /** What this worker reports of itself to the other processes. */
@@ -26,40 +30,39 @@ type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number 
 /** Metrics of the jobs that this process worked on and of its own condition. */
 export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources): WorkerMetrics => {
   const metrics = openMetrics('worker')
-  const { settled, attempts: attemptsTaken, failures, stored, tagged } = countersIn(metrics)
-  const lanes = laneTimes(() => performance.now())
-  metrics.counted(
-    {
-      name: 'feedback_insights_lane_seconds_total',
-      help: 'Time that statements which store took in this worker, by workspace: of up to ten that take much, and of all others.',
-      labels: ['workspace'],
-    },
-    lanes.counted,
-  )
+  const counters = countersIn(metrics)
+  const applying = tellApplyTimes(metrics)
   tellLoopDelay(metrics, loopDelay)
   let lastAnswerSeconds: number | undefined
   tellAnswerTime(metrics, () => lastAnswerSeconds)
   const totals = { failed: 0, tagged: 0, stored: [...STORAGE_BOUNDS_SECONDS, Infinity].map(() => 0) }
+  let deepInHand = 0
+  const settle = (operation: Operation, number: number, how: { state: string; attempts: number; isDeep: boolean }) => {
+    counters.settled.inc({ operation, outcome: how.state })
+    counters.attempts.observe({ operation }, how.attempts)
+    // The number is a time of Redis's clock, which can be a little ahead of this machine's.
+    const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
+    counters.stored.observe({ operation }, seconds)
+    if (deepInHand > 0 && !how.isDeep) counters.dwell.observe(seconds)
+    const above = STORAGE_BOUNDS_SECONDS.findIndex((bound) => seconds <= bound)
+    totals.stored[above === -1 ? STORAGE_BOUNDS_SECONDS.length : above]!++
+  }
   return {
-    settled: ({ operation, number }, outcome, attempts) => {
-      const queue = QUEUE_OF[operation]
-      settled.inc({ queue, operation, outcome: typeof outcome === 'string' ? outcome : 'applied' })
-      attemptsTaken.observe({ queue }, attempts)
-      // The number is a time of Redis's clock, which can be a little ahead of this machine's.
-      const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
-      stored.observe({ queue }, seconds)
-      const above = STORAGE_BOUNDS_SECONDS.findIndex((bound) => seconds <= bound)
-      totals.stored[above === -1 ? STORAGE_BOUNDS_SECONDS.length : above]!++
-    },
+    settled: ({ operation, number }, state, how) => settle(operation, number, { state, ...how }),
+    purged: (number, attempts) => settle('purge_contact', number, { state: 'applied', attempts, isDeep: true }),
     tagged: (texts) => {
-      tagged.inc(texts)
+      counters.tagged.inc(texts)
       totals.tagged += texts
     },
     failed: (queue) => {
-      failures.inc({ queue })
+      counters.failures.inc({ queue })
       totals.failed++
     },
-    laneTime: lanes.add,
+    applyTime: applying.add,
+    deep: async (work) => {
+      deepInHand++
+      return work().finally(() => deepInHand--)
+    },
     render: async () => {
       lastAnswerSeconds = await answerSeconds()
       return metrics.text()
@@ -67,34 +70,52 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
     figures: async () => ({
       ...totals,
       stored: [...totals.stored],
-      lanes: lanes.lately(),
+      applying: applying.lately(),
       loopDelaySeconds: loopDelay.current().p99,
       postgresSeconds: (await answerSeconds()) ?? null,
     }),
   }
 }
 
+const tellApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof applyTimes> => {
+  const times = applyTimes(() => performance.now())
+  metrics.counted(
+    {
+      name: 'feedback_insights_applying_seconds_total',
+      help: 'Time that strides took in this worker, by workspace: of up to ten that take much, and of all others.',
+      labels: ['workspace'],
+    },
+    times.counted,
+  )
+  return times
+}
+
 const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   settled: counter({
     name: 'feedback_insights_settled_total',
-    help: 'Submissions that this worker was done with, by what became of them.',
-    labels: ['queue', 'operation', 'outcome'],
+    help: 'Submissions that this worker brought to an end, by outcome.',
+    labels: ['operation', 'outcome'],
   }),
   attempts: histogram({
     name: 'feedback_insights_settled_attempts',
-    help: 'Attempts that submissions took until this worker was done with them.',
-    labels: ['queue'],
+    help: 'Attempts that submissions took until they came to an end in this worker.',
+    labels: ['operation'],
     buckets: ATTEMPT_BOUNDS,
   }),
   failures: counter({
     name: 'feedback_insights_job_failures_total',
-    help: 'Attempts at jobs that failed; most are made again.',
+    help: 'Attempts at jobs that failed. Most are made again.',
     labels: ['queue'],
   }),
   stored: histogram({
     name: 'feedback_insights_storage_seconds',
-    help: 'Time from acceptance until a submission was stored, superseded, purged or set aside, or its purge had ended.',
-    labels: ['queue'],
+    help: 'Time from acceptance until a submission was applied, superseded or set aside, or its purge had ended.',
+    labels: ['operation'],
+    buckets: STORAGE_BOUNDS_SECONDS,
+  }),
+  dwell: histogram({
+    name: 'feedback_insights_dwell_seconds',
+    help: 'The same time in workspaces with little to apply, while this worker works on a backlog.',
     buckets: STORAGE_BOUNDS_SECONDS,
   }),
   tagged: counter({

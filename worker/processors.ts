@@ -1,37 +1,57 @@
-import type { BatchQueueName, QueueName } from '../contract/queues.ts'
-import { booksIn } from '../queue/books.ts'
-import type { HandOver } from '../queue/hand-over.ts'
-import { backlogProcessor } from './backlog-job.ts'
-import { batchProcessor } from './batch-job.ts'
-import { batchLives } from './batch-life.ts'
-import type { Processor } from './delivery.ts'
-import type { WorkerDependencies } from './dependencies.ts'
-import type { OnLaneTime } from './lane-times.ts'
-import type { Settling } from './settle.ts'
+import * as v from 'valibot'
+import { wakeJob } from '../contract/jobs.ts'
+import type { QueueName } from '../contract/queues.ts'
+import { type DeliveredJob, hopeless } from '../queue/open-worker.ts'
+import { createLog } from '../queue/log.ts'
+import type { Wake } from '../queue/wake.ts'
+import { createApplyLogs } from './apply/apply-log.ts'
+import { createStrideSizes } from './apply/stride-size.ts'
+import type { Processor, WorkerDependencies } from './dependencies.ts'
+import type { createWorkerMetrics } from './metrics.ts'
+import { createQuarantine } from './quarantine.ts'
+import { removalProcessor } from './removal-processor.ts'
+import { learningPace } from './tagging/learning-pace.ts'
 import { taggingProcessor } from './tagging/tagging-processor.ts'
 
-type Given = WorkerDependencies &
-  Pick<Settling, 'onSettled'> & {
-    handOver: HandOver
-    onLaneTime: OnLaneTime
-    /** Submissions that this worker has in hand at most. */
-    mostInHand: number
-    queuesServed: readonly QueueName[]
-  }
+type Given = WorkerDependencies & {
+  wake: Wake
+  /** The id of this worker. */
+  worker: string
+  answerWithinMs: number
+  redoMs: () => number
+  metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'deep'>
+}
 
-/** What is done with the jobs of each queue. */
-export const createProcessors = (given: Given): Readonly<Record<QueueName, Processor>> => {
-  const { redis, prefix, queues, queuesServed } = given
-  const serves = async (queue: BatchQueueName): Promise<boolean> =>
-    queuesServed.includes(queue) && !(await queues[queue].isPaused())
-  const dependencies = { ...given, books: booksIn(redis, prefix), serves }
-  const live = batchLives(dependencies)
-  const processBatches = batchProcessor(dependencies, live)
+/** What is done with the jobs of each queue. `stop` ends the renewal of leases. */
+export const createProcessors = (given: Given): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
+  const { redis, prefix, queues, metrics } = given
+  const quarantine = createQuarantine()
+  const logs = createApplyLogs({
+    ...given,
+    logs: createLog(redis, prefix),
+    quarantine,
+    strideSizes: createStrideSizes(),
+    attempts: new Map(),
+    purgedWorkspaces: new Set(),
+    pace: learningPace(() => performance.now()),
+    onSettled: metrics.settled,
+    onApplyTime: metrics.applyTime,
+    now: () => performance.now(),
+    othersWait: async () => (await queues.backlog.getWaitingCount()) > 0,
+  })
+  const removal = removalProcessor({ ...given, onPurged: metrics.purged })
+  const tagging = taggingProcessor(given)
   return {
-    submissions: processBatches,
-    conversations: processBatches,
-    purges: processBatches,
-    backlogs: backlogProcessor(dependencies, live),
-    tagging: taggingProcessor(given),
+    wake: (job) => logs.apply(workspacesOf(job), false),
+    backlog: (job) => metrics.deep(() => logs.apply(workspacesOf(job), true)),
+    removal: (job) => quarantine.shared(() => removal(job)),
+    tagging: (job) => quarantine.shared(() => tagging(job)),
+    stop: logs.stop,
   }
+}
+
+const workspacesOf = (job: DeliveredJob): string[] => {
+  const parsed = v.safeParse(wakeJob, job.data)
+  if (!parsed.success) throw hopeless('This is not a wake job.')
+  return parsed.output.workspaceIds
 }

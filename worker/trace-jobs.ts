@@ -1,52 +1,46 @@
-import { QUEUE_OF, type SubmissionJob, type TaggingJob } from '../contract/job.ts'
-import type { PurgeRows, Rows } from '../db/store.ts'
+import type { TaggingJob } from '../contract/jobs.ts'
+import type { SubmissionState } from '../contract/receipt.ts'
+import type { Submission } from '../contract/submission.ts'
 import type { Span, Tracing } from '../process/tracing.ts'
-import type { InHand, StoreOutcome } from './delivery.ts'
 
-/** Begins the span of a submission in hand, in the trace of its request; `endSubmissions` ends it. */
-export const beginSubmission = (tracing: Tracing, submission: SubmissionJob, attempts: number): Span => {
-  const { operation, workspaceId, submissionId } = submission
-  const queue = QUEUE_OF[operation]
-  return tracing.begin({
-    kind: 'consumer',
-    name: `process ${queue}`,
-    parent: submission.traceparent,
-    attributes: {
-      'messaging.system': 'bullmq',
-      'messaging.operation.type': 'process',
-      'messaging.destination.name': queue,
-      'feedback_insights.operation': operation,
-      'feedback_insights.workspace.id': workspaceId,
-      'feedback_insights.submission.id': submissionId,
-      'feedback_insights.attempts': attempts,
-    },
-  })
+/** The spans of the submissions that are applied together, by submission id. Empty without tracing. */
+export type StrideSpans = ReadonlyMap<string, Span>
+
+/** Begins a span for each submission, in the trace of its request. */
+export const beginStride = (
+  tracing: Tracing | undefined,
+  queue: 'wake' | 'backlog',
+  submissions: readonly Submission[],
+): StrideSpans =>
+  new Map(
+    tracing &&
+      submissions.map(({ operation, workspaceId, submissionId, traceparent }) => [
+        submissionId,
+        tracing.begin({
+          kind: 'consumer',
+          name: `process ${queue}`,
+          parent: traceparent,
+          attributes: {
+            'messaging.system': 'bullmq',
+            'messaging.operation.type': 'process',
+            'messaging.destination.name': queue,
+            'messaging.batch.message_count': submissions.length,
+            'feedback_insights.operation': operation,
+            'feedback_insights.workspace.id': workspaceId,
+            'feedback_insights.submission.id': submissionId,
+            'feedback_insights.attempts': 1,
+          },
+        }),
+      ]),
+  )
+
+/** Ends the spans with the states that are known. The other submissions are still queued. */
+export const endStride = (spans: StrideSpans, states: ReadonlyMap<string, SubmissionState>): void => {
+  for (const [submissionId, span] of spans) {
+    span.set({ 'feedback_insights.state': states.get(submissionId) ?? 'queued' })
+    span.end()
+  }
 }
-
-/** Ends the spans of submissions. Without outcomes they are queued as before. */
-export const endSubmissions = (inHand: readonly InHand[], outcomes?: readonly StoreOutcome[]): void => {
-  inHand.forEach(({ span }, at) => {
-    const outcome = outcomes?.[at] ?? 'queued'
-    span?.set({ 'feedback_insights.state': outcome === 'decided' ? 'applied' : outcome })
-    span?.end()
-  })
-}
-
-type TracedRows = { rows: Rows | PurgeRows; span?: Span | undefined }
-
-/** Tagging jobs with the traces of the submissions whose texts they tag. */
-export const tracedTagging = (jobs: readonly TaggingJob[], stored: readonly TracedRows[]): TaggingJob[] =>
-  jobs.map((job) => {
-    const records = new Set([...job.feedbackIds, ...job.conversationIds])
-    return {
-      ...job,
-      traceparents: stored.flatMap(({ rows, span }) =>
-        span && 'submission' in rows && rows.submission.record !== null && records.has(rows.submission.record)
-          ? [span.traceparent]
-          : [],
-      ),
-    }
-  })
 
 /** Begins a span for each submission whose texts are tagged together: the tagging is part of all their traces. */
 export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number): Span[] =>

@@ -1,10 +1,11 @@
+import type { Sql } from '../db/postgres.ts'
 import { isUnavailable } from '../process/fault.ts'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * Does work with Postgres as soon as Postgres is there: an outage uses up no attempt of a job, however long it lasts.
+ * Does work with Postgres as soon as Postgres is there. An outage uses up no attempt, however long it lasts.
  *
  * @throws every other fault, and the outage itself when `stop` says that the process wants to end.
  */
@@ -18,3 +19,7 @@ export const whenAvailable = async <T>(work: () => Promise<T>, stop: AbortSignal
     }
   }
 }
+
+/** Resolves when Postgres answers. */
+export const untilAvailable = (sql: Sql, stop: AbortSignal): Promise<unknown> =>
+  whenAvailable(() => sql`select 1`, stop)

@@ -1,4 +1,4 @@
-import type { Operation } from '../../contract/job.ts'
+import type { Operation } from '../../contract/submission.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import type { Receipt, SubmissionState } from '../../contract/receipt.ts'
@@ -12,10 +12,11 @@ const OPERATIONS: Readonly<Record<Operation, string>> = {
 }
 
 const STATES: Readonly<Record<SubmissionState, string>> = {
-  queued: 'waits to be processed',
+  queued: 'waits to be applied, or is a purge whose records are being removed',
   applied: 'is stored',
-  superseded: 'a later submission had replaced the record by then; what it says about others took effect',
-  purged: 'not stored, because a later purge removed what it concerns',
+  superseded:
+    'processed again after it was dead, when a newer submission had replaced its record, which stays as it was',
+  purged: 'removed, by a purge or with its workspace, before it was applied',
   dead: 'set aside with a reason; operators can have it processed again',
 }
 
@@ -49,7 +50,7 @@ const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
   finishedAt: {
     type: ['string', 'null'],
     format: 'date-time',
-    description: 'When processing ended; null while it is queued.',
+    description: 'When it came to its end; null while it is queued.',
   },
   error: { type: ['string', 'null'], description: 'Why it is dead, without personal data; null otherwise.' },
   counts: {
@@ -64,7 +65,9 @@ const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
   },
 }
 
-/** The schemas of answers, by name. Those of bodies are made from the schemas that validate them. */
+/**
+ * The schemas of answers, by name. Those of bodies are made from the schemas that validate them.
+ */
 export const ANSWER_SCHEMAS: JsonObject = {
   FeedbackCreated: object('The feedback as it will be stored.', {
     feedback: { ...reference('Feedback'), description: 'The record.' },
@@ -74,8 +77,11 @@ export const ANSWER_SCHEMAS: JsonObject = {
     {
       id: text('Id of the record; the same whenever the same source and `sourceId` are submitted.'),
       description: text('The text as it was submitted.'),
-      customerId: text('Own id of the contact who gave the feedback.'),
-      projectId: text('Own id of the project that it is about.'),
+      customerId: text(
+        'Own id of the contact who gave the feedback. It keeps resolving to this contact until that is purged. Left out when it ' +
+          'cannot be told in time: while the database is away, or while much is queued that may decide it.',
+      ),
+      projectId: text('Own id of the project that it is about. Left out when it cannot be told in time.'),
       rating: { type: 'number', description: 'The score as it was submitted.' },
       sourceId: text('What the record is called in its source.'),
       sourceData: {
@@ -87,7 +93,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
     ['id', 'description'],
   ),
   Success: object('The submission was accepted.', {
-    success: { type: 'boolean', description: 'Always true: whatever is not accepted has another status.' },
+    success: { type: 'boolean', description: 'Always true: a submission that is not accepted has another status.' },
   }),
   BatchAnswered: object('What each item came to.', {
     results: {

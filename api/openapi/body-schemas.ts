@@ -13,7 +13,10 @@ import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 const feedback = feedbackRecord.pipe[2].entries
 const contact = contactRecord.pipe[2].entries
 
-/** The schemas that validate request bodies, and those of their parts that deserve a name of their own. */
+/**
+ * The schemas that validate request bodies, and those of their parts that deserve a name of their
+ * own.
+ */
 export const BODIES = {
   FeedbackSubmission: feedbackRecord,
   ContactReference: feedback.contact.wrapped,
@@ -29,7 +32,10 @@ export const BODIES = {
 } as const
 export type BodyName = keyof typeof BODIES
 
-/** The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, with a description of each member. */
+/**
+ * The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, with a description of each
+ * member.
+ */
 export const bodySchemas = (): JsonObject => {
   const definitions = toJsonSchemaDefs(BODIES, CONVERSION) as unknown as Record<BodyName, JsonObject>
   const { PurgeRequest, ...schemas } = Object.fromEntries(
@@ -39,13 +45,13 @@ export const bodySchemas = (): JsonObject => {
 }
 
 /**
- * The only check that spans members: one of two is needed. Each alternative has all members, since generators of clients make a type of each,
- * and one that had lost `source` would purge too much.
+ * The only check that spans members: one of two is needed. Each alternative has all members, since
+ * generators of clients make a type of each, and one that had lost `source` would purge too much.
  */
 const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
   const properties = purge['properties'] as Record<string, JsonObject>
   const needing = (name: string, by: string, more?: JsonObject): JsonObject => ({
-    description: `Whom to delete: by ${by}, or whoever matches the other one, if it is there as well.`,
+    description: `Which contacts to delete: by ${by}, and by the other member if it is there as well.`,
     ...purge,
     required: [name],
     properties: { ...properties, [name]: { ...properties[name], type: 'string', ...more } },
@@ -114,12 +120,14 @@ const ITEM_BODIES: Readonly<Record<Batchable, { item: string; body: BodyName }>>
 }
 
 /**
- * A kind of field that cannot be converted throws, so nobody adds one unnoticed. For an ignored action there is metadata beside
- * it (`fields.ts`), except for `finite`, since JSON has no infinite numbers.
+ * A kind of field that cannot be converted throws, so none is added unnoticed. For an ignored
+ * action there is metadata beside it (`fields.ts`), except for `finite`, since JSON has no infinite
+ * numbers.
  */
 const CONVERSION: ConversionConfig = {
   target: 'draft-2020-12',
-  // An object's pipe begins with `unknown` and ends with the object. Nothing is transformed, so the output is the input.
+  // An object's pipe begins with `unknown` and ends with the object. Nothing is transformed, so the
+  // output is the input.
   typeMode: 'output',
   errorMode: 'throw',
   ignoreActions: ['check', 'raw_check', 'raw_transform', 'finite'],
@@ -142,7 +150,10 @@ const ANY_MEMBERS = { additionalProperties: true, maxProperties: MAX_OBJECT_MEMB
 
 type Converted = ReturnType<typeof toJsonSchema>
 
-/** `[type, 'null']` is shorter than a choice between the two, and code generators understand it best. */
+/**
+ * `[type, 'null']` is shorter than a choice between the two, and code generators understand it
+ * best.
+ */
 const nullable = (choice: Converted): Converted | undefined => {
   const [inner] = choice.anyOf ?? []
   if (typeof inner !== 'object' || typeof inner.type !== 'string') return undefined

@@ -63,8 +63,9 @@ const page = (basePath: string): Response =>
   )
 
 /**
- * The page keeps no token in the browser, and asks no validator on the internet about the document. It asks for the document at its whole
- * address: its own may have a token in it (http://op:TOKEN@host/), and nothing relative to such a one is fetched.
+ * The page keeps no token in the browser, and asks no validator on the internet about the document.
+ * It asks for the document at its whole address: its own may have a token in it
+ * (http://op:TOKEN@host/), and nothing relative to such a one is fetched.
  */
 const startScript = (documentPath: string): string => `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -82,8 +83,9 @@ SwaggerUIBundle({
 `
 
 /**
- * In the dark, Swagger UI leaves some names as dark as what is behind them. On a phone, refusals have their status and reason, and what is in
- * columns comes one below the other: the examples of all refusals, and columns of one word's width, are thousands of pixels.
+ * In the dark, Swagger UI leaves some names as dark as what is behind them. On a phone, refusals
+ * have their status and reason, and what is in columns comes one below the other: the examples of
+ * all refusals, and columns of one word's width, are thousands of pixels.
  */
 const STYLE = `body {
   margin: 0;

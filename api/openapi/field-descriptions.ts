@@ -4,8 +4,9 @@ const UNFLATTEN =
 const SOURCE_TIME = 'in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC.'
 
 /**
- * What each member of a request body means, by its path: the name of a schema and the members that lead to it, joined by
- * dots. Types, bounds, defaults and which members are required are in the schemas, and are not repeated here.
+ * What each member of a request body means, by its path: the name of a schema and the members that
+ * lead to it, joined by dots. Types, bounds, defaults and which members are required are in the
+ * schemas, and are not repeated here.
  */
 export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   FeedbackSubmission: 'One piece of customer feedback and, if known, whom it comes from and what it is about.',
@@ -18,10 +19,10 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'FeedbackSubmission.isExternalContactId':
     'How `contactId` and `contact.id` are read: true means the id that your system gave the contact, false, as when ' +
     'it is absent, the id that this service gave it.',
-  'FeedbackSubmission.contact': 'Who gave the feedback, described. Used when `contactId` is absent or names nobody.',
+  'FeedbackSubmission.contact': 'Who gave the feedback, described. Used when `contactId` is absent or unknown.',
   'FeedbackSubmission.contactId':
-    'Who gave the feedback, by id. An own id that nobody has is dropped; an unknown external id is remembered, and the ' +
-    'feedback is linked once that contact is identified.',
+    'Who gave the feedback, by id. An own id that no contact has is dropped; an unknown external id is remembered, and the ' +
+    'feedback is linked once that contact is identified. As an external id, a placeholder is refused.',
   'FeedbackSubmission.isExternalAccountId':
     'How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when ' +
     'it is absent, the id that this service gave it.',
@@ -46,24 +47,30 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'ContactReference.id': 'Id of an existing contact, read as `isExternalContactId` says.',
   'ContactReference.name': 'Name for the contact. Fills in only what no identify call has set.',
   'ContactReference.email':
-    'What tells contacts apart here: an email address, or any other text that is unique in your system.',
+    'What tells contacts apart here: an email address, or any other text that is unique in your system. Compared in canonical ' +
+    'form; blank or a placeholder, it counts as absent.',
   'ContactReference.sourceData': 'Further facts about the contact, stored as its metadata.',
 
   AccountReference:
     'An account that exists, by `id`, or one to be found by `domain` or `name` and created if there is none. ' +
     '`id` wins if it resolves; where domain and name point to different accounts, the domain decides.',
   'AccountReference.id': 'Id of an existing account, read as `isExternalAccountId` says.',
-  'AccountReference.name': 'Name of the account, or any other text that is unique in your system.',
-  'AccountReference.domain': 'Domain of the account, or any other text that is unique in your system.',
+  'AccountReference.name':
+    'Name of the account, or any other text that is unique in your system. Compared in canonical form; blank or a ' +
+    'placeholder, it counts as absent.',
+  'AccountReference.domain':
+    'Domain of the account, or any other text that is unique in your system. Compared in canonical form; blank or a ' +
+    'placeholder, it counts as absent.',
   'AccountReference.contractValue': 'What the contract with the account is worth.',
   'AccountReference.sourceData': 'Further facts about the account, stored as its metadata.',
 
   ProjectReference: 'A project that exists, by `id`, or one to be found by `name` and created if there is none.',
   'ProjectReference.id': 'The id that this service gave the project.',
-  'ProjectReference.name': 'Name of the project; two projects never share one.',
+  'ProjectReference.name':
+    'Name of the project. Compared in canonical form; two projects never share one. Blank or a placeholder, it counts as absent.',
 
   ContactRecord: 'What is known about a person in one source system.',
-  'ContactRecord.id': 'The id that the source system gave the contact.',
+  'ContactRecord.id': 'The id that the source system gave the contact. A placeholder is refused.',
   'ContactRecord.shouldUnflattenProperties': `${UNFLATTEN} Concerns \`properties\`; keys that begin with \`$\` are left alone.`,
   'ContactRecord.properties': 'Facts about the contact. Keys that are absent keep their value.',
   'ContactRecord.account':
@@ -74,14 +81,16 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
 
   ContactProperties:
     'Facts about a contact. The `$`-keys below have columns of their own, in which null clears; every other key is stored as metadata.',
-  'ContactProperties.$email': 'Email address. Contacts with the same one are linked by it, never merged.',
+  'ContactProperties.$email':
+    'Email address. It means this contact from now on, also if another one had it. A contact known by the email alone becomes ' +
+    'one with this contact; contacts with different ids are never merged. Blank or a placeholder, it means no one.',
   'ContactProperties.$name': 'Name to show.',
   'ContactProperties.$createdAt': `When the contact was created ${SOURCE_TIME}`,
-  'ContactProperties.$updatedAt': `When the contact last changed ${SOURCE_TIME}`,
+  'ContactProperties.$updatedAt': `When the contact last changed ${SOURCE_TIME} If what is stored is newer, the record only fills what has no value.`,
   'ContactProperties.$contractValue': 'What the contract with the contact is worth.',
 
   AccountRecord: 'What is known about a company.',
-  'AccountRecord.id': 'The id that your system gave the account.',
+  'AccountRecord.id': 'The id that your system gave the account. A placeholder is refused.',
   'AccountRecord.shouldUnflattenProperties': `${UNFLATTEN} Concerns \`properties\`; keys that begin with \`$\` are left alone.`,
   'AccountRecord.properties':
     'Facts about the account, which have to include its name and domain. Keys that are absent keep their value; keys other than ' +
@@ -89,24 +98,24 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'AccountRecord.properties.$name': 'Name of the account.',
   'AccountRecord.properties.$domain': 'Domain of the account.',
   'AccountRecord.properties.$createdAt': `When the account was created ${SOURCE_TIME}`,
-  'AccountRecord.properties.$updatedAt': `When the account last changed ${SOURCE_TIME}`,
+  'AccountRecord.properties.$updatedAt': `When the account last changed ${SOURCE_TIME} If what is stored is newer, the record only fills what has no value.`,
   'AccountRecord.properties.$contractValue': 'What the contract with the account is worth.',
 
   PurgeRequest:
-    'Whom to delete: by id, by email, or whoever matches either of them. One of the two is needed, and an email of nothing but ' +
-    'spaces is none.',
-  'PurgeRequest.id': 'The id that a source system gave the contact.',
-  'PurgeRequest.email': 'Email address of the contact.',
+    'Which contacts to delete: by id, by email, or all that match either of them. One of the two is needed; an email that is ' +
+    'blank or a placeholder is none.',
+  'PurgeRequest.id': 'The id that a source system gave the contact. A placeholder is refused.',
+  'PurgeRequest.email': 'Email address of the contact, compared in canonical form.',
   'PurgeRequest.source': 'Limits the search to this source system; absent or null, all are searched.',
 
   Conversation: 'A call, an email thread or a chat: who took part and what was said.',
   'Conversation.id':
-    'The id that the source gave the conversation. The same source and id again replace it; messages and contacts that are ' +
-    'not sent again stay.',
+    'The id that the source gave the conversation. The same source and id again replace it, unless `updatedAt` is older than ' +
+    'the stored one; messages and contacts that are not sent again stay.',
   'Conversation.title': 'A heading for the conversation.',
   'Conversation.source': 'The system that the conversation comes from.',
   'Conversation.createdAt': `When the conversation began ${SOURCE_TIME}`,
-  'Conversation.updatedAt': `When the conversation last changed ${SOURCE_TIME}`,
+  'Conversation.updatedAt': `When the conversation last changed ${SOURCE_TIME} What is stored with a newer one is not replaced.`,
   'Conversation.contacts': 'Contacts who took part. Each is identified as if by a call of its own. May be empty.',
   'Conversation.messages': 'What was said, message by message. May be empty.',
   'Conversation.rating': 'A score that the conversation was given, commonly a whole number. Fractions are accepted.',
@@ -119,9 +128,9 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Message: 'One message, or one turn of a spoken conversation.',
   'Message.id': 'Id of the message, unique in its conversation. Sent again, it replaces the former one.',
   'Message.incoming':
-    'True when it came from a customer or another outsider, false when somebody of your team wrote it.',
+    'True when it came from a customer or another outsider, false when a member of your team wrote it.',
   'Message.contactId':
-    'The external id of whoever sent it. Looked up among `contacts` first, then in the source of the conversation, then ' +
+    'The external id of the contact who sent it. Looked up among `contacts` first, then in the source of the conversation, then ' +
     'everywhere; need not be known yet.',
   'Message.content': 'Text of the message. May be empty.',
   'Message.createdAt': `When it was sent ${SOURCE_TIME}`,

@@ -16,7 +16,7 @@ export const RESPONSE_HEADERS = {
       'was asked for.',
   ),
   'RateLimit-Policy': header(
-    'Sent where a limit holds, to whoever may use the operation: its name, how many submissions it allows (`q`) and in how ' +
+    'Sent where a limit holds, to callers who may use the operation: its name, how many submissions it allows (`q`) and in how ' +
       'many seconds (`w`), such as `"submit_conversation";q=10;w=60`.',
   ),
   RateLimit: header(

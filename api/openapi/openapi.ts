@@ -10,6 +10,7 @@ import {
   MAX_METADATA_MEMBER_BYTES,
   MAX_OBJECT_MEMBERS,
 } from '../../contract/limits.ts'
+import { PLACEHOLDERS } from '../../contract/identity/canonical.ts'
 import { ANSWER_SCHEMAS } from './answer-schemas.ts'
 import { bodySchemas } from './body-schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
@@ -31,7 +32,14 @@ change is in there. Purging wants an admin token.
 
 **Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its \`Submission-Id\` leads to a
 receipt that tells what became of it; with \`Prefer: wait=N\` the answer waits for that. With an \`Idempotency-Key\` a request can be
-repeated without being applied twice.
+repeated without being applied twice. The submissions of a workspace take effect one after the other, in the order in which they were
+accepted: a purge finds a contact that was identified just before it.
+
+**Keys** by which contacts, accounts and projects are found are compared in a canonical form, and stored as they were sent. External
+ids and sources are compared exactly. An email is the bare address, without format characters and white space around it, in
+lower case if it has an \`@\`. A name has its white space reduced to single spaces, and keeps its case. A domain is the host of an
+address, without \`www.\`, in lower case. All are in Unicode NFC. A key that is blank or a placeholder counts as absent; as the external id of
+a contact or an account that is identified, purged or named by a feedback, a placeholder is a 400. Placeholders, in any case: ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
 
 **Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB, batches ${MAX_BATCH_BODY_BYTES / MIB} MiB) unless configured
 otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A conversation has at most
@@ -65,14 +73,14 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
     version: INTERFACE_VERSION,
     summary: 'Submit customer feedback, conversations, contacts and accounts.',
     description: DESCRIPTION,
-    contact: { name: 'Whoever runs this installation' },
+    contact: { name: 'The operators of this installation' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'The service that this document comes from.' }],
   security: [{ bearer: [] }],
   tags: [
     { name: 'Submissions', description: 'What goes in, and what became of it.' },
-    { name: 'Operators', description: 'For whoever runs the service.' },
+    { name: 'Operators', description: 'For the operators of the service.' },
   ],
   // In full, since many generators of clients know no other server for some of the paths.
   paths: { ...below(basePath, PATHS_OF_SUBMISSIONS), ...PATHS_OUTSIDE },
@@ -92,7 +100,10 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   },
 })
 
-/** GET /openapi.json. The document is made for the first request, since most processes never get one. */
+/**
+ * GET /openapi.json. The document is made for the first request, since most processes never get
+ * one.
+ */
 export const openApiPage = (basePath: string): (() => Promise<Response>) => {
   let text: Promise<string> | undefined
   return async () => {

@@ -100,9 +100,12 @@ export const PATHS_OF_SUBMISSIONS: JsonObject = {
     summary: 'Delete a contact for good',
     description:
       'Removes every contact that matches, with its feedback, its messages and all that was made from them; a conversation in ' +
-      'which nobody else is left goes as a whole. Accounts and projects stay. It cannot be undone, and wants an admin token.',
+      'which no other contact is left goes as a whole. Accounts and projects stay. It cannot be undone, and wants an admin token. ' +
+      'It takes effect in its place among the submissions: all that was accepted before it goes with the contact, and what is ' +
+      'accepted later starts a new one. The answer comes when it is decided which contacts match, after 10 seconds at the latest; ' +
+      'the receipt tells when all is removed.',
     body: 'PurgeRequest',
-    answer: { status: 200, of: 'Success', description: 'Accepted: the purge has begun and will finish.' },
+    answer: { status: 200, of: 'Success', description: 'Accepted: the purge has been initiated and will finish.' },
     refusals: ['MayNotPurge', 'NoSuchContact', 'TooLarge'],
   }),
   '/accounts/identify': submission({

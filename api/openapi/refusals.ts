@@ -60,9 +60,9 @@ const TURNED_AWAY = {
     examples: { 'no admin': { refused: 'forbidden', needs: 'admin' } },
   },
   NoSuchContact: {
-    description: 'No contact matches, neither stored nor on its way to be stored.',
-    examples: { 'nobody matches': { refused: 'no-such-contact' } },
-    also: ['RateLimit-Policy'],
+    description: 'No contact matches, nor anything else that the purge would remove.',
+    examples: { 'no match': { refused: 'no-such-contact' } },
+    also: ['Submission-Id', 'Submission-State', 'Preference-Applied', 'RateLimit-Policy', 'RateLimit'],
   },
   NoSuchSubmission: {
     description: 'The workspace has no submission with this id, or its receipt has expired.',
@@ -149,7 +149,7 @@ export const refusalComponents = async (): Promise<JsonObject> => {
     await component(about, Object.fromEntries(Object.entries(examples).map(asResponse))),
   ])
   const unforeseen = await component(
-    { description: 'Something failed that nobody foresaw. Quote the request id when you report it.' },
+    { description: 'Something failed that was not foreseen. Quote the request id when you report it.' },
     { unforeseen: unforeseenResponse(UNFORESEEN_REQUEST_ID) },
   )
   return Object.fromEntries([...(await Promise.all(refused)), ['Unforeseen', unforeseen]]) as JsonObject

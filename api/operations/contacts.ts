@@ -1,30 +1,46 @@
 import { contactRecord } from '../../contract/contact-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import { faultIds } from '../fault-ids.ts'
-import { sayingsAlone, type SubmissionKind } from './submission-kind.ts'
+import { NO_SUCH_CONTACT } from '../refusal.ts'
+import type { SubmissionKind } from '../submit/intake.ts'
 
 /** POST /contacts/identify */
 export const identifyContact: SubmissionKind<'identify_contact'> = {
   operation: 'identify_contact',
   needs: 'submit',
   schema: contactRecord,
-  groundsOf: sayingsAlone,
-  respond: () => ({ status: 201, body: { success: true } }),
+  answer: () => ({ status: 201, body: { success: true } }),
 }
 
-/** POST /contacts/purge: 404 when nobody matches; 200 means that the purge was accepted and will finish. */
+/**
+ * A purge is decided in its place in the log. With much before it, the answer comes first: it has
+ * been initiated.
+ */
+const DECIDED_WITHIN_MS = 10_000
+
+/**
+ * POST /contacts/purge: 404 when nothing matches; 200 means that the purge was accepted and will
+ * finish.
+ */
 export const purgeContact: SubmissionKind<'purge_contact'> = {
   operation: 'purge_contact',
   needs: 'admin',
   schema: purgeRequest,
-  check: async ({ matchesPurge, onFault }, draft, request) => {
+  checkStored: async ({ canPurgeMatch, onFault }, { request, workspaceId, body }, { isLogEmpty }) => {
     try {
-      return (await matchesPurge(draft.workspaceId, draft.body)) ? undefined : { refused: 'no-such-contact' }
+      // Asked also when the log decides, since a purge is not accepted while Postgres is away.
+      const canMatch = await canPurgeMatch(workspaceId, body)
+      return canMatch || !isLogEmpty ? undefined : { refused: 'no-such-contact' }
     } catch (error) {
-      onFault('purge_look_up_failed', error, faultIds(request, draft))
+      onFault('purge_look_up_failed', error, faultIds(request, { workspaceId }))
       return { refused: 'unavailable', why: 'postgres' }
     }
   },
-  groundsOf: sayingsAlone,
-  respond: () => ({ status: 200, body: { success: true } }),
+  answer: async ({ awaitProgress }, { workspaceId, admitted }) => {
+    const submission = { workspaceId, id: admitted.submissionId }
+    const decided = await awaitProgress(submission, { until: 'decided', ms: DECIDED_WITHIN_MS })
+    return decided?.isUnmatched === true
+      ? { status: 404, body: { error: NO_SUCH_CONTACT } }
+      : { status: 200, body: { success: true } }
+  },
 }

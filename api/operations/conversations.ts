@@ -1,20 +1,19 @@
 import { type ConversationRecord, conversationRecord } from '../../contract/conversation-record.ts'
 import { MAX_PROPAGATED_BYTES } from '../../contract/limits.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
+import type { SubmissionKind } from '../submit/intake.ts'
 import { propagatedSizeBytes } from './propagation-size.ts'
-import { sayingsAlone, type SubmissionKind } from './submission-kind.ts'
 
 /** POST /conversations */
 export const submitConversation: SubmissionKind<'submit_conversation'> = {
   operation: 'submit_conversation',
   needs: 'submit',
   schema: conversationRecord,
-  check: (_ingress, { body }) =>
+  checkBody: (body) =>
     body.propagatePropertiesToMessages === true && propagatedBytes(body) > MAX_PROPAGATED_BYTES
       ? { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES }
       : undefined,
-  groundsOf: sayingsAlone,
-  respond: () => ({ status: 200, body: { success: true } }),
+  answer: () => ({ status: 200, body: { success: true } }),
 }
 
 const propagatedBytes = (body: ConversationRecord): number =>

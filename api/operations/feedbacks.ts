@@ -1,26 +1,16 @@
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { type AnswerReferences, answerReferences } from '../../contract/identity/reference.ts'
-import { feedbackSayings } from '../../contract/identity/sayings.ts'
-import type { JobOf } from '../../contract/job.ts'
-import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/stored-feedback.ts'
-import type { Ingress } from '../submit/ingress.ts'
-import type { Admitted, Grounds, SubmissionKind } from './submission-kind.ts'
-
-type FeedbackGrounds = Grounds & { id: string; references: AnswerReferences }
+import { feedbackId, feedbackSourceData } from '../../contract/stored-feedback.ts'
+import type { Intake, SubmissionKind, Valid } from '../submit/intake.ts'
+import type { IntakeDependencies } from '../submit/intake-dependencies.ts'
 
 /** POST /feedbacks: 201 with the record as it will be stored. */
-export const createFeedback: SubmissionKind<'create_feedback', FeedbackGrounds> = {
+export const createFeedback: SubmissionKind<'create_feedback'> = {
   operation: 'create_feedback',
   needs: 'submit',
   schema: feedbackRecord,
-  groundsOf: (realm, { submissionId, body }) => {
-    const id = feedbackId({ ...realm, submissionId }, body)
-    const references = answerReferences({ ...realm, number: 0, recordId: id }, body)
-    return { id, references, sayings: feedbackSayings(references, feedbackSource(body)) }
-  },
-  respond: async (ingress, job, known) => ({
+  answer: async (dependencies, intake) => ({
     status: 201,
-    body: { feedback: await feedbackAnswer(ingress, job, known) },
+    body: { feedback: await feedbackAnswer(dependencies, intake) },
   }),
 }
 
@@ -36,18 +26,27 @@ export type Feedback = {
 }
 
 const feedbackAnswer = async (
-  ingress: Ingress,
-  { body, workspaceId, number }: JobOf<'create_feedback'>,
-  { grounds: { id, references }, admitted: { queued, purgesQueued } }: { grounds: FeedbackGrounds; admitted: Admitted },
+  { hashKey, resolveReferences }: IntakeDependencies,
+  { workspaceId, body, admitted }: Intake<Valid | 'admitted', 'create_feedback'>,
 ): Promise<Feedback> => {
-  const source = feedbackSource(body)
-  const meant = await ingress.resolveReferences({ workspaceId, number, source, references, queued, purgesQueued })
+  const { submissionId, number, isLogEmpty, isPurgeWaiting } = admitted
+  const realm = { hashKey, workspaceId }
+  const id = feedbackId({ ...realm, submissionId }, body)
+  const log = { isLogEmpty, isPurgeWaiting }
+  const { contactId, projectId } = await resolveReferences({
+    realm,
+    submissionId,
+    number,
+    feedbackId: id,
+    record: body,
+    log,
+  })
   const sourceData = feedbackSourceData(body)
   return {
     id,
     description: body.description,
-    ...(meant.contact !== null && { customerId: meant.contact }),
-    ...(meant.project !== null && { projectId: meant.project }),
+    ...(contactId !== null && { customerId: contactId }),
+    ...(projectId !== null && { projectId }),
     ...(body.rating != null && { rating: body.rating }),
     ...(body.sourceId != null && { sourceId: body.sourceId }),
     ...(sourceData !== null && { sourceData }),

@@ -43,7 +43,8 @@ const DEFAULT_HEADERS = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
-  // Bull Board draws its loading screen and its charts with inline styles; its scripts come from files only.
+  // Bull Board draws its loading screen and its charts with inline styles; its scripts come from
+  // files only.
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
     "font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",
@@ -59,19 +60,20 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Bull Board as one function from a request to its answer. The caller decides beforehand who may ask. The board changes
- * nothing: it takes GET and HEAD only.
+ * Bull Board as one function from a request to its answer. The caller decides beforehand who may
+ * ask. The board changes nothing: it takes GET and HEAD only.
  *
- * It shows jobs whole: they name batches and records by their ids and count them, and hold nothing that was submitted. A
- * refusal is `{"error": string}`; where Bull Board's own operations refuse, `error` is the key of a text that its page has in
- * every language.
+ * It shows jobs whole: they name batches and records by their ids and count them, and hold nothing
+ * that was submitted. A refusal is `{"error": string}`; where Bull Board's own operations refuse,
+ * `error` is the key of a text that its page has in every language.
  */
 export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
   const parts = assemble(queues)
   const board: Board = { ...parts, template: withWayBack(parts.template, overviewPath), basePath }
   return async (request) => {
     const response = await answer(board, request).catch((error: unknown) => {
-      // The router and Bull Board's own operations throw this when they decode a malformed percent escape.
+      // The router and Bull Board's own operations throw this when they decode a malformed percent
+      // escape.
       if (error instanceof URIError) return Response.json({ error: 'The address is not well-formed' }, { status: 400 })
       onFault(error, request)
       return Response.json({ error: 'The queues cannot be shown at the moment' }, { status: 500 })
@@ -118,11 +120,17 @@ const isComplete = (handed: Partial<Parts>): handed is Parts => {
   return parts.every((part) => handed[part] !== undefined)
 }
 
-/** The page without its links to other hosts: it has to work without the internet, and tells nobody that it is open. */
+/**
+ * The page without its links to other hosts: it has to work without the internet, and tells no
+ * other host that it is open.
+ */
 const readTemplate = (folder: string): string =>
   readFileSync(join(folder, 'index.ejs'), 'utf8').replaceAll(/<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/gi, '')
 
-/** A link that every page shows at every width. Bull Board has a place for links of others in a menu alone. */
+/**
+ * A link that every page shows at every width. Bull Board has a place for links of others in a menu
+ * alone.
+ */
 const withWayBack = (template: string, overviewPath: string): string =>
   template.replace(
     /<body\b[^>]*>/i,
@@ -132,7 +140,10 @@ const withWayBack = (template: string, overviewPath: string): string =>
 const WAY_BACK_STYLE =
   'position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.4rem .9rem;border-radius:1rem;background:#0b57b0;color:#fff;font:14px system-ui,sans-serif'
 
-/** An address may have the token in it (http://op:TOKEN@host/). Browsers fetch nothing from such a page, but know the token from then on. */
+/**
+ * An address may have the token in it (http://op:TOKEN@host/). Browsers fetch nothing from such a
+ * page, but know the token from then on.
+ */
 const WITHOUT_TOKEN = {
   name: 'without-token.js',
   text: `try {
@@ -177,7 +188,8 @@ const show = async (board: Board, request: Request, url: URL): Promise<Response>
 }
 
 const sendFile = async (file: string): Promise<Response> => {
-  // A name with a hash in it never gets other content; the other files may change with the next version.
+  // A name with a hash in it never gets other content; the other files may change with the next
+  // version.
   const lifetime = /\.[0-9a-f]{10}\.(?:css|js)$/.test(file) ? 'max-age=31536000, immutable' : 'max-age=3600'
   return new Response(await readFile(file), {
     headers: {
@@ -223,7 +235,10 @@ const callOperation = async (board: Board, { request, url, path }: Call): Promis
   return notFound()
 }
 
-/** The parameters of a path that has the form of `/queue/:queueName`, or undefined if it has another form. */
+/**
+ * The parameters of a path that has the form of `/queue/:queueName`, or undefined if it has another
+ * form.
+ */
 const matchPath = (pattern: string, path: string): Record<string, string> | undefined => {
   const expected = pattern.split('/')
   const given = path.split('/')

@@ -7,11 +7,14 @@ import type { WorkspaceLoad } from '../../queue/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/queue-depths.ts'
 import { type Condition, loadsIn, type ReadCondition } from '../../condition/condition.ts'
 import type { BodyFigures } from '../submit/bodies-in-hand.ts'
-import type { Ingress } from '../submit/ingress.ts'
+import type { IntakeDependencies } from '../submit/intake-dependencies.ts'
 
 export type Metrics = {
-  count: Ingress['count']
-  /** Hears of a request that was answered, and how long that took. `route` is the route's own text, not the path. */
+  count: IntakeDependencies['count']
+  /**
+   * Counts a request that was answered, and how long that took. `route` is the route's own text,
+   * not the path.
+   */
   answered: (request: { method: string; route: string; status: number; seconds: number }) => void
   /** As Prometheus text. */
   render: () => Promise<string>
@@ -21,7 +24,10 @@ export type Metrics = {
 
 const REQUEST_BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
 
-/** Counts what this process accepts and refuses, and tells that, its own state and the condition of the installation. */
+/**
+ * Counts what this process accepts and refuses, and tells that, its own state and the condition of
+ * the installation.
+ */
 export const createMetrics = (
   readCondition: ReadCondition,
   own: { loopDelay: LoopDelayWatch; bodies: () => BodyFigures },
@@ -126,7 +132,7 @@ const ALONE: readonly (readonly [name: string, help: string, value: (condition: 
   ['feedback_insights_redis_memory_used_bytes', 'Memory that Redis uses.', ({ redis }) => redis?.usedBytes],
   ['feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 is any.', ({ redis }) => redis?.maxBytes],
   ['feedback_insights_purges_under_way', 'Purges whose records are being removed.', ({ purges }) => purges?.underWay],
-  ['feedback_insights_fences', 'Identity keys that purges have ended.', ({ purges }) => purges?.fences],
+  ['feedback_insights_purged_keys', 'Keys that purges have ended.', ({ purges }) => purges?.purgedKeys],
 ]
 
 const tellBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): void => {
@@ -164,27 +170,27 @@ const tellQueues = ({ gauge }: ProcessMetrics, queues: () => readonly QueueDepth
 const WAITING_SHOWN = 10
 
 const tellWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly WorkspaceLoad[]): void => {
-  const ofEach = (of: (load: WorkspaceLoad) => number): Figure[] =>
+  const highest = (of: (load: WorkspaceLoad) => number): Figure[] =>
     loads()
       .filter(({ waiting }) => waiting > 0)
-      .toSorted((one, other) => other.waiting - one.waiting)
-      .slice(0, WAITING_SHOWN)
       .map((load) => ({ labels: { workspace: load.id }, value: of(load) }))
+      .toSorted((one, other) => other.value - one.value)
+      .slice(0, WAITING_SHOWN)
   gauge(
     {
       name: 'feedback_insights_waiting_submissions',
-      help: 'Accepted submissions that are not settled, of the ten workspaces that have most of them.',
+      help: 'Accepted submissions that are not applied, of the ten workspaces that have most of them.',
       labels: ['workspace'],
     },
-    () => ofEach(({ waiting }) => waiting),
+    () => highest(({ waiting }) => waiting),
   )
   gauge(
     {
       name: 'feedback_insights_waiting_oldest_seconds',
-      help: 'Age of the oldest submission that is not settled, of the same ten workspaces.',
+      help: 'Age of the oldest submission that is not applied, of the ten workspaces where it is oldest.',
       labels: ['workspace'],
     },
-    () => ofEach(({ oldestSeconds }) => oldestSeconds),
+    () => highest(({ oldestSeconds }) => oldestSeconds),
   )
 }
 
@@ -205,7 +211,7 @@ const tellLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]
   gauge(
     {
       name: 'feedback_insights_ledger_difference',
-      help: 'Accepted less all states; 0 but for what is just being settled.',
+      help: 'Accepted less all states; 0 except for submissions that are being applied.',
       labels: ['workspace'],
     },
     () => ledgers().map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),

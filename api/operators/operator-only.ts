@@ -3,8 +3,8 @@ import { isRefusal, refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
 /**
- * Answers with `page` if the request has an operator token, as a bearer or as the password of Basic authentication, which
- * browsers ask for; else with 401, whatever else the token permits.
+ * Answers with `page` if the request has an operator token, as a bearer or as the password of Basic
+ * authentication, which browsers ask for; else with 401, also if the token permits other things.
  */
 export const operatorOnly = async (authenticate: Authenticate, request: Request, page: Handler): Promise<Response> => {
   const holder = await authenticate(tokenOf(request.headers.get('authorization') ?? ''))

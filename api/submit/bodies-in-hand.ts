@@ -7,9 +7,15 @@ type Body = { workspaceId: string; bytes: number }
 
 /** Bodies that are being read, parsed, validated and sent to Redis. */
 export type BodiesInHand = {
-  /** Does the work once there is room for the body; undefined, and nothing of it is read, if there was none for a moment. */
+  /**
+   * Does the work once there is room for the body; undefined, and nothing of it is read, if there
+   * was none for a moment.
+   */
   hold: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
-  /** Does the work with a body that has arrived: with one large body after the other, since this process is one thread. */
+  /**
+   * Does the work with a body that has arrived: with one large body after the other, since this
+   * process is one thread.
+   */
   inTurn: <T>(body: Body, work: () => Promise<T>) => Promise<T>
   figures: () => BodyFigures
 }
@@ -23,8 +29,11 @@ const LONGEST_TURN_MS = 1_000
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Whatever is sent by however many, a process has no more bytes of bodies in hand, and no workspace takes all of them (`roomFor`). */
-export const bodiesInHand = (mostBytes: number): BodiesInHand => {
+/**
+ * Bounds the bytes of bodies that a process has in hand. No workspace takes all of them
+ * (`roomFor`).
+ */
+export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
   const room = roomFor({ submissions: Infinity, bytes: mostBytes })
   const turns = roomFor({ submissions: 1, bytes: Infinity })
   let refused = 0
@@ -51,7 +60,10 @@ export const bodiesInHand = (mostBytes: number): BodiesInHand => {
   }
 }
 
-/** Others have the process for as long as one large body had it, or at least until what has arrived meanwhile is begun. */
+/**
+ * Others have the process for as long as one large body had it, or at least until what has arrived
+ * meanwhile is begun.
+ */
 const othersTurn = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     if (ms < LONG_MS) setImmediate(resolve)

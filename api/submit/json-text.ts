@@ -5,19 +5,23 @@ import { closingQuote, NUMBER, QUOTE, withoutUnkept } from './unkept-numbers.ts'
 export type JsonProblem = {
   /** A sentence that says what was expected and where, and never quotes the text. */
   readonly message: string
-  /** Keys and indices joined by dots, as valibot's getDotPath joins them; empty for the text as a whole. */
+  /**
+   * Keys and indices joined by dots, as valibot's getDotPath joins them; empty for the text as a
+   * whole.
+   */
   readonly path: string
 }
 
 export type ParsedJson = { readonly ok: true; readonly value: JsonValue } | ({ readonly ok: false } & JsonProblem)
 
 /**
- * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`. A number that JavaScript would not keep is
- * infinite in the value: whoever keeps numbers has to refuse those. It takes time in proportion to the text's length, whatever the
- * text is.
+ * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`. A number
+ * that JavaScript would not keep is infinite in the value: whoever keeps numbers has to refuse
+ * those. It takes time in proportion to the text's length, whatever the text is.
  *
- * The scan, which knows places, costs several times as much as JSON.parse and runs only where something is wrong. The errors are those
- * of the scan, since V8's quote the text and JavaScriptCore's have no position.
+ * The scan, which knows places, costs several times as much as JSON.parse and runs only where
+ * something is wrong. The errors are those of the scan, since V8's quote the text and
+ * JavaScriptCore's have no position.
  */
 export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
   if (isDeeper(text, maxDepth)) return { ok: false, ...findProblem(text, maxDepth) }
@@ -37,7 +41,10 @@ const CLOSING_BRACKET = 0x5d
 const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 
-/** Looks at brackets outside strings only, so it is right for valid JSON and harmless for any other text. */
+/**
+ * Looks at brackets outside strings only, so it is right for valid JSON and harmless for any other
+ * text.
+ */
 const isDeeper = (text: string, maxDepth: number): boolean => {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
@@ -65,7 +72,9 @@ type Cursor = {
   isTooDeep: boolean
 }
 
-/** The first problem in the order of the text. The scan is recursive, to `maxDepth` levels at most. */
+/**
+ * The first problem in the order of the text. The scan is recursive, to `maxDepth` levels at most.
+ */
 const findProblem = (text: string, maxDepth: number): JsonProblem => {
   const cursor: Cursor = { text, maxDepth, at: 0, path: [], isTooDeep: false }
   skipSpace(cursor)
@@ -75,7 +84,10 @@ const findProblem = (text: string, maxDepth: number): JsonProblem => {
     : { message: describeSyntaxError(cursor), path: '' }
 }
 
-/** Each scan moves the cursor past its piece of the text and returns true, or leaves it at the error and returns false. */
+/**
+ * Each scan moves the cursor past its piece of the text and returns true, or leaves it at the error
+ * and returns false.
+ */
 const scanValue = (cursor: Cursor): boolean => {
   switch (cursor.text.charCodeAt(cursor.at)) {
     case OPENING_BRACE:
@@ -130,7 +142,8 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
 
 const scanString = (cursor: Cursor): boolean => {
   const { text } = cursor
-  // It goes character by character, since one expression for a whole string would keep a state for each of megabytes.
+  // It goes character by character, since one expression for a whole string would keep a state for
+  // each of megabytes.
   for (cursor.at++; cursor.at < text.length; cursor.at++) {
     const code = text.charCodeAt(cursor.at)
     if (code === BACKSLASH) {

@@ -1,13 +1,13 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import type { Idempotency } from '../../contract/idempotency.ts'
-import type { Operation } from '../../contract/job.ts'
+import type { Operation } from '../../contract/submission.ts'
 import { idempotencyOf } from '../../queue/idempotency.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Refusal } from '../refusal.ts'
 
 const MAX_WAIT_SECONDS = 30
 
-/** The members of a list of RFC 9110. It takes whatever is sent, so it never tries anything twice. */
+/** The members of a list of RFC 9110. It takes any text, and never tries a character twice. */
 const LIST_MEMBERS = /(?:"(?:[^"\\]+|\\.?)*"?|[^",]+)+/g
 const IS_WAIT = /^[ \t]*wait[ \t]*(?:[=;]|$)/i
 const SECONDS = /^[^=;]*=[ \t]*("?)(\d+)\1[ \t]*(?:;|$)/
@@ -27,7 +27,7 @@ export const waitSeconds = (headers: Headers): number | undefined => {
   return digits === undefined ? undefined : Math.min(Number(digits), MAX_WAIT_SECONDS)
 }
 
-/** Whether members that nobody knows are refused: `Prefer: handling=strict`. */
+/** Whether unknown members are refused: `Prefer: handling=strict`. */
 export const isStrict = (headers: Headers): boolean => IS_STRICT.test(firstPreference(headers, IS_HANDLING) ?? '')
 
 /** The hashes of the caller's idempotency key and body; undefined without one. */

@@ -6,14 +6,23 @@ export type PressureSample = { usedBytes: number; maxBytes: number; waiting: num
 export type Pressure = {
   /** Why nothing may be taken in at this moment; undefined when it may. */
   current: () => 'redis-memory' | 'backlog' | undefined
-  /** How many bytes one workspace may have waiting: as many as are left for all, so that nobody takes the last of them. */
+  /**
+   * How many bytes one workspace may have waiting: as many as are left for all, so that no
+   * workspace takes the last of them.
+   */
   bytesLeft: () => number
-  /** Counts the bytes of what was queued since the last sample: large bodies can fill Redis between two samples. */
+  /**
+   * Counts the bytes of what was queued since the last sample: large bodies can fill Redis between
+   * two samples.
+   */
   added: (bytes: number) => void
   stop: () => void
 }
 
-/** Watches whether Redis is nearly full or too much is waiting. A sample that fails leaves the last one in force. */
+/**
+ * Watches whether Redis is nearly full or too much is waiting. A sample that fails leaves the last
+ * one in force.
+ */
 export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting: number): Pressure => {
   let last: PressureSample = { usedBytes: 0, maxBytes: 0, waiting: 0 }
   let addedBytes = 0

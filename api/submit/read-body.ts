@@ -16,7 +16,10 @@ export type RefusedBody =
       readonly reason: 'malformed'
       /** A sentence that names what was expected and never quotes the body. */
       readonly message: string
-      /** The path of the value in question, as valibot's getDotPath gives it; empty for the body as a whole. */
+      /**
+       * The path of the value in question, as valibot's getDotPath gives it; empty for the body as
+       * a whole.
+       */
       readonly path: string
     }
 
@@ -24,8 +27,9 @@ export type ReceivedBody = { readonly ok: true; readonly bytes: Uint8Array } | R
 export type ParsedBody = { readonly ok: true; readonly value: JsonValue } | RefusedBody
 
 /**
- * A body whose length is known is read in one call up to this size. A server on Bun that only reads 350 bytes answered 94,000
- * to 107,000 requests a second that way, and 40,000 to 59,000 through a reader; on Deno there was no clear difference.
+ * A body whose length is known is read in one call up to this size. A server on Bun that only reads
+ * 350 bytes answered 94,000 to 107,000 requests a second that way, and 40,000 to 59,000 through a
+ * reader; on Deno there was no clear difference.
  */
 const TAKEN_AT_ONCE_BYTES = 64 * 1024
 
@@ -33,8 +37,8 @@ const TAKEN_AT_ONCE_BYTES = 64 * 1024
 const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
- * The bytes of a body that says it is JSON. Every way in which it can be late, too large or cut off is a value of the union.
- * Whatever is sent, never much more than `maxBytes` of it is in memory.
+ * The bytes of a body that says it is JSON. Every way in which it can be late, too large or cut off
+ * is a value of the union. Whatever is sent, never much more than `maxBytes` of it is in memory.
  *
  * @throws TypeError when the body was read before.
  */
@@ -53,13 +57,14 @@ export const parseBody = (bytes: Uint8Array, maxDepth: number): ParsedBody => {
   return parsed.ok ? parsed : { ...parsed, reason: 'malformed' }
 }
 
-/** The most bytes that a body can come to, of which no more than `maxBytes` are taken in. */
+/** The most bytes that a body can come to. No more than `maxBytes` are taken in. */
 export const mostBytesOf = ({ headers }: Request, maxBytes: number): number =>
   Math.min(knownBytesOf(headers) ?? maxBytes, maxBytes)
 
 /**
- * How many bytes a body has, where its head says so: a length says nothing when the body comes in chunks. A length that comes twice is legal
- * (RFC 9112), and the runtimes make `5, 5` of it, which is no number.
+ * How many bytes a body has, where its head says so: a length says nothing when the body comes in
+ * chunks. A length that comes twice is legal (RFC 9112), and the runtimes make `5, 5` of it, which
+ * is no number.
  */
 const knownBytesOf = (headers: Headers): number | undefined => {
   const length = Number(headers.get('content-length') ?? NaN)
@@ -88,7 +93,10 @@ const isJsonType = (contentType: string | null): boolean => {
   return type.trim() === 'application/json' && parameters.every(keepsUtf8)
 }
 
-/** RFC 8259 knows no parameters for JSON. The only one that matters is a charset: we would misread every other than UTF-8. */
+/**
+ * RFC 8259 knows no parameters for JSON. The only one that matters is a charset: we would misread
+ * every other than UTF-8.
+ */
 const keepsUtf8 = (parameter: string): boolean => {
   const charset = /^\s*charset\s*=\s*(.*)$/.exec(parameter)?.[1]
   return charset === undefined || /^(?:utf-?8|"utf-?8")\s*$/.test(charset)
@@ -111,7 +119,8 @@ const receive = async (request: Request, encoding: Encoding, limits: BodyLimits)
     timeoutMs,
     encoding === 'gzip' ? inflate(reader, store, maxBytes) : takeInPieces(reader, store),
   )
-  // The cancel also ends a read that is still waiting. On a body that failed it rejects, but that failure is in `received` already.
+  // The cancel also ends a read that is still waiting. On a body that failed it rejects, but that
+  // failure is in `received` already.
   if (!received.ok) reader.cancel().catch(() => {})
   return received
 }
@@ -125,7 +134,8 @@ const within = async (timeoutMs: number, reading: Promise<ReceivedBody>): Promis
   try {
     return await Promise.race([reading, late])
   } catch {
-    // Each runtime has errors of its own for a connection that closes; nobody is left to read the answer.
+    // Each runtime has errors of its own for a connection that closes; no client is left to read
+    // the answer.
     return malformed('The body must arrive as a whole')
   } finally {
     clearTimeout(timer)
@@ -148,8 +158,9 @@ const takeInPieces = async (reader: Reader, store: ByteStore): Promise<ReceivedB
 }
 
 /**
- * node:zlib hands out 16 KiB at a time, while Deno's DecompressionStream inflates a whole piece before anyone can count: 1 MB
- * became 1 GiB of memory. Concatenated gzip members are one body (RFC 1952); anything else behind them is an error.
+ * node:zlib hands out 16 KiB at a time, while Deno's DecompressionStream inflates a whole piece
+ * before anyone can count: 1 MB became 1 GiB of memory. Concatenated gzip members are one body (RFC
+ * 1952); anything else behind them is an error.
  */
 const inflate = async (reader: Reader, store: ByteStore, maxBytes: number): Promise<ReceivedBody> => {
   const gunzip = createGunzip()
@@ -186,7 +197,10 @@ type ByteStore = {
   bytes(): Uint8Array
 }
 
-/** One growing buffer: a body can come in pieces of one byte, and a list of such pieces takes a hundred times its size. */
+/**
+ * One growing buffer: a body can come in pieces of one byte, and a list of such pieces takes a
+ * hundred times its size.
+ */
 const createByteStore = (maxBytes: number, knownBytes: number | undefined): ByteStore => {
   let buffer: Uint8Array = new Uint8Array()
   let size = 0
@@ -216,7 +230,10 @@ const grow = (buffer: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> => {
   return grown
 }
 
-/** Strict, since a lenient decoder would change what was sent into something else. It strips one byte order mark. */
+/**
+ * Strict, since a lenient decoder would change what was sent into something else. It strips one
+ * byte order mark.
+ */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const decode = (bytes: Uint8Array): string | undefined => {

@@ -5,12 +5,10 @@ import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
 import { checkBody } from '../../contract/problem.ts'
 import { storable } from '../../contract/storable.ts'
 import type { Idempotency } from '../../contract/idempotency.ts'
-import type { Operation } from '../../contract/job.ts'
+import type { Operation } from '../../contract/submission.ts'
 import { idempotencyOfKey } from './preferences.ts'
 import { parseBody, receiveBody, type RefusedBody } from './read-body.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
-
-export type ReadSubmission<Body> = { body: Body; idempotency: Idempotency | undefined }
 
 const BODY_TIMEOUT_MS = 30_000
 
@@ -20,7 +18,9 @@ export const receiveSubmission = async (request: Request, maxBytes: number): Pro
   return received.ok ? received.bytes : refusalOfBody(received, maxBytes)
 }
 
-/** The JSON of a body. `levelsAround`: how many levels it may have beyond those of one submission. */
+/**
+ * The JSON of a body. `levelsAround`: how many levels it may have beyond those of one submission.
+ */
 export const parseSubmission = (
   bytes: Uint8Array,
   { maxBytes, levelsAround = 0 }: { maxBytes: number; levelsAround?: number },
@@ -36,7 +36,7 @@ type Expected<S> = { schema: S; operation: Operation; key: string | null; isStri
 export const readSubmission = <S extends GenericSchema>(
   value: JsonValue,
   { schema, operation, key, isStrict, hashKey }: Expected<S>,
-): ReadSubmission<InferOutput<S>> | Refusal => {
+): { body: InferOutput<S>; idempotency: Idempotency | undefined } | Refusal => {
   const checked = checkBody(schema, storable(value), { isStrict })
   if ('problems' in checked) return { refused: 'invalid', problems: checked.problems }
   const idempotency = idempotencyOfKey(key, operation, { body: value, hashKey })

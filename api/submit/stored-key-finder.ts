@@ -6,8 +6,11 @@ import { withinTime } from '../../process/within-time.ts'
 
 type FindStoredKey = (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 
-/** Finds idempotency keys that have left Redis; undefined while Postgres does not answer. Requests that ask at once share a query. */
-export const storedKeyFinder = (sql: Sql, timeoutMs: number): FindStoredKey => {
+/**
+ * Finds idempotency keys that have left Redis; undefined while Postgres does not answer. Requests
+ * that ask at once share a query.
+ */
+export const createFindStoredKey = (sql: Sql, timeoutMs: number): FindStoredKey => {
   const find = coalesce(
     (asked: readonly { workspaceId: string; key: string }[]) => withinTime(findIdempotencyKeys(sql, asked), timeoutMs),
     { items: 500 },

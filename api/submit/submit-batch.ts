@@ -1,32 +1,22 @@
-import { type Batchable, batchItem, batchRequest, BATCHABLE } from '../../contract/batch-request.ts'
+import { type Batchable, batchItem, batchRequest } from '../../contract/batch-request.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import { MAX_BATCH_BODY_BYTES } from '../../contract/limits.ts'
 import { checkBody } from '../../contract/problem.ts'
-import { QUEUE_OF } from '../../contract/job.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
-import type { Incoming } from '../incoming.ts'
-import type { AnySubmissionKind } from '../operations/submission-kind.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import {
-  type Accepted,
-  admit,
-  answerTo,
-  type Candidate,
-  candidateOf,
-  countOf,
-  knownToBeLimited,
-  type NotAccepted,
-} from './candidate.ts'
-import type { Ingress } from './ingress.ts'
+import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
+import { answer, outcomeOf, refusedAttribute } from './answer-intake.ts'
+import { type AnySubmissionKind, type Arrival, type Intake, isRefused, type Refused, type Valid } from './intake.ts'
+import type { IntakeDependencies } from './intake-dependencies.ts'
 import { isStrict } from './preferences.ts'
 import { mostBytesOf } from './read-body.ts'
-import { parseSubmission, readSubmission, receiveSubmission } from './read-submission.ts'
-import { BROKEN_OFF, refusedAttribute } from './submit.ts'
+import { parseSubmission, receiveSubmission } from './read-submission.ts'
+import { BROKEN_OFF, validate } from './submit.ts'
 
 /**
- * What an operation by itself would have answered. `submissionId` and `retryAfter` (seconds) would be in its headers, `state` as well, if
- * waiting was asked for.
+ * What an operation by itself would have answered. `submissionId` and `retryAfter` (seconds) would
+ * be in its headers, `state` as well, if the caller asked to wait.
  */
 export type BatchResult = {
   status: number
@@ -38,53 +28,64 @@ export type BatchResult = {
 export type BatchAnswer = { results: BatchResult[] }
 
 export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
-type Batch = { ingress: Ingress; kinds: BatchKinds; incoming: Incoming; caller: Caller }
+type Batch = Arrival & Caller & { kinds: BatchKinds }
+type Outcome = Intake<Valid | 'admitted'> | Refused
 
-/** POST /batch: each item goes the way of its operation. They are accepted in their order, and answered together. */
-export const submitBatch = async (ingress: Ingress, kinds: BatchKinds, incoming: Incoming): Promise<Response> => {
-  const caller = await callerOf(ingress.authenticate, incoming, 'submit')
-  const outcome = isRefusal(caller) ? caller : await accept({ ingress, kinds, incoming, caller })
-  const refusal = isRefusal(outcome) ? outcome : undefined
-  incoming.span?.set({ 'feedback_insights.operation': 'batch', ...refusedAttribute(refusal) })
-  if (isRefusal(outcome)) {
-    ingress.count(countOf('batch', outcome))
-    return refusalResponse(outcome)
+/**
+ * POST /batch: each item goes the way of its operation. They are accepted in their order, and
+ * answered together.
+ */
+export const submitBatch = async (
+  dependencies: IntakeDependencies,
+  kinds: BatchKinds,
+  arrival: Arrival,
+): Promise<Response> => {
+  const caller = await callerOf(dependencies.authenticate, arrival, 'submit')
+  const outcome = isRefusal(caller) ? { refusal: caller } : await accept(dependencies, { ...arrival, ...caller, kinds })
+  arrival.span?.set({ 'feedback_insights.operation': 'batch', ...refusedAttribute(outcome) })
+  if (isRefused(outcome)) {
+    dependencies.count(outcomeOf('batch', outcome))
+    return refusalResponse(outcome.refusal)
   }
-  const results = await Promise.all(outcome.map(resultOf))
+  const results = await Promise.all(outcome.map((one) => resultOf(dependencies, one)))
   const response = Response.json({ results } satisfies BatchAnswer)
-  if (isStrict(incoming.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
+  if (isStrict(arrival.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
   return response
 }
 
-const accept = async (batch: Batch): Promise<(Accepted | NotAccepted)[] | Refusal> => {
-  const { ingress, incoming, caller } = batch
-  const inHand = { workspaceId: caller.workspaceId, bytes: mostBytesOf(incoming.request, MAX_BATCH_BODY_BYTES) }
-  const decided = await ingress.bodies.hold(inHand, async () => {
-    const received = await receiveSubmission(incoming.request, MAX_BATCH_BODY_BYTES)
-    if (isRefusal(received)) return received
-    const body = { workspaceId: caller.workspaceId, bytes: received.byteLength }
-    return ingress.bodies.inTurn(body, () => acceptItems(batch, received))
+const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<Outcome[] | Refused> => {
+  const { request, workspaceId } = batch
+  const inHand = { workspaceId, bytes: mostBytesOf(request, MAX_BATCH_BODY_BYTES) }
+  const decided = await dependencies.bodies.hold(inHand, async () => {
+    const bytes = await receiveSubmission(request, MAX_BATCH_BODY_BYTES)
+    if (isRefusal(bytes)) return { refusal: bytes }
+    const body = { workspaceId, bytes: bytes.byteLength }
+    return dependencies.bodies.inTurn(body, () => acceptItems(dependencies, batch, bytes))
   })
-  return decided ?? { refused: 'unavailable', why: 'bodies-in-hand' }
+  return decided ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
 
 /** A batch, its items and an item are around a body. */
 const LEVELS_AROUND = 3
 
-const acceptItems = async (batch: Batch, bytes: Uint8Array): Promise<(Accepted | NotAccepted)[] | Refusal> => {
-  const { headers } = batch.incoming.request
-  if (headers.has('idempotency-key')) return KEY_OF_BATCH
+const acceptItems = async (
+  dependencies: IntakeDependencies,
+  batch: Batch,
+  bytes: Uint8Array,
+): Promise<Outcome[] | Refused> => {
+  const { headers } = batch.request
+  if (headers.has('idempotency-key')) return { refusal: KEY_OF_BATCH }
   const parsed = parseSubmission(bytes, { maxBytes: MAX_BATCH_BODY_BYTES, levelsAround: LEVELS_AROUND })
-  if (isRefusal(parsed)) return parsed
+  if (isRefusal(parsed)) return { refusal: parsed }
   const checked = checkBody(batchRequest, parsed.value, { isStrict: isStrict(headers) })
-  if ('problems' in checked) return { refused: 'invalid', problems: checked.problems }
-  const items = await Promise.all(checked.valid.items.map((item) => checkItem(batch, item as JsonValue)))
-  if (!(await batch.ingress.isWhole(batch.incoming.request))) return BROKEN_OFF
-  const outcomes: (Accepted | NotAccepted)[] = []
-  for (const wave of wavesOf(items)) {
-    outcomes.push(...(await Promise.all(wave.map(admitItem))))
+  if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
+  const items = await Promise.all(checked.valid.items.map((item) => checkItem(dependencies, batch, item as JsonValue)))
+  if (!(await dependencies.isWhole(batch.request))) return { refusal: BROKEN_OFF }
+  const outcomes: Outcome[] = []
+  for (const group of groupsOf(items)) {
+    outcomes.push(...(await Promise.all(group.map((item) => admitItem(dependencies, item)))))
   }
-  outcomes.forEach((outcome, at) => countItem(batch.ingress, items[at]!, outcome))
+  outcomes.forEach((outcome, at) => dependencies.count(outcomeOf(items[at]!.operation ?? 'batch', outcome)))
   return outcomes
 }
 
@@ -98,59 +99,64 @@ const KEY_OF_BATCH: Refusal = {
   ],
 }
 
-/** What an item came to before admission. A refusal knows no operation where the item does not say it. */
-type ItemRefused = NotAccepted & { operation?: Batchable }
-type CheckedItem = { candidate: Candidate; isLarge: boolean }
+/**
+ * What an item came to before admission. The operation is undefined where the item does not say it.
+ */
+type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | Refused }
 
-const checkItem = async (batch: Batch, item: JsonValue): Promise<CheckedItem | ItemRefused> => {
-  const { ingress, kinds, incoming, caller } = batch
-  const strictly = isStrict(incoming.request.headers)
-  const around = checkBody(batchItem, item, { isStrict: strictly })
-  if ('problems' in around) return { refusal: { refused: 'invalid', problems: around.problems } }
-  const { operation, body, idempotencyKey: key = null } = around.valid
-  const visit = { ingress, kind: kinds[operation], incoming, caller, isKeyed: key !== null }
-  const limited = knownToBeLimited(visit)
-  if (limited) return { ...limited, operation }
-  const bytes = Buffer.byteLength(JSON.stringify(body))
-  const maxBytes = operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
-  if (bytes > maxBytes) return { refusal: { refused: 'too-large', maxBytes }, operation }
-  const { hashKey } = ingress
-  const read = readSubmission(body, { schema: BATCHABLE[operation], operation, key, isStrict: strictly, hashKey })
-  if (isRefusal(read)) return { refusal: read, operation }
-  const candidate = await candidateOf(visit, read, { asksFormer: true })
-  return 'refusal' in candidate ? { ...candidate, operation } : { candidate, isLarge: bytes > SENT_TOGETHER_BYTES }
+const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
+  const { kinds, ...caller } = batch
+  const around = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers) })
+  if ('problems' in around) {
+    return { operation: undefined, bytes: 0, checked: { refusal: { refused: 'invalid', problems: around.problems } } }
+  }
+  const { operation, body: value, idempotencyKey: key = null } = around.valid
+  const bytes = Buffer.byteLength(JSON.stringify(value))
+  const intake = { ...caller, kind: kinds[operation], key, value }
+  return { operation, bytes, checked: await checkIntake(dependencies, intake, bytes) }
 }
 
-/** Redis is asked about what is larger in several steps, and what comes behind it would overtake it. */
+const checkIntake = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<'workspaceId' | 'value'>,
+  bytes: number,
+): Promise<Item['checked']> => {
+  const { maxBytes } = dependencies
+  const limited = refuseByEmptyBucket(dependencies, intake)
+  if (limited) return limited
+  const most = intake.kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
+  if (bytes > most) return { refusal: { refused: 'too-large', maxBytes: most } }
+  const valid = validate(dependencies, intake)
+  // A key that is found first has not to be looked up between two items, where a later one would
+  // overtake.
+  return isRefused(valid) ? valid : check(dependencies, valid, { lookUpKeyFirst: true })
+}
+
+/** A larger item is sent in several steps, and what comes behind it would overtake it. */
 const SENT_TOGETHER_BYTES = 4 * 1024
 
-/** Items that follow one another and keep their order when Redis is asked about them at once: those of one queue. */
-const wavesOf = (items: readonly (CheckedItem | ItemRefused)[]): (CheckedItem | ItemRefused)[][] => {
-  const waves: (CheckedItem | ItemRefused)[][] = []
-  let before: string | undefined
+/**
+ * Items that follow one another and keep their order when they are admitted at once. A large one is
+ * admitted alone.
+ */
+const groupsOf = (items: readonly Item[]): Item[][] => {
+  const groups: Item[][] = []
+  let isOpen = false
   for (const item of items) {
-    const wave = 'refusal' in item ? before : waveOf(item)
-    if (wave === undefined || wave !== before || waves.length === 0) waves.push([])
-    waves.at(-1)!.push(item)
-    before = wave
+    const isLarge = item.bytes > SENT_TOGETHER_BYTES && !isRefused(item.checked)
+    if (isLarge || !isOpen) groups.push([])
+    groups.at(-1)!.push(item)
+    isOpen = !isLarge
   }
-  return waves
+  return groups
 }
 
-const waveOf = ({ candidate, isLarge }: CheckedItem): string | undefined =>
-  isLarge ? undefined : QUEUE_OF[candidate.visit.kind.operation]
+const admitItem = async (dependencies: IntakeDependencies, { checked }: Item): Promise<Outcome> =>
+  isRefused(checked) ? checked : admit(dependencies, checked)
 
-const admitItem = async (item: CheckedItem | ItemRefused): Promise<Accepted | NotAccepted> =>
-  'refusal' in item ? item : admit(item.candidate)
-
-const countItem = (ingress: Ingress, item: CheckedItem | ItemRefused, outcome: Accepted | NotAccepted): void => {
-  const operation = 'refusal' in item ? item.operation : item.candidate.visit.kind.operation
-  ingress.count(countOf(operation ?? 'batch', 'refusal' in outcome ? outcome.refusal : undefined))
-}
-
-const resultOf = async (outcome: Accepted | NotAccepted): Promise<BatchResult> => {
-  if ('refusal' in outcome) return refusedResult(refusalResponse(outcome.refusal))
-  const { status, submissionId, body, waited } = await answerTo(outcome)
+const resultOf = async (dependencies: IntakeDependencies, outcome: Outcome): Promise<BatchResult> => {
+  if (isRefused(outcome)) return refusedResult(refusalResponse(outcome.refusal))
+  const { status, submissionId, body, waited } = await answer(dependencies, outcome)
   return { status, submissionId, ...(waited && { state: waited.state ?? 'queued' }), body }
 }
 

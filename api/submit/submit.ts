@@ -1,95 +1,106 @@
 import { callerOf } from '../authenticate.ts'
-import type { Incoming } from '../incoming.ts'
-import type { AnySubmissionKind } from '../operations/submission-kind.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import {
-  type Accepted,
-  admit,
-  answerTo,
-  candidateOf,
-  countOf,
-  knownToBeLimited,
-  type NotAccepted,
-  type Visit,
-} from './candidate.ts'
-import type { Ingress } from './ingress.ts'
+import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
+import { answer, outcomeOf, refusedAttribute } from './answer-intake.ts'
+import { type AnySubmissionKind, type Arrival, type Intake, isRefused, type Refused, type Valid } from './intake.ts'
+import type { IntakeDependencies } from './intake-dependencies.ts'
 import { describeLimit } from './limit-headers.ts'
 import { isStrict } from './preferences.ts'
 import { mostBytesOf } from './read-body.ts'
 import { parseSubmission, readSubmission, receiveSubmission } from './read-submission.ts'
 
-/** Token → permission → size and content type → validation → idempotency key → rate limit → backlog → queue → answer. */
-export const submit = async (ingress: Ingress, kind: AnySubmissionKind, incoming: Incoming): Promise<Response> => {
-  const { operation } = kind
-  const { headers } = incoming.request
-  const caller = await callerOf(ingress.authenticate, incoming, kind.needs)
-  const outcome = isRefusal(caller)
-    ? { refusal: caller }
-    : await accept({ ingress, kind, incoming, caller, isKeyed: headers.has('idempotency-key') })
-  const refusal = 'refusal' in outcome ? outcome.refusal : undefined
-  ingress.count(countOf(operation, refusal))
-  incoming.span?.set({ 'feedback_insights.operation': operation, ...refusedAttribute(refusal) })
-  const response = 'refusal' in outcome ? refusalResponse(outcome.refusal) : await acceptedResponse(outcome, incoming)
-  const limit = ingress.limitOf(operation)
-  if (isRefusal(caller)) return response
+type Accepted = Intake<Valid | 'admitted'>
+
+/**
+ * Token → permission → size and content type → validation → idempotency key → rate limit → backlog
+ * → log → answer.
+ */
+export const submit = async (
+  dependencies: IntakeDependencies,
+  kind: AnySubmissionKind,
+  arrival: Arrival,
+): Promise<Response> => {
+  const { headers } = arrival.request
+  const intake: Intake = { ...arrival, kind, key: headers.get('idempotency-key') }
+  const permitted = await permit(dependencies, intake)
+  const outcome = isRefused(permitted) ? permitted : await accept(dependencies, permitted)
+  dependencies.count(outcomeOf(kind.operation, outcome))
+  arrival.span?.set({ 'feedback_insights.operation': kind.operation, ...refusedAttribute(outcome) })
+  const response = isRefused(outcome) ? refusalResponse(outcome.refusal) : await acceptedResponse(dependencies, outcome)
   // Only a caller learns what the limits are.
-  const bucket = 'refusal' in outcome ? outcome.bucket : outcome.admitted.bucket
-  if (limit) describeLimit(response.headers, limit, { operation, bucket })
+  if (isRefused(permitted)) return response
+  const limit = dependencies.limitOf(kind.operation)
+  const { bucket } = isRefused(outcome) ? outcome : outcome.admitted
+  if (limit) describeLimit(response.headers, limit, { operation: kind.operation, bucket })
   if (isStrict(headers)) response.headers.append('Preference-Applied', 'handling=strict')
   return response
 }
 
-/** The steps after permission. Until the body is in Redis it counts as in hand; an answer that waits (`Prefer: wait`) does not. */
-const accept = async (visit: Visit): Promise<Accepted | NotAccepted> => {
-  const { ingress, kind, incoming, caller } = visit
-  const maxBytes = kind.operation === 'submit_conversation' ? ingress.maxBytes.conversation : ingress.maxBytes.body
-  const early = knownToBeLimited(visit)
+const permit = async (
+  { authenticate }: IntakeDependencies,
+  intake: Intake,
+): Promise<Intake<'workspaceId'> | Refused> => {
+  const caller = await callerOf(authenticate, intake, intake.kind.needs)
+  return isRefusal(caller) ? { refusal: caller } : { ...intake, ...caller }
+}
+
+/**
+ * The steps after permission. Until the body is in Redis it counts as in hand; an answer that waits
+ * does not.
+ */
+const accept = async (dependencies: IntakeDependencies, intake: Intake<'workspaceId'>): Promise<Accepted | Refused> => {
+  const { maxBytes, bodies } = dependencies
+  const { request, kind, workspaceId } = intake
+  const most = kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
+  const early = refuseByEmptyBucket(dependencies, intake)
   if (early) return early
-  const body = { workspaceId: caller.workspaceId, bytes: mostBytesOf(incoming.request, maxBytes) }
-  const decision = await ingress.bodies.hold(body, async () => knownToBeLimited(visit) ?? decide(visit, maxBytes))
-  return decision ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
+  const outcome = await bodies.hold({ workspaceId, bytes: mostBytesOf(request, most) }, async () => {
+    const empty = refuseByEmptyBucket(dependencies, intake)
+    if (empty) return empty
+    const bytes = await receiveSubmission(request, most)
+    if (isRefusal(bytes)) return { refusal: bytes }
+    const body = { workspaceId, bytes: bytes.byteLength }
+    return bodies.inTurn(body, () => acceptBody(dependencies, intake, { bytes, maxBytes: most }))
+  })
+  return outcome ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
 
-const decide = async (visit: Visit, maxBytes: number): Promise<Accepted | NotAccepted> => {
-  const { ingress, incoming, caller } = visit
-  const received = await receiveSubmission(incoming.request, maxBytes)
-  if (isRefusal(received)) return { refusal: received }
-  const body = { workspaceId: caller.workspaceId, bytes: received.byteLength }
-  return ingress.bodies.inTurn(body, () => decideOn(visit, received, maxBytes))
-}
-
-/** The steps from validation on. */
-const decideOn = async (visit: Visit, bytes: Uint8Array, maxBytes: number): Promise<Accepted | NotAccepted> => {
-  const { ingress, kind, incoming } = visit
-  const { schema, operation } = kind
-  const { headers } = incoming.request
+const acceptBody = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<'workspaceId'>,
+  { bytes, maxBytes }: { bytes: Uint8Array; maxBytes: number },
+): Promise<Accepted | Refused> => {
   const parsed = parseSubmission(bytes, { maxBytes })
   if (isRefusal(parsed)) return { refusal: parsed }
-  const { hashKey } = ingress
-  const key = headers.get('idempotency-key')
-  const read = readSubmission(parsed.value, { schema, operation, key, isStrict: isStrict(headers), hashKey })
-  if (isRefusal(read)) return { refusal: read }
-  const candidate = await candidateOf(visit, read, { asksFormer: false })
-  if ('refusal' in candidate) return candidate
-  return (await ingress.isWhole(incoming.request)) ? admit(candidate) : { refusal: BROKEN_OFF }
+  const valid = validate(dependencies, { ...intake, ...parsed })
+  if (isRefused(valid)) return valid
+  const checked = await check(dependencies, valid, { lookUpKeyFirst: false })
+  if (isRefused(checked)) return checked
+  return (await dependencies.isWhole(intake.request)) ? admit(dependencies, checked) : { refusal: BROKEN_OFF }
 }
 
-/** Nobody gets this answer: the runtime has given its own, or none. */
+/** Whether the parsed body and the idempotency key are as they have to be. */
+export const validate = (
+  { hashKey }: IntakeDependencies,
+  intake: Intake<'workspaceId' | 'value'>,
+): Intake<Valid> | Refused => {
+  const { request, kind, key, value } = intake
+  const { schema, operation } = kind
+  const read = readSubmission(value, { schema, operation, key, isStrict: isStrict(request.headers), hashKey })
+  return isRefusal(read) ? { refusal: read } : { ...intake, ...read }
+}
+
+/** No client gets this answer: the runtime has given its own, or none. */
 export const BROKEN_OFF: Refusal = {
   refused: 'invalid',
   problems: [{ message: 'Nothing may follow the body', path: '' }],
 }
 
-const acceptedResponse = async (accepted: Accepted, { span }: Incoming): Promise<Response> => {
-  const { status, submissionId, body, waited } = await answerTo(accepted)
-  span?.set({ 'feedback_insights.submission.id': submissionId })
+const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Accepted): Promise<Response> => {
+  const { status, submissionId, body, waited } = await answer(dependencies, accepted)
+  accepted.span?.set({ 'feedback_insights.submission.id': submissionId })
   const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
   if (waited) response.headers.set('Submission-State', waited.state ?? 'queued')
   if (waited?.state !== undefined) response.headers.set('Preference-Applied', 'wait')
   return response
 }
-
-export const refusedAttribute = (refusal: Refusal | undefined): Record<string, string> =>
-  refusal
-    ? { 'feedback_insights.refused': 'why' in refusal ? `${refusal.refused} ${refusal.why}` : refusal.refused }
-    : {}

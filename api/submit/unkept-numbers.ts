@@ -1,13 +1,17 @@
 /**
- * Finds every number that might not be kept: 16 digits in a row, or a fraction with an exponent. Fifteen digits always fit. A number
- * within a string matches only after a space, so ids and hashes do not match. What is too large JSON.parse makes infinite by itself.
+ * Finds every number that might not be kept: 16 digits in a row, or a fraction with an exponent.
+ * Fifteen digits always fit. A number within a string matches only after a space, so ids and hashes
+ * do not match. What is too large JSON.parse makes infinite by itself.
  */
 const DOUBTFUL_NUMBER = /(?:^|[[,: \t\r\n])-?(?:\d{16}|\d+\.\d+[eE])/
 
 /** JSON has no infinite numbers, but JSON.parse makes one of this. */
 const INFINITE = '1e999'
 
-/** A text of valid JSON with an infinite number in the place of every integer that a JavaScript number would change. */
+/**
+ * A text of valid JSON with an infinite number in the place of every integer that a JavaScript
+ * number would change.
+ */
 export const withoutUnkept = (text: string): string => {
   if (!DOUBTFUL_NUMBER.test(text)) return text
   let result = ''
@@ -55,7 +59,8 @@ const isChanged = (literal: string): boolean => {
   if (literal.length <= ALWAYS_KEPT_DIGITS) return false
   const number = Number(literal)
   if (!Number.isFinite(number)) return false
-  // A number is kept if JavaScript writes it as it was: 2^60 is a double, but is written as 1152921504606847000.
+  // A number is kept if JavaScript writes it as it was: 2^60 is a double, but is written as
+  // 1152921504606847000.
   const written = String(number)
   if (written === literal) return false
   const given = toDecimal(literal)
@@ -67,7 +72,10 @@ const isChanged = (literal: string): boolean => {
 type Decimal = {
   /** They have no zeros at either end. */
   readonly digits: string
-  /** The power of ten by which the digits, read as an integer, are multiplied. Not negative for an integer. */
+  /**
+   * The power of ten by which the digits, read as an integer, are multiplied. Not negative for an
+   * integer.
+   */
   readonly exponent: number
 }
 

@@ -75,7 +75,10 @@ const compile = (directory: string): void => {
   rmSync(project)
 }
 
-/** The compiler rewrites imports in .js files only; older ones look for what a .d.ts file says as it stands. */
+/**
+ * The compiler rewrites imports in .js files only; older ones look for what a .d.ts file says as it
+ * stands.
+ */
 const useEmittedNames = (directory: string): void => {
   for (const name of readdirSync(directory).filter((file) => file.endsWith('.d.ts'))) {
     const file = join(directory, name)

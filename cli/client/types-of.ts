@@ -17,7 +17,10 @@ export type Reference = { readonly components: { readonly schemas: Readonly<Reco
 
 const HEAD = '// Made of api/openapi/openapi.json by `npm run client`.\n'
 
-/** TypeScript with one exported type for each schema of an OpenAPI 3.1 document, with its descriptions; not formatted. */
+/**
+ * TypeScript with one exported type for each schema of an OpenAPI 3.1 document, with its
+ * descriptions; not formatted.
+ */
 export const typesOf = ({ components }: Reference): string =>
   HEAD +
   Object.entries(components.schemas)

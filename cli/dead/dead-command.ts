@@ -1,13 +1,15 @@
 import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import { isDateTime } from '../../contract/date-time.ts'
 import { asOwnId } from '../../contract/identity/own-id.ts'
-import { type Operation, QUEUE_OF } from '../../contract/job.ts'
+import { OPERATIONS } from '../../contract/submission.ts'
 import { countDead, type DeadEntry, type DeadFilter, dropDead, findDead, listDead } from '../../db/submissions/dead.ts'
+import { createLog } from '../../queue/log.ts'
+import type { RedisClient } from '../../queue/connect-redis.ts'
 import { redisCondition } from '../../queue/redis-condition.ts'
+import { createWake } from '../../queue/wake.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 import { replay, type ReplayOutcome, type ReplayStores } from './replay.ts'
 
-const OPERATIONS = Object.keys(QUEUE_OF) as Operation[]
 const LISTED = 100
 
 const USAGE = `usage: npm run dead -- list [FILTERS]
@@ -17,10 +19,10 @@ const USAGE = `usage: npm run dead -- list [FILTERS]
        npm run dead -- drop ID
        npm run dead -- drop all [FILTERS]
 
-Dead submissions were accepted and cannot be stored.
-list    how many there are for each reason, and the first ${LISTED} of them
-show    one of them with all that was submitted, as JSON
-replay  queues them again under their former ids and in their former places; what was purged since stays purged
+Dead submissions were accepted and cannot be applied.
+list    counts them by reason, and lists the first ${LISTED}
+show    prints one with all that was submitted, as JSON
+replay  queues them again under their former ids; they replace nothing that a newer submission has written
 drop    deletes what was submitted for good; the receipts stay
 
 FILTERS: --workspace NAME, --reason REASON (as listed), --since TIME (when it died: 2026-01-31T09:30:00Z),
@@ -34,8 +36,7 @@ const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
   queued: 'queued again',
   unknown: 'not dead any more',
   'being-purged': 'being purged',
-  'undecided-purge': 'purges that concerned nobody yet: submit them again, then drop these',
-  unreadable: 'of another version: this one cannot read them',
+  'undecided-purge': 'purges that are not decided: submit them again, then drop these',
 }
 
 const run = async ({ words: [action, which, ...more], values, ...context }: CommandContext): Promise<void> => {
@@ -100,28 +101,30 @@ const lineOf = ({ id, workspace, operation, attempts, reason, diedAt, replayedAt
 const show = async ({ sql }: Context, id: string): Promise<void> => {
   const dead = await findDead(sql, id)
   if (!dead) throw new CommandError(NONE)
-  const { job, ...about } = dead
-  print(JSON.stringify({ ...about, job: JSON.parse(job) as unknown }, null, 2))
+  const { submission, ...about } = dead
+  print(JSON.stringify({ ...about, submission: JSON.parse(submission) as unknown }, null, 2))
 }
 
-const replayAll = async ({ sql, readHashKey, openQueues }: Context, wanted: DeadFilter): Promise<void> => {
+const replayAll = async ({ sql, openQueues }: Context, wanted: DeadFilter): Promise<void> => {
   const found = await listDead(sql, wanted, null)
   if (found.length === 0) throw new CommandError(NONE)
-  const stores: ReplayStores = { sql, hashKey: await readHashKey(), ...(await openQueues()) }
+  const { redis, prefix, queues } = await openQueues()
+  const stores: ReplayStores = { sql, log: createLog(redis, prefix), wake: createWake({ queues }) }
   const outcomes = new Map<ReplayOutcome, number>()
   for (const [index, dead] of found.entries()) {
-    if (index % LOOK_AT_MEMORY_EVERY === 0 && (await isNearlyFull(stores))) {
+    if (index % LOOK_AT_MEMORY_EVERY === 0 && (await isNearlyFull(redis))) {
       throw new CommandError(`Redis is nearly full. ${index} of ${found.length} were replayed; repeat it later.`)
     }
     const outcome = await replay(stores, dead)
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
   }
+  await stores.wake.ended()
   for (const [outcome, count] of outcomes) print(`${count} ${DESCRIBED[outcome]}`)
   const left = found.length - (outcomes.get('queued') ?? 0) - (outcomes.get('unknown') ?? 0)
   if (left > 0) throw new CommandError(`${left} of ${found.length} are still dead.`)
 }
 
-const isNearlyFull = async ({ redis }: ReplayStores): Promise<boolean> => {
+const isNearlyFull = async (redis: RedisClient): Promise<boolean> => {
   const { usedBytes, maxBytes } = await redisCondition(redis)
   return maxBytes > 0 && usedBytes >= REDIS_FULL_SHARE * maxBytes
 }

@@ -1,32 +1,29 @@
-import { parseJob } from '../../contract/job.ts'
-import type { HashKey } from '../../contract/identity/own-id.ts'
-import { sayingsOf } from '../../contract/identity/sayings.ts'
-import { findDeadJob, markReplayed, type ReplayRefusal } from '../../db/submissions/dead.ts'
+import { markReplayed, type ReplayRefusal } from '../../db/submissions/dead.ts'
 import type { Sql } from '../../db/postgres.ts'
-import { booksIn } from '../../queue/books.ts'
-import type { RedisClient } from '../../queue/connect-redis.ts'
+import { readPosition } from '../../db/submissions/position.ts'
+import type { Log } from '../../queue/log.ts'
+import type { Wake } from '../../queue/wake.ts'
 
-export type ReplayStores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
-
-/** Queued again, or why not: `being-purged` ends with the purge; the other reasons stay. */
-export type ReplayOutcome = 'queued' | 'unreadable' | ReplayRefusal
+export type ReplayStores = { sql: Sql; log: Log; wake: Wake }
 
 /**
- * Queues a dead submission again under its id and its acceptance number: it takes its old place, and fences refuse what was purged since.
- * Repeating it queues it once. It is put on the books and into the outbox, from where a worker hands it over within seconds; when this
- * ends before that, a worker's upkeep puts it there (`worker/upkeep/finish-replays.ts`).
+ * The submission is queued again, or the reason why not. `being-purged` ends with the purge, the
+ * others stay.
+ */
+export type ReplayOutcome = 'queued' | ReplayRefusal
+
+/**
+ * Appends a dead submission to the log again, under its id and with a new number. It does not
+ * replace what newer submissions have written. If this process dies after the mark, a worker's
+ * maintenance appends the submission.
  */
 export const replay = async (
-  { sql, redis, prefix, hashKey }: ReplayStores,
+  { sql, log, wake }: ReplayStores,
   { workspaceId, id }: { workspaceId: string; id: string },
 ): Promise<ReplayOutcome> => {
-  const held = await findDeadJob(sql, workspaceId, id)
-  if (held === undefined) return 'unknown'
-  if (!parseJob(held)) return 'unreadable'
-  const marked = await markReplayed(sql, workspaceId, id)
-  const submission = marked.job === null ? undefined : parseJob(marked.job)
-  if (!submission) return marked.outcome
-  const sayings = sayingsOf({ hashKey, workspaceId }, submission)
-  await booksIn(redis, prefix).put({ submission, idempotency: undefined }, sayings)
-  return 'queued'
+  const { outcome, submission } = await markReplayed(sql, workspaceId, id)
+  if (submission === null) return outcome
+  await log.append([submission], await readPosition(sql, workspaceId))
+  void wake.wake(workspaceId, { submissions: 1, isDeep: false })
+  return outcome
 }

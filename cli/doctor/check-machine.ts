@@ -31,7 +31,10 @@ const compare = (one: string, other: string): number => {
   return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
 }
 
-/** Free space below DATA_DIR, where `npm start` keeps its data. The disks of other servers are not looked at. */
+/**
+ * Free space below DATA_DIR, where `npm start` keeps its data. The disks of other servers are not
+ * looked at.
+ */
 export const checkDisk = async (dataDir: string): Promise<Finding[]> => {
   if (!existsSync(dataDir)) return []
   const { bavail, bsize } = await statfs(dataDir)

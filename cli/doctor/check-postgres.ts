@@ -1,7 +1,7 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
-import { hasFunctions, readEdition } from '../../db/functions.ts'
+import { hasFunctions, readFunctions } from '../../db/functions.ts'
 import { isMadeWith } from '../../db/installation.ts'
-import { type Migration, reasonToRefuse } from '../../db/migrate.ts'
+import { type Migration, readApplied, reasonToRefuse } from '../../db/migrate.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { listTokens, type Scope } from '../../db/tokens.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
@@ -10,7 +10,7 @@ import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 const OLDEST_MAJOR = 15
 const NEARLY_ALL = 0.9
 
-/** What Postgres says about itself and about what is stored in it. */
+/** Findings about Postgres itself and about what is stored in it. */
 export const checkPostgres = async (
   sql: Sql,
   hashKey: HashKey | undefined,
@@ -59,17 +59,16 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
 const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Promise<Finding> => {
   const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_migration') is not null as exists`
   if (!found!.exists) return wrong('The database is empty.', 'Run: npm run migrate')
-  const done = await sql<{ number: number }[]>`select number from schema_migration`
+  const done = await readApplied(sql)
   const applied = new Set(done.map(({ number }) => number))
   const missing = migrations.filter(({ number }) => !applied.has(number))
-  const newest = Math.max(0, ...applied)
-  const refusal = reasonToRefuse(migrations, [...applied])
+  const refusal = reasonToRefuse(migrations, done)
   if (refusal !== undefined) return wrong(refusal.found, refusal.advice)
   if (missing.length > 0) {
     return wrong(`Migrations are missing: ${missing.map(({ name }) => name).join(', ')}.`, 'Run: npm run migrate')
   }
-  return (await hasFunctions(sql, await readEdition()))
-    ? well(`The database is migrated (${newest}).`)
+  return (await hasFunctions(sql, await readFunctions()))
+    ? well(`The database is migrated (${done.at(-1)?.number ?? 0}).`)
     : wrong('The functions of the database are not those of this version.', 'Run: npm run migrate')
 }
 
@@ -77,10 +76,10 @@ const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Finding> => {
   if (await isMadeWith(sql, hashKey)) return well('HASH_KEY is the one of this database.')
   const made = await sql`select from installation`
   return made.count === 0
-    ? well('The database belongs to no HASH_KEY yet; the first start makes it so.')
+    ? well('The database belongs to no HASH_KEY yet; the first start binds it to one.')
     : wrong(
         'HASH_KEY is not the one that this database was made with: ids would be others.',
-        'Take the former one, from hash.key in DATA_DIR or from where secrets are kept.',
+        'Take the key of this database, from hash.key in DATA_DIR or from where secrets are kept.',
       )
 }
 
@@ -94,7 +93,7 @@ const checkTokens = async (sql: Sql): Promise<Finding[]> => {
   const counts = { submit: holding('submit', 'admin'), admin: holding('admin'), operator: holding('operator') }
   const text = `Live tokens: ${counts.submit} may submit, ${counts.admin} purge, ${counts.operator} operate.`
   if (counts.submit > 0) return [well(text)]
-  return [warning(text, 'Nobody can submit. Run: npm run token -- create --workspace NAME --scope submit')]
+  return [warning(text, 'No token can submit. Run: npm run token -- create --workspace NAME --scope submit')]
 }
 
 const checkDead = async (sql: Sql): Promise<Finding> => {
@@ -104,6 +103,6 @@ const checkDead = async (sql: Sql): Promise<Finding> => {
   if (dead === 0) return well('No submission is dead.')
   return warning(
     `${dead} submissions are dead, the newest since ${newest!.toISOString()}.`,
-    'See why in column reason of dead_submission; what cannot be stored is a fault of this service and belongs reported.',
+    'See the reasons: npm run dead -- list. A submission that cannot be applied is a fault of this service: please report it.',
   )
 }

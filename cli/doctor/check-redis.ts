@@ -7,7 +7,7 @@ import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 const OLDEST_MAJOR = 7
 const BYTES_PER_MIB = 1024 * 1024
 
-/** What each server of Redis says about itself. `replicas`: REDIS_REPLICAS_ACK. */
+/** Findings about each server of Redis. `replicas`: REDIS_REPLICAS_ACK. */
 export const checkRedis = async (redis: RedisClient, replicas: number): Promise<Finding[]> => {
   const servers = await serversOf(redis)
   const each = await Promise.all(servers.map((server) => checkServer(server, replicas)))
@@ -31,6 +31,7 @@ const checkServer = async (redis: RedisServer, replicas: number): Promise<Findin
       ? well('Redis evicts nothing (maxmemory-policy noeviction).')
       : wrong(eviction, 'In redis.conf: maxmemory-policy noeviction. API and worker do not start before.'),
     ...(await checkAppendOnlyFile(redis, { on: condition.appendOnly, lastWrite: field('aof_last_write_status') })),
+    ...(await checkSlowLog(redis)),
     checkMemory(condition),
     ...(replicas === 0 ? [] : [await checkReplicas(redis, replicas, Number(field('connected_slaves')))]),
   ]
@@ -55,7 +56,7 @@ const checkAppendOnlyFile = async (
   if (!file.on) {
     return [
       wrong(
-        'Redis has no append-only file: a restart loses what was accepted and is not stored yet.',
+        'Redis has no append-only file: a restart loses what was accepted and is not applied yet.',
         'In redis.conf: appendonly yes. At once: redis-cli config set appendonly yes',
       ),
     ]
@@ -69,13 +70,15 @@ const checkAppendOnlyFile = async (
             'Look at its disk and its log; a full disk is the usual reason.',
           ),
         ]
-  // Hosted servers refuse to tell.
-  const appendFsync = await redis.config('GET', 'appendfsync').then(
+  return [...broken, judgeAppendFsync(await settingOf(redis, 'appendfsync'))]
+}
+
+/** Hosted servers refuse to tell their settings. */
+const settingOf = (redis: RedisServer, name: string): Promise<string | undefined> =>
+  redis.config('GET', name).then(
     (answer) => answer[1],
     () => undefined,
   )
-  return [...broken, judgeAppendFsync(appendFsync)]
-}
 
 const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
   switch (appendFsync) {
@@ -96,17 +99,26 @@ const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
   }
 }
 
+/** A slow log quotes commands, and a purge cannot reach the content in it. */
+const checkSlowLog = async (redis: RedisServer): Promise<Finding[]> => {
+  const setting = await settingOf(redis, 'slowlog-log-slower-than')
+  return setting === undefined || Number(setting) < 0
+    ? []
+    : [
+        warning(
+          'Redis keeps a slow log, which may hold content of submissions. A purge does not remove it from there.',
+          'In redis.conf: slowlog-log-slower-than -1. Then: redis-cli slowlog reset. npm run purge:verify looks into it.',
+        ),
+      ]
+}
+
 const checkReplicas = async (redis: RedisServer, wanted: number, connected: number): Promise<Finding> => {
   const said = `Redis has ${connected} of ${wanted} replicas that REDIS_REPLICAS_ACK asks for`
   if (connected < wanted) return wrong(`${said}: nothing is confirmed.`, 'Start them, or look in their logs.')
-  // Hosted servers refuse to tell.
-  const required = await redis.config('GET', 'min-replicas-to-write').then(
-    (answer) => Number(answer[1]),
-    () => wanted,
-  )
+  const required = Number((await settingOf(redis, 'min-replicas-to-write')) ?? wanted)
   return required < wanted
     ? warning(
-        `${said}, and takes in what they do not have: it is stored without being confirmed.`,
+        `${said}, and takes what they do not have: it is applied without being confirmed.`,
         `In redis.conf: min-replicas-to-write ${wanted}`,
       )
     : well(`${said}.`)

@@ -9,7 +9,10 @@ const STATEMENT_TIMEOUT_MS = 3_000
 
 type Server = { place: string; isStandby: boolean; behindBytes: number; behindSeconds: number }
 
-/** What the servers of a DATABASE_URL that names several say about each other. `sql` is at the primary. */
+/**
+ * What the servers of a DATABASE_URL that names several say about each other. `sql` is at the
+ * primary.
+ */
 export const checkStandbys = async (databaseUrl: string, sql: Sql): Promise<Finding[]> => {
   const { urls } = readPostgresUrl(databaseUrl)!
   if (urls.length === 1) return []

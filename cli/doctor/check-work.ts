@@ -1,5 +1,6 @@
 import { type Condition, conditionOf } from '../../condition/condition.ts'
-import { type Finding as Judgement, findings, type Judged } from '../../condition/findings.ts'
+import type { Finding as Judgement, Judged } from '../../condition/finding.ts'
+import { findings } from '../../condition/findings.ts'
 import { type Point, pointOf } from '../../condition/point.ts'
 import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import type { Ledger } from '../../contract/ledger.ts'
@@ -7,9 +8,10 @@ import { knownWorkspaces } from '../../db/known-workspaces.ts'
 import type { Sql } from '../../db/postgres.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
 import { closeQueues, openQueues } from '../../queue/job-queues.ts'
+import { checkLeases } from './check-leases.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
 
-/** What lasts for so many looks is no passing state. */
+/** A state that lasts for so many looks does not pass by itself. */
 const LOOKS = 3
 const BETWEEN_LOOKS_MS = 750
 const WORKSPACES_WITHIN_MS = 5_000
@@ -17,7 +19,9 @@ const MICROSECONDS_PER_SECOND = 1_000_000
 
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
-/** What the overview finds as well (condition/findings.ts), and how much waits. */
+/**
+ * The findings of the overview (condition/), how much waits, and findings about leases and counts.
+ */
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Finding[]> => {
   const queues = openQueues(redis, prefix, () => {})
   try {
@@ -25,7 +29,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     const look = conditionOf({ sql, redis, prefix, listWorkspaces, queues: Object.values(queues) })
     let condition = await look()
     const points = [pointOf(condition, undefined)]
-    // What would be nothing even if it lasted needs no second look.
+    // A state that would be no finding even if it lasted needs no second look.
     const mayBeIll = findings(judged(Array<Point>(LOOKS).fill(points[0]!), maxBacklog)).length > 0
     for (const _look of mayBeIll ? Array(LOOKS - 1).keys() : []) {
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS))
@@ -36,14 +40,17 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     return [
       ...tellFigures(condition, points.at(-1)!),
       ...findings(judged(points, maxBacklog)).map(fromOverview),
-      ...judgeBooks(condition.ledgers ?? []),
+      ...(await checkLeases(redis, prefix, condition)),
+      ...judgeCounts(condition.ledgers ?? []),
     ]
   } finally {
     await closeQueues(queues)
   }
 }
 
-/** An API process says by itself whether it takes submissions in; this goes by the same bounds. */
+/**
+ * An API process decides by itself whether it accepts submissions. This goes by the same bounds.
+ */
 const judged = (points: readonly Point[], maxBacklog: number): Judged => {
   const { redisUsedBytes, redisMaxBytes, queued } = points.at(-1)!
   const isFull = redisUsedBytes !== null && !!redisMaxBytes && redisUsedBytes >= REDIS_FULL_SHARE * redisMaxBytes
@@ -53,8 +60,8 @@ const judged = (points: readonly Point[], maxBacklog: number): Judged => {
 const fromOverview = ({ level, what, remedy }: Judgement): Finding =>
   level === 'trouble' ? wrong(what, remedy) : warning(what, remedy)
 
-const tellFigures = ({ ledgers = [], at }: Condition, { waiting, workers, queued }: Point): Finding[] => {
-  const oldest = Math.min(...ledgers.flatMap(({ oldestNumber }) => oldestNumber ?? []))
+const tellFigures = ({ logs = [], at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Finding[] => {
+  const oldest = Math.min(...logs.flatMap(({ oldestNumber }) => oldestNumber ?? []))
   const seconds = Math.round(at / 1_000 - oldest / MICROSECONDS_PER_SECOND)
   return [
     ...(waiting === null || workers === null
@@ -64,20 +71,24 @@ const tellFigures = ({ ledgers = [], at }: Condition, { waiting, workers, queued
       ? []
       : [
           well(
-            `${queued} submissions are accepted and not stored${Number.isFinite(oldest) ? `, the oldest for ${Math.max(0, seconds)} s` : ''}.`,
+            `${queued} submissions are accepted and not applied${Number.isFinite(oldest) ? `, the oldest for ${Math.max(0, seconds)} s` : ''}.`,
           ),
         ]),
+    ...(purgesUnderWay ? [well(`${purgesUnderWay} purges remove their records.`)] : []),
   ]
 }
 
-/** The books of Redis know of less than is stored when they are older than it: a passing state only while something is being settled. */
-const judgeBooks = (ledgers: readonly Ledger[]): Finding[] => {
+/**
+ * Redis knows of fewer submissions than Postgres has when Redis is older than Postgres. While
+ * submissions are being applied, that is a passing state.
+ */
+const judgeCounts = (ledgers: readonly Ledger[]): Finding[] => {
   const behind = ledgers.filter(({ difference }) => difference < 0)
   if (behind.length === 0 || ledgers.some(({ queued }) => queued > 0)) return []
   return [
     warning(
-      `In ${behind.length} workspaces more submissions are settled than Redis knows of.`,
-      'Run this again: submissions that are just finishing count. If it stays, Redis lost data: look at its log and its append-only file.',
+      `In ${behind.length} workspaces Postgres has more submissions than Redis has accepted.`,
+      'Run this again: submissions that are just being applied count. If it stays, Redis lost data: look at its log and its append-only file.',
     ),
   ]
 }

@@ -78,7 +78,10 @@ const testedVersions = (): Tested => {
   return (JSON.parse(text) as { devDependencies: Tested }).devDependencies
 }
 
-/** A reader of single groups of settings, so that one bad value hides nothing else; it adds a finding about each bad value. */
+/**
+ * A reader of single groups of settings, so that one bad value hides nothing else; it adds a
+ * finding about each bad value.
+ */
 const reader =
   (environment: Environment, findings: Finding[]) =>
   <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {

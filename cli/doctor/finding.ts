@@ -1,4 +1,7 @@
-/** `wrong`: work is or will be lost or refused. `warning`: worth a look. No text has a secret or a customer's data. */
+/**
+ * `wrong`: work is or will be lost or refused. `warning`: worth a look. No text has a secret or a
+ * customer's data.
+ */
 export type Finding =
   | { readonly state: 'well'; readonly text: string }
   | { readonly state: 'warning' | 'wrong'; readonly text: string; readonly remedy: string }
@@ -17,7 +20,10 @@ export const describeFinding = (finding: Finding): string => {
 const WARN_CLOCK_MS = 1_000
 const WRONG_CLOCK_MS = 60_000
 
-/** Compares a server's clock with this one. The difference is uncertain by half the time that the question took. */
+/**
+ * Compares a server's clock with this one. The difference is uncertain by half the time that the
+ * question took.
+ */
 export const judgeClock = (server: string, { serverMs, askedMs, answeredMs }: Clock): Finding => {
   const uncertainMs = (answeredMs - askedMs) / 2
   const differenceMs = Math.round(serverMs - (askedMs + uncertainMs))

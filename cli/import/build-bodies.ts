@@ -19,7 +19,10 @@ type Entry = { readonly path: readonly string[]; readonly value: unknown }
 const MAX_MESSAGES = 1_000
 const MAX_MESSAGE_CHARACTERS = 1024 * 1024
 
-/** Turns rows into submissions. In a CSV file of conversations, neighbouring rows with the same id make one submission. */
+/**
+ * Turns rows into submissions. In a CSV file of conversations, neighbouring rows with the same id
+ * make one submission.
+ */
 export const buildBodies = async function* (
   rows: AsyncIterable<Row | BadRow>,
   mapping: Mapping,
@@ -86,7 +89,10 @@ const entriesOf = (cells: Row['cells'], { columns, constants, utc }: Mapping): E
   return [...ofConstants, ...ofColumns]
 }
 
-/** A cell that has not the form of its type stays text: the service then says what it expected, and where. */
+/**
+ * A cell without the form of its type stays text: the service then says what it expected, and
+ * where.
+ */
 const valueOf = (written: string, { type, trueFor, separator, values = {} }: Target, utc: boolean): unknown => {
   const cell = Object.hasOwn(values, written.trim()) ? values[written.trim()]! : written
   if (cell === '' && type !== 'content') return undefined
@@ -131,7 +137,10 @@ const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown =
   return /^(?:false|no|0)$/i.test(cell) ? false : cell
 }
 
-/** Nests members by their paths; a later entry replaces an earlier one. No name is special, `__proto__` included. */
+/**
+ * Nests members by their paths; a later entry replaces an earlier one. No name is special,
+ * `__proto__` included.
+ */
 const nest = (entries: readonly Entry[]): Values => {
   const groups = Map.groupBy(entries, ({ path }) => path[0] ?? '')
   return Object.fromEntries(
@@ -160,7 +169,8 @@ const conversationOf = ({ line, cells }: Row, mapping: Mapping): Conversation =>
     message?: Values
   }
   const { id, source, properties } = contact ?? {}
-  // The author of an answer is no contact, even if the table has a name and an email for every author.
+  // The author of an answer is no contact, even if the table has a name and an email for every
+  // author.
   const isContact = id !== undefined && message?.['incoming'] !== false
   const named = Object.fromEntries(
     Object.entries({ id, source, properties }).filter(([, value]) => value !== undefined),
@@ -190,7 +200,10 @@ const continues = (open: Conversation, next: Conversation): boolean =>
   open.messages.length < MAX_MESSAGES &&
   open.characters + next.characters < MAX_MESSAGE_CHARACTERS
 
-/** A later row keeps the values of an earlier row where its own cells are empty; a contact is named once. */
+/**
+ * A later row keeps the values of an earlier row where its own cells are empty; a contact is named
+ * once.
+ */
 const join = (open: Conversation, next: Conversation): Conversation => ({
   line: open.line,
   dropped: [...open.dropped, ...next.dropped],

@@ -13,8 +13,9 @@ type Sought = {
 }
 
 /**
- * The given address and token come first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service that runs in DATA_DIR. The
- * tokens in DATA_DIR go to no other service. An address or a token that is nowhere is absent.
+ * The given address and token come first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service
+ * that runs in DATA_DIR. The tokens in DATA_DIR go to no other service. An address or a token that
+ * is nowhere is absent.
  */
 export const findService = async ({ environment, url, token }: Sought): Promise<Partial<Service>> => {
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR

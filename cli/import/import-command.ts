@@ -29,7 +29,7 @@ FILE is a table (.csv, .tsv), an array (.json) or lines (.ndjson, .jsonl).
 --utc                date-times without an offset, and days, are UTC
 --url URL            the service; FEEDBACK_URL, or the one that runs in DATA_DIR
 --token TOKEN        with scope submit or admin; better in FEEDBACK_TOKEN, since others see what commands are called with
---state FILE         journal of what is done; FILE.import if not given. The same command goes on from there
+--state FILE         journal of finished lines; FILE.import if not given. The same command goes on from there
 --at-once N          requests at a time, 1 to 64; 8. With 1 everything goes by itself, in the order of the file
 --dry-run            show the mapping and what would be refused, and send nothing
 
@@ -88,7 +88,8 @@ const joinedMapValues = ([word, field, pair, ...rest]: readonly string[]): strin
 }
 
 const mappingOf = async (file: InputFile, values: Values): Promise<Mapping> => {
-  // NDJSON has no columns to recognise: its members have the service's names, unless --map renames some.
+  // NDJSON has no columns to recognise: its members have the service's names, unless --map renames
+  // some.
   const columns =
     file.format === 'csv' ? await readColumns(file) : values.map.map((text) => text.slice(0, text.lastIndexOf('=')))
   const kind = kindOf(values.kind)
@@ -132,7 +133,7 @@ const describePlan = (file: InputFile, mapping: Mapping, { total, first, unreada
   print(`  ${describeFile(file)}`)
   for (const line of describeMapping(mapping)) print(line)
   if (first !== undefined) print(`The first, of line ${first.line}:\n  ${first.body}`)
-  listRows(dropped, 'rows of which something goes nowhere')
+  listRows(dropped, 'rows with a value that goes nowhere')
 }
 
 type Submitting = { file: InputFile; mapping: Mapping; survey: Survey; values: Values }
@@ -157,7 +158,7 @@ const submit = async ({ file, mapping, survey, values }: Submitting): Promise<nu
   const { accepted, before, refused, left } = summary
   print(`${accepted} accepted${before === 0 ? '' : `, ${before} of them before`}; ${refused.length} refused.`)
   if (before > 0 && accepted === before && left === 0) {
-    print(`Nothing was left to do: ${journalPath} has what is done. Delete it to import the file once more.`)
+    print(`Nothing was left to do: the journal ${journalPath} has all lines. Delete it to import the file once more.`)
   }
   const code = reportRefused(refused, 'refused')
   if (left === 0) return code

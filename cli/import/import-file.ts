@@ -22,7 +22,9 @@ export type Import = {
   readonly output: ProgressOutput
   readonly now: () => number
   readonly wait: (ms: number) => Promise<void>
-  /** Ends the import in order: requests under way are finished, the rest is left to the next run. */
+  /**
+   * Ends the import in order: requests under way are finished, the rest is left to the next run.
+   */
   readonly stop: AbortSignal
 }
 
@@ -89,8 +91,9 @@ const unsettled = async function* (
 }
 
 /**
- * Sends so many submissions at a time. Two with the same id are sent one after the other, so that the later one is accepted
- * later. After a failure nothing more is begun, and the requests under way are waited for.
+ * Sends so many submissions at a time. Two with the same id are sent one after the other, so that
+ * the later one is accepted later. After a failure nothing more is begun, and the requests under
+ * way are waited for.
  */
 const sendSome = async (
   submissions: AsyncIterable<Submission>,
@@ -118,7 +121,10 @@ const sendSome = async (
   if (failure !== undefined) throw failure.error
 }
 
-/** How many fill the requests that may be under way. Conversations have a limit that a batch would run into. */
+/**
+ * How many fill the requests that may be under way. Conversations have a limit that a batch would
+ * run into.
+ */
 const mostUnderWay = (kind: Kind, atOnce: number): number =>
   kind === 'conversations' || atOnce === 1 ? atOnce : atOnce * SUBMISSIONS_PER_REQUEST
 

@@ -24,7 +24,7 @@ const DELIMITERS = [',', ';', '\t', '|']
 const NAMES: Readonly<Record<string, string>> = { '\t': 'tabs', ',': 'commas', ';': 'semicolons', '|': 'bars' }
 
 /**
- * Reads the whole file and finds what it is written in, unless that is given.
+ * Reads the whole file and finds its character encoding, unless that is given.
  *
  * @throws ImportError when there is no such file, or none that can be read
  */
@@ -58,7 +58,10 @@ export const textOf = async function* ({
   yield decoder.decode()
 }
 
-/** Without a mark, what is valid UTF-8 is UTF-8, and everything else Windows-1252, which has a character for nearly each byte. */
+/**
+ * Without a mark, valid UTF-8 is UTF-8, and everything else is Windows-1252, which has a
+ * character for nearly each byte.
+ */
 const readThrough = async (path: string): Promise<{ hash: string; found: Encoding }> => {
   const hash = createHash('sha256')
   const decoder = new TextDecoder('utf-8', { fatal: true })

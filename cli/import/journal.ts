@@ -2,14 +2,20 @@ import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:f
 import { ImportError } from './import-error.ts'
 import type { BadRow } from './read-rows.ts'
 
-/** Two runs with the same subject are the same import. It has hashes, so that the journal keeps no content of the file. */
+/**
+ * Two runs with the same subject are the same import. It has hashes, so that the journal keeps no
+ * content of the file.
+ */
 export type Subject = {
   readonly fileHash: string
   readonly mappingHash: string
   readonly url: string
 }
 
-/** The settled submissions, line by line. A submission that a killed import did not write down is sent again under its key. */
+/**
+ * The settled submissions, line by line. A submission that a killed import did not write down is
+ * sent again under its key.
+ */
 export type Journal = {
   /** The line of each answered submission, with the reasons when it was refused, else with none. */
   readonly settled: ReadonlyMap<number, readonly string[]>
@@ -22,7 +28,8 @@ type Entry = { line: number; refused?: string[] }
 /**
  * Opens the journal of an import, or begins one.
  *
- * @throws ImportError when the journal is of another file, mapping or service: it does not tell what this import has done.
+ * @throws ImportError when the journal is of another file, mapping or service: it does not tell
+ * what this import has done.
  */
 export const openJournal = (path: string, subject: Subject): Journal => {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []
@@ -32,7 +39,7 @@ export const openJournal = (path: string, subject: Subject): Journal => {
     if (entry !== undefined) settled.set(entry.line, entry.refused ?? [])
   }
   const former = parse(lines[0]) as Partial<Subject> | undefined
-  // A journal without a settled line, of a run with a wrong address perhaps, is begun anew.
+  // A journal without a settled line, of a run with a wrong address perhaps, starts again.
   const isNew = lines.length === 0 || (former?.fileHash !== undefined && settled.size === 0)
   if (!isNew) checkSubject(path, former, subject)
   const file = openSync(path, isNew ? 'w' : 'a', 0o600)
@@ -67,7 +74,7 @@ const checkSubject = (path: string, former: Partial<Subject> | undefined, subjec
   if (changed.length === 0) return
   throw new ImportError(
     `${path} is the journal of an import that began otherwise: ${changed.join(' and ')} changed. What it accepted would be ` +
-      'submitted again. Go back to how it was, give another journal with --state, or delete this one to begin anew.',
+      'submitted again. Go back to how it was, give another journal with --state, or delete this one to start again.',
   )
 }
 

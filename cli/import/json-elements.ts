@@ -3,7 +3,10 @@ export type Element = { readonly line: number; readonly text: string }
 
 const STRING = /"(?:[^"\\]|\\[\s\S])*"?/y
 
-/** The elements of an array; undefined when the text is none. An element is cut out and not looked into, so that numbers keep their digits. */
+/**
+ * The elements of an array; undefined when the text is none. An element is cut out and not looked
+ * into, so that numbers keep their digits.
+ */
 export const elementsOf = (text: string): Element[] | undefined => {
   const elements: Element[] = []
   const opening = text.search(/\S/)

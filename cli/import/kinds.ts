@@ -8,8 +8,8 @@ export const KINDS = ['feedback', 'contacts', 'accounts', 'conversations'] as co
 export type Kind = (typeof KINDS)[number]
 
 /**
- * How the text of a cell becomes a value. `words` are separated by commas or bars; an empty cell of `content` is an empty text; an `object`
- * is written in JSON.
+ * How the text of a cell becomes a value. `words` are separated by commas or bars; an empty cell of
+ * `content` is an empty text; an `object` is written in JSON.
  */
 export type FieldType = 'text' | 'content' | 'number' | 'flag' | 'time' | 'words' | 'object'
 
@@ -24,7 +24,10 @@ type KindOfRecord = {
   readonly free: readonly string[]
   /** Further column names that need no mapping; the names of fields need none either. */
   readonly usual: Readonly<Record<string, string>>
-  /** A later record replaces an earlier one with the same value of this field, so the two are sent one after the other. */
+  /**
+   * A later record replaces an earlier one with the same value of this field, so the two are sent
+   * one after the other.
+   */
   readonly id: 'id' | 'sourceId'
 }
 
@@ -121,7 +124,10 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   },
 }
 
-/** The path of a field, and its type; undefined when a kind has no such field. Below a free object the rest is one member. */
+/**
+ * The path of a field, and its type; undefined when a kind has no such field. Below a free object
+ * the rest is one member.
+ */
 export const findField = (kind: Kind, name: string): { path: string[]; type: FieldType } | undefined => {
   const { fields, free } = RECORDS[kind]
   if (free.includes(name)) return { path: name.split('.'), type: 'object' }

@@ -8,7 +8,7 @@ export type Target = {
   readonly type: FieldType
   /** The cells that make a flag true; every other cell makes it false. */
   readonly trueFor?: readonly string[]
-  /** What is between words; else what a cell has of commas or bars. */
+  /** The separator of words. Without it commas and bars separate them. */
   readonly separator?: string
   /** What cells are taken for. */
   readonly values?: Readonly<Record<string, string>>
@@ -16,7 +16,10 @@ export type Target = {
 
 export type Mapping = {
   readonly kind: Kind
-  /** In the order of the columns. A column may have several targets; a column without a target is left out. */
+  /**
+   * In the order of the columns. A column may have several targets; a column without a target is
+   * left out.
+   */
   readonly columns: readonly { readonly column: string; readonly targets: readonly Target[] }[]
   readonly constants: readonly { readonly target: Target; readonly value: string }[]
   readonly utc: boolean

@@ -2,7 +2,10 @@ import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { coalesce } from '../../process/coalesce.ts'
 import type { Service } from './find-service.ts'
 
-/** `path` and `operation` are two names of the same: by itself it goes to the path, and in a batch it says its operation. */
+/**
+ * `path` and `operation` are two names of the same: by itself it goes to the path, and in a batch
+ * it says its operation.
+ */
 export type Request = { readonly path: string; readonly operation: string; readonly body: string; readonly key: string }
 
 export type Answer = {
@@ -16,7 +19,10 @@ export type Answer = {
 export type Post = (request: Request) => Promise<Answer | undefined>
 
 const REQUEST_TIMEOUT_MS = 60_000
-/** A character can take four bytes, and what is around the items takes some. A larger body goes by itself. */
+/**
+ * A character can take four bytes, and what is around the items takes some. A larger body goes by
+ * itself.
+ */
 const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
 /** Of a batch as a whole; each of its items is then told by itself what is wrong with it. */
 const REFUSED_AS_A_WHOLE = [400, 413]

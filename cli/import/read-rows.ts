@@ -4,7 +4,10 @@ import { ImportError } from './import-error.ts'
 import { type InputFile, textOf } from './input-file.ts'
 import { type Element, elementsOf } from './json-elements.ts'
 
-/** A row of a CSV file by its columns, or a record of JSON by its members; `line` is where it begins, from 1. */
+/**
+ * A row of a CSV file by its columns, or a record of JSON by its members; `line` is where it
+ * begins, from 1.
+ */
 export type Row = {
   readonly line: number
   readonly cells: Readonly<Record<string, unknown>>
@@ -118,7 +121,10 @@ const readRecords = async function* (written: AsyncIterable<Element>): AsyncGene
   }
 }
 
-/** At the end of a piece a carriage return may be half of one. node:readline also takes U+2028 for one, which JSON allows in texts. */
+/**
+ * At the end of a piece a carriage return may be half of one. node:readline also takes U+2028 for
+ * one, which JSON allows in texts.
+ */
 const LINE_END = /\r\n|\n|\r(?!$)/
 
 const readLines = async function* (file: InputFile): AsyncGenerator<Element> {

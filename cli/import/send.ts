@@ -28,8 +28,9 @@ const MAX_QUOTED_CHARACTERS = 300
 const MS_PER_SECOND = 1_000
 
 /**
- * Sends a request until the service has accepted or refused it. When the service asks for time, all requests wait as long as
- * it says, however often. A repetition is harmless, since each request has its idempotency key.
+ * Sends a request until the service has accepted or refused it. When the service asks for time, all
+ * requests wait as long as it says, however often. A repetition is harmless, since each request has
+ * its idempotency key.
  *
  * @throws ImportError when nothing can be submitted: no service, a wrong token or address.
  */
@@ -41,7 +42,7 @@ export const createSender = (dependencies: SendDependencies): ((request: Request
     }
   }
   const pause = (ms: number, reason: string): void => {
-    // Of those that were sent together one tells of it.
+    // One of the requests that were sent together says it.
     if (dependencies.now() >= resumeAt) dependencies.onWait(ms, reason)
     resumeAt = Math.max(resumeAt, dependencies.now() + ms)
   }

@@ -37,7 +37,10 @@ export const surveyFile = async (file: InputFile, mapping: Mapping): Promise<Sur
   return { total, first, unreadable, dropped }
 }
 
-/** The submissions that the schemas of this version would refuse, with the reasons; the service is not asked. */
+/**
+ * The submissions that the schemas of this version would refuse, with the reasons; the service is
+ * not asked.
+ */
 export const checkFile = async (file: InputFile, mapping: Mapping): Promise<BadRow[]> => {
   const refused: BadRow[] = []
   for await (const item of buildBodies(readRows(file), mapping)) {

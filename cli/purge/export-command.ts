@@ -1,22 +1,22 @@
 import process from 'node:process'
-import { readFences } from '../../db/purges/fences.ts'
+import { readPurgedKeys } from '../../db/purges/purged-keys.ts'
 import { print, runCommand } from '../run-command.ts'
 
-const USAGE = `usage: npm run --silent purge:export > fences.ndjson
+const USAGE = `usage: npm run --silent purge:export > purged-keys.ndjson
 
-Writes what purges have left, a line for each key that one ended: keyed hashes and acceptance numbers, nothing of whom they
-concerned. Keep it beside your backups, newer than they are: after one was restored, purge:replay repeats from it the purges
-that the backup does not know.`
+Writes a line for each key that a purge has ended: its keyed hash, how often it was purged, and an acceptance number. A line
+tells nothing about the person. Keep the file beside your backups, newer than they are. After a backup was restored,
+purge:replay repeats from the file the purges that the backup does not know.`
 
 await runCommand({
   usage: USAGE,
   options: {},
   run: async ({ sql }) => {
     let count = 0
-    for await (const fence of readFences(sql)) {
-      print(JSON.stringify(fence))
+    for await (const key of readPurgedKeys(sql)) {
+      print(JSON.stringify(key))
       count++
     }
-    process.stderr.write(`${count} fences written.\n`)
+    process.stderr.write(`${count} purged keys written.\n`)
   },
 })

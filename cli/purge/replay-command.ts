@@ -1,38 +1,38 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { type Fence, parseFence, raiseFences } from '../../db/purges/fences.ts'
+import { parsePurgedKey, type PurgedKey, raisePurgedKeys } from '../../db/purges/purged-keys.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { tagShortened } from '../../db/tags/tag-shortened.ts'
 import { listWorkspaces } from '../../db/workspaces.ts'
 import { enqueueTagging } from '../../queue/job-queues.ts'
 import { CommandError, print, runCommand } from '../run-command.ts'
 
-const USAGE = `usage: npm run purge:replay -- fences.ndjson
+const USAGE = `usage: npm run purge:replay -- purged-keys.ndjson
 
-After a backup was restored: repeats the purges that it does not know, from what purge:export has written since. Run it
-after \`npm run migrate\` and before API and workers start. Conversations that lose messages are queued to be tagged anew by
-the workers. Running it twice changes nothing.`
+After a backup was restored: repeats the purges that it does not know, from a later file of purge:export. Run it after
+\`npm run migrate\`, before API and workers start. Workers tag conversations again that lose messages.
+Running it twice changes nothing.`
 
-const FENCES_AT_ONCE = 10_000
+const KEYS_AT_ONCE = 10_000
 
 const raiseAll = async (sql: Sql, file: string): Promise<void> => {
   let read = 0
   let contacts = 0
-  // The fences of one purge have the same number, and one call raises all of them.
-  let together: Fence[] = []
-  for await (const fence of fencesIn(file)) {
-    if (together.length >= FENCES_AT_ONCE && together.at(-1)!.number !== fence.number) {
-      contacts += await raiseFences(sql, together)
+  // All keys of one purge have the same number, and one call raises them together.
+  let together: PurgedKey[] = []
+  for await (const key of keysIn(file)) {
+    if (together.length >= KEYS_AT_ONCE && together.at(-1)!.number !== key.number) {
+      contacts += await raisePurgedKeys(sql, together)
       together = []
     }
-    together.push(fence)
+    together.push(key)
     read++
   }
-  contacts += await raiseFences(sql, together)
-  print(`${read} fences read, ${contacts} contacts purged again.`)
+  contacts += await raisePurgedKeys(sql, together)
+  print(`${read} purged keys read, ${contacts} contacts purged again.`)
 }
 
-const fencesIn = async function* (file: string): AsyncGenerator<Fence> {
+const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
   const input = createReadStream(file)
   // The reader of lines does not pass on the stream's error about a file that does not exist.
   await new Promise<void>((resolve, reject) => {
@@ -44,9 +44,9 @@ const fencesIn = async function* (file: string): AsyncGenerator<Fence> {
     line++
     if (text.trim() === '') continue
     try {
-      yield parseFence(text)
+      yield parsePurgedKey(text)
     } catch {
-      throw new CommandError(`Line ${line} of ${file} is no fence of purge:export.`)
+      throw new CommandError(`Line ${line} of ${file} is no purged key of purge:export.`)
     }
   }
 }
@@ -62,6 +62,6 @@ await runCommand({
     for (const { id: workspaceId } of await listWorkspaces(sql)) {
       shortened += await tagShortened(sql, { workspaceId, number: 0 }, (jobs) => enqueueTagging(queues, jobs))
     }
-    print(`${shortened} conversations wait to be tagged anew.`)
+    print(`${shortened} conversations wait to be tagged again.`)
   },
 })

@@ -10,10 +10,10 @@ const ROWS_AT_ONCE = 20
 const BETWEEN = '\0'
 
 /**
- * Where Postgres holds the strings: every column of every table in the schemas of this connection, the planner's statistics
- * of these tables, and the statements of all connections to this database. Each row is read once and searched here, so that
- * the search writes the strings into no statement. Rows are read by a cursor, since the driver's streams of COPY hang when
- * their reader is slower (porsager/postgres#499; seen with 20,000 rows on Bun and Deno).
+ * Searches Postgres for the strings: every column of every table in the schemas of this connection,
+ * the planner's statistics of these tables, and the statements of all connections to this database.
+ * Rows are searched here, so that no statement holds the strings. Rows are read by a cursor, since
+ * the driver's streams of COPY hang when their reader is slower (porsager/postgres#499).
  */
 export const residueInPostgres = async (
   sql: Sql,
@@ -33,7 +33,10 @@ export const residueInPostgres = async (
   return { residue: tally.residue(), tables: tables.length }
 }
 
-/** The query reads arrays and composite values as JSON and bytes in escaped form: text within them can be found there. */
+/**
+ * The query reads arrays and composite values as JSON and bytes in escaped form, so that text
+ * within them can be found.
+ */
 const readTables = (sql: Sql): Promise<Relation[]> =>
   sql<Relation[]>`
     select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,

@@ -3,15 +3,19 @@ import { scanKeys, serversOf } from '../../queue/redis-servers.ts'
 import { CommandError } from '../run-command.ts'
 import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
 
-/** A job can be as large as a conversation, and this many are held at a time. */
-const KEYS_AT_ONCE = 16
+/**
+ * A job or an entry of a log can be as large as a conversation, and this many are held at a time.
+ */
+const LARGE_AT_ONCE = 16
 const ITEMS_AT_ONCE = 100
 
 /**
- * Where Redis holds the strings: names and values of every key under the prefix, and the slow log of each server. A key that
- * comes, goes or moves during the search may be missed, or counted twice.
+ * Searches Redis for the strings: names and values of every key under the prefix (logs, states,
+ * idempotency keys, jobs), and the slow log of each server. A key that comes, goes or moves during
+ * the search may be missed, or counted twice.
  *
- * @throws CommandError when a key has a type that this product never makes; a ReplyError when Redis hides its slow log.
+ * @throws CommandError when a key has a type that this product never makes; a ReplyError when Redis
+ * hides its slow log.
  */
 export const residueInRedis = async (
   redis: RedisClient,
@@ -21,7 +25,7 @@ export const residueInRedis = async (
   const tally = newTally()
   const start = `{${prefix}:`
   let keys = 0
-  for await (const names of scanKeys(redis, { match: `${start}*`, count: KEYS_AT_ONCE })) {
+  for await (const names of scanKeys(redis, { match: `${start}*`, count: LARGE_AT_ONCE })) {
     keys += names.length
     await Promise.all(
       names.map(async (name) => {
@@ -39,7 +43,10 @@ export const residueInRedis = async (
   return { residue: tally.residue(), keys }
 }
 
-/** The name as it may be printed: with `*` in place of ids and of the strings that are searched for. */
+/**
+ * The name in a form that may be printed, with `*` for ids and for the strings that are searched
+ * for.
+ */
 const patternOf = (name: string, sought: readonly Sought[]): string => {
   const isPlain = (part: string): boolean =>
     /^[A-Za-z_-]*\}?$/.test(part) && heldIn(comparable(part), sought).length === 0
@@ -58,7 +65,7 @@ const heldByValue = async (redis: RedisClient, name: string, sought: readonly So
   return [...held]
 }
 
-/** Everything that a key holds, a few items at a time; nothing when the key has gone meanwhile. */
+/** All that a key holds, a few items at a time. Empty when the key has gone meanwhile. */
 const valuesOf = async function* (redis: RedisClient, name: string): AsyncGenerator<string[]> {
   const type = await redis.type(name)
   switch (type) {
@@ -107,9 +114,9 @@ const itemsOf = async function* (redis: RedisClient, name: string): AsyncGenerat
 const entriesOf = async function* (redis: RedisClient, name: string): AsyncGenerator<string[]> {
   let from = '-'
   for (;;) {
-    const entries = await redis.xrange(name, from, '+', 'COUNT', ITEMS_AT_ONCE)
+    const entries = await redis.xrange(name, from, '+', 'COUNT', LARGE_AT_ONCE)
     yield entries.flatMap(([, fieldsAndValues]) => fieldsAndValues)
-    if (entries.length < ITEMS_AT_ONCE) return
+    if (entries.length < LARGE_AT_ONCE) return
     from = `(${entries.at(-1)![0]}`
   }
 }

@@ -1,17 +1,17 @@
 import type { Sql } from '../../db/postgres.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
-import { admissionKeys } from '../../queue/keys.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { scanKeys } from '../../queue/redis-servers.ts'
 
 const KEYS_AT_ONCE = 1_000
 
-/** What belongs to a workspace: rows of each table, and keys in Redis. */
+/** Counts the rows of each table and the keys in Redis that belong to a workspace. */
 export const residueOfWorkspace = async (
   { sql, redis, prefix }: { sql: Sql; redis: RedisClient; prefix: string },
   workspaceId: string,
 ): Promise<{ rows: { table: string; count: number }[]; keys: number }> => {
   const names = new Set<string>()
-  for await (const found of scanKeys(redis, { match: admissionKeys(prefix, workspaceId).every, count: KEYS_AT_ONCE })) {
+  for await (const found of scanKeys(redis, { match: workspaceKeys(prefix, workspaceId).every, count: KEYS_AT_ONCE })) {
     for (const name of found) names.add(name)
   }
   const rows: { table: string; count: number }[] = []
@@ -23,7 +23,7 @@ export const residueOfWorkspace = async (
   return { rows, keys: names.size }
 }
 
-/** Every table with a column that says whose each row is, and the table of workspaces itself. */
+/** Every table with a column for the workspace, and the table of workspaces itself. */
 const readOwnedTables = (sql: Sql): Promise<{ table: string; column: string }[]> =>
   sql<{ table: string; column: string }[]>`
     select c.relname as table, a.attname as column

@@ -1,17 +1,24 @@
-/** A string to search for, with the forms in which it can be held once `comparable` has been applied. */
+/**
+ * A string to search for, with the forms in which it can be held once `comparable` has been
+ * applied.
+ */
 export type Sought = { readonly text: string; readonly forms: readonly string[] }
 
-/** A string that a purge should have removed: `count` rows of a column, or keys of one pattern, still hold it. */
+/** A string that is found: `count` rows of a column, or keys of one pattern, hold it. */
 export type Residue = { readonly text: string; readonly place: string; readonly count: number }
 
 /**
- * A text as it is compared: in lower case, and without backslashes. JSON, array literals and Redis's scripts escape by
- * backslashes, within each other and any number of times; without backslashes all of them hold a string in the same form.
- * Lower case writes a final sigma unlike a sigma within a word, so both become one letter.
+ * The form in which texts are compared: in lower case and without backslashes. JSON, array literals
+ * and Lua escape by backslashes, within each other and any number of times. Without backslashes all
+ * of them hold a string in the same form. Lower case writes a final sigma unlike a sigma within a
+ * word, so both become one letter.
  */
 export const comparable = (text: string): string => text.replaceAll('\\', '').toLowerCase().replaceAll('ς', 'σ')
 
-/** The strings to search for, without blanks around them, each once. A string of blanks alone is left out. */
+/**
+ * The strings to search for, each once and without blanks around it. A string of blanks alone is
+ * left out.
+ */
 export const soughtOf = (texts: readonly string[]): Sought[] =>
   [...new Set(texts.map((text) => text.trim()))]
     .filter((text) => comparable(text).trim() !== '')

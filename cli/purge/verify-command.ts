@@ -8,10 +8,10 @@ import { soughtOf } from './text-search.ts'
 const USAGE = `usage: npm run purge:verify -- [--id TEXT]… [--email TEXT]… [--text TEXT]…
        npm run purge:verify -- --workspace ID
 
-Searches all that Postgres and Redis hold for these strings, as they are, in whatever case, and as JSON writes them: every
-column of every table, planner statistics and statements; names and values of every key, and the slow log.
-Prints in how many rows or keys of which place each is found, never what stands there.
-With the id of a workspace that was deleted it counts the rows and keys that belong to it.
+Searches all that Postgres and Redis hold for these strings, in upper or lower case and as JSON writes them: every column of
+every table, planner statistics and statements; names and values of every key, and the slow log.
+Prints the places of each string and in how many rows or keys it stands, never the content.
+With the id of a deleted workspace it counts the rows and keys that belong to it.
 Ends with 0 when nothing is found anywhere, else with 1.`
 
 const OPTIONS = ['id', 'email', 'text'] as const

@@ -11,7 +11,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** HTML as a template: every value in it is escaped, unless it is HTML itself. Attributes have to stand in quotes. */
+/**
+ * HTML as a template: every value in it is escaped, unless it is HTML itself. Attributes have to
+ * stand in quotes.
+ */
 export const html = (texts: TemplateStringsArray, ...values: readonly Value[]): Html => ({
   html: texts.map((text, at) => text + (at < values.length ? escaped(values[at]!) : '')).join(''),
 })

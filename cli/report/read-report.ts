@@ -42,7 +42,7 @@ export const readReport = async (
     steps,
     topics: topics.map((topic) => ({
       ...topic,
-      ...(saying.get(topic.tag) ?? NOBODY),
+      ...(saying.get(topic.tag) ?? NO_SAYING),
       steps: steps.map(({ begin }) => stepsOf.get(`${begin.getTime()} ${topic.tag}`) ?? 0),
       examples: examples.get(topic.tag) ?? [],
     })),
@@ -83,7 +83,7 @@ const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Pro
 
 type Found<Row> = Omit<Row, 'examples' | 'steps' | 'accounts' | 'contractValue'>
 type Saying = { accounts: number; contractValue: number | null }
-const NOBODY: Saying = { accounts: 0, contractValue: null }
+const NO_SAYING: Saying = { accounts: 0, contractValue: null }
 
 const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Found<Topic>[]> =>
   sql<Found<Topic>[]>`
@@ -100,7 +100,10 @@ const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): 
     order by feedback desc, tag
     limit ${MOST_TOPICS}`.execute()
 
-/** The last seven days beside the eight weeks before: what at least doubled, of three feedback or more. */
+/**
+ * The last seven days beside the eight weeks before: what at least doubled, of three feedback or
+ * more.
+ */
 const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<News>[]> =>
   sql<Found<News>[]>`
     select tag, now as feedback, before / 8.0::float8 as "weeklyBefore", rating

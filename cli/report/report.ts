@@ -1,4 +1,4 @@
-/** What a report has, without its form. Ratings are means; null where nobody gave one. */
+/** The content of a report, without its form. Ratings are means, and null where there is none. */
 export type Report = {
   readonly workspace: string
   /** From this time on, and before that one; `before` is as long before `since`. */

@@ -9,10 +9,10 @@ import { retag } from './retag.ts'
 
 const USAGE = `usage: npm run retag -- [--workspace NAME] [--source S] [--since DATE] [--until DATE] [--all-versions]
 
-Has the workers generate tags anew for feedback and conversations whose tags were generated, by default those that an older
-version of the tagger read; --all-versions takes the others too. Tags that people gave are never touched.
-DATE is a day in UTC (2026-01-31) or a date-time; what was accepted from --since on, and before --until.
-It can be stopped and run again.`
+Has the workers tag feedback and conversations with generated tags again: by default the records that an older version of
+the tagger read, with --all-versions all of them. Tags that people gave are never touched.
+--since and --until bound the time of acceptance; DATE is a day in UTC (2026-01-31) or a date-time.
+You can stop it and run it again.`
 
 await runCommand({
   usage: USAGE,

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import type { TaggingJob } from '../../contract/jobs.ts'
 import { enqueueTagging, type JobQueues, taggingOutcome } from '../../queue/job-queues.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { type Retag, type RetagPage, retagPages } from '../../db/tags/retag.ts'
 
 const RECORDS_PER_JOB = 500
-/** Jobs that wait at once: more would delay the tags of new records. */
+/** Jobs that wait at once. More would delay the tags of new records. */
 const JOBS_AHEAD = 4
 const LOOK_EVERY_MS = 100
 
@@ -14,8 +14,9 @@ export type Retagged = { done: number; kept: number; failed: number; workspaces:
 type Queued = { id: string; records: number }
 
 /**
- * Has the workers tag records again, a few jobs at a time. `onProgress` gets the number of records that workers are done with.
- * Returns this number, that of the records whose new tags were kept, and that of the records in failed jobs.
+ * Has the workers tag records again, a few jobs at a time. `onProgress` gets the number of records
+ * that workers have finished. Returns this number, the number of records whose new tags were kept,
+ * and the number of records in failed jobs.
  */
 export const retag = async (
   { sql, queues }: { sql: Sql; queues: JobQueues },
@@ -45,7 +46,6 @@ export const retag = async (
 }
 
 const jobOf = ({ table, workspaceId, ids }: RetagPage, again: boolean): TaggingJob => ({
-  version: JOB_VERSION,
   workspaceId,
   feedbackIds: table === 'feedback' ? ids : [],
   conversationIds: table === 'conversation' ? ids : [],

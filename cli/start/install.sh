@@ -10,7 +10,7 @@ lock=.installing
 main() {
   is_installed && return
   take_lock
-  # Whoever held the lock may have done the work.
+  # The holder of the lock may have done the work.
   if ! is_installed; then
     echo 'Installing packages …'
     install_packages
@@ -89,7 +89,7 @@ is_alive() {
   kill -0 "$1" 2>/dev/null || [ -d "/proc/$1" ]
 }
 
-# Renaming is for one only, too. What was moved away may be the fresh lock of one who was faster: that goes back.
+# Only one process can rename the lock. If it moved the fresh lock of a faster process away, it puts it back.
 remove_stale_lock() {
   aside="$lock.$$"
   mv "$lock" "$aside" 2>/dev/null || return 0

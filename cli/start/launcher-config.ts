@@ -3,7 +3,10 @@ import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFile
 
 const DEFAULT_DATA_DIR = '.data'
 
-/** The settings that an operator gives the launcher: servers that exist already, ports, secrets. It makes the others itself. */
+/**
+ * The settings that an operator gives the launcher: servers that exist already, ports, secrets. It
+ * makes the others itself.
+ */
 export type LauncherConfig = Partial<
   Settings<
     | 'BOOTSTRAP_ACCESS_TOKEN'
@@ -19,8 +22,9 @@ export type LauncherConfig = Partial<
   Settings<'HOST'> & { readonly DATA_DIR: string }
 
 /**
- * Checks every variable that is set, also the variables that only the API or the worker reads: a bad one fails the start
- * before the servers run. A variable that is not set stays absent, whatever its default elsewhere: the launcher makes it.
+ * Checks every variable that is set, also the variables that only the API or the worker reads: a
+ * bad one fails the start before the servers run. A variable that is not set stays absent, also
+ * if it has a default elsewhere: the launcher makes it.
  *
  * @throws BadSettings
  */

@@ -7,7 +7,11 @@ export type Ports = { readonly api: ReservedPort; readonly worker: number }
 
 const FIRST_PORT = 3000
 
-/** The ports of the configuration, else free ones. @throws when a port of the configuration is taken */
+/**
+ * The ports of the configuration, else free ones.
+ *
+ * @throws when a port of the configuration is taken
+ */
 export const reservePorts = async (config: LauncherConfig, running: Running): Promise<Ports> => {
   const api = await reserveApiPort(config)
   running.add(api.release)

@@ -41,7 +41,11 @@ export const migrate = async (env: Environment, stopAsked: AbortSignal): Promise
   if (code !== 0) throw new Error(`${output.trimEnd()}\nThe database could not be migrated.`)
 }
 
-/** Starts a worker and the API, and keeps them running once the API is ready. @throws when one of them ends before */
+/**
+ * Starts a worker and the API, and keeps them running once the API is ready.
+ *
+ * @throws when one of them ends before
+ */
 export const startPrograms = async (options: {
   config: LauncherConfig
   env: Environment

@@ -8,7 +8,10 @@ import type { Running } from './running.ts'
 
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
-/** Starts the servers that the configuration does not name; `say` gets a line about whatever takes long or fails. */
+/**
+ * Starts the servers that the configuration does not name; `say` gets a line about each step that
+ * takes long or fails.
+ */
 export const startServers = async (
   { DATA_DIR, DATABASE_URL, REDIS_URL }: LauncherConfig,
   running: Running,

@@ -12,7 +12,10 @@ import { httpAddress, startMessage } from './start-message.ts'
 import { endLeftoverPrograms, migrate, startPrograms } from './start-programs.ts'
 import { startServers } from './start-servers.ts'
 
-/** npm passes Ctrl-C on to a program that the terminal has told already: a signal that follows so soon is the same one. */
+/**
+ * npm passes Ctrl-C on to a program that the terminal has told already: a signal that follows so
+ * soon is the same one.
+ */
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
 const say = (line: string): void => console.error(line)

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
- * The secret of the installation under which keys are hashed: the two pads of HMAC (RFC 2104), made with it. `outer` has room behind its
- * pad for the inner hash.
+ * The secret of the installation under which keys are hashed: the two pads of HMAC (RFC 2104), made
+ * with it. `outer` has room behind its pad for the inner hash.
  */
 export type HashKey = { inner: Buffer; outer: Buffer }
 
@@ -20,9 +20,9 @@ export const hashKeyFrom = (hexadecimal: string): HashKey => {
 }
 
 /**
- * HMAC-SHA-256 of a text. A conversation can need 20,000 of them before it is answered: node:crypto's own takes 8 to 10 µs on Deno, and this
- * 3; on Bun 1 and 0.5. An object of node:crypto is half a kilobyte to Bun: without any a feedback allocates 24 kB of the 30 that it did, so
- * none is made.
+ * HMAC-SHA-256 of a text. A conversation can need 20,000 of them before it is answered. The HMAC
+ * object of node:crypto takes several times as long on Deno, and half a kilobyte of memory on Bun,
+ * so no such object is made.
  */
 export const keyedHash = ({ inner, outer }: HashKey, text: string, encoding: 'hex' | 'base64url'): string => {
   const message = Buffer.allocUnsafe(BLOCK_BYTES + Buffer.byteLength(text))
@@ -35,7 +35,10 @@ export const keyedHash = ({ inner, outer }: HashKey, text: string, encoding: 'he
 /** What ids are made with. The workspace is part of it, so two workspaces share no id. */
 export type Realm = { hashKey: HashKey; workspaceId: string }
 
-/** What an own id can stand for: a key by which a contact, account or project is meant, or a record that is found again by its key. */
+/**
+ * What an own id can stand for: a key by which a contact, account or project is meant, or a record
+ * that is found again by its key.
+ */
 export type KeyKind =
   | 'contact_external'
   | 'contact_bare'
@@ -50,19 +53,20 @@ export type KeyKind =
   | 'message'
 
 /**
- * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process makes the same one, before anything is
- * stored. Without the hash key it tells nothing about the key.
+ * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process makes the
+ * same one, before anything is stored. Without the hash key it tells nothing about the key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: readonly string[]): string => {
   const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts]), 'hex')
   return uuidOf(hex, '89ab'[Number.parseInt(hex[16]!, 16) & 3]!)
 }
 
-/** The id with which a key starts afresh after the purge of that acceptance number (`id_after_purge` in SQL). */
-export const idAfterPurge = (key: string, number: number): string => {
-  const hex = createHash('md5').update(`${key}:${number}`).digest('hex')
-  return uuidOf(hex, '8')
-}
+/**
+ * The own id of a key after so many purges of it (its epoch): a purged id is never given again.
+ * Epoch 0 is the key itself. The key is a keyed hash already, so a plain hash is enough.
+ */
+export const idOfEpoch = (keyId: string, epoch: number): string =>
+  epoch === 0 ? keyId : uuidOf(hash('sha256', `${keyId}:${epoch}`, 'hex'), '8')
 
 /** The first 128 bits of a hash as a UUID of version 8. */
 const uuidOf = (hex: string, variant: string): string =>
@@ -70,18 +74,8 @@ const uuidOf = (hex: string, variant: string): string =>
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** The canonical form of a text that can be an own id. Undefined for any other text, which is the id of nobody. */
+/**
+ * The canonical form of a text that can be an own id. Undefined for any other text: it is no own
+ * id.
+ */
 export const asOwnId = (value: string): string | undefined => (UUID.test(value) ? value.toLowerCase() : undefined)
-
-/** The form in which emails and domains are compared: trimmed, and in lower case if they have an `@` or a dot. Undefined when blank. */
-export const comparableEmail = (given: string): string | undefined => comparable(given, '@')
-export const comparableDomain = (given: string): string | undefined => comparable(given, '.')
-
-const comparable = (given: string, mark: string): string | undefined => {
-  const trimmed = given.trim()
-  if (trimmed === '') return undefined
-  return trimmed.includes(mark) ? trimmed.toLowerCase() : trimmed
-}
-
-/** Names compare exactly as given; a blank one counts as absent. */
-export const comparableName = (given: string): string | undefined => (given.trim() === '' ? undefined : given)

@@ -1,107 +1,100 @@
--- What texts have taught the tagger: the sums of all shares (table tag_share), kept by triggers.
+-- What texts have taught the tagger. tag_memory, tag_term and tag_in_use are the sums of all shares (table tag_share). A share and
+-- its sums change in the same call, under the lock of the workspace's progress row. Whatever changes a text or removes a record
+-- calls take_out.
 
--- Rows are written in the order of their hashes, besides the workspace's lock that every writer of shares holds.
-create or replace function count_shares() returns trigger
+-- Takes the shares of these records out of the memory.
+create or replace function take_out(ws uuid, records uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+as $$
+declare
+  gone tag_share[];
+begin
+  with deleted as (
+    delete from tag_share as s where s.workspace_id = ws and s.record_id = any (records) returning s as share
+  )
+  select array_agg(share) into gone from deleted;
+  if gone is not null then perform count_shares(ws, gone, -1); end if;
+end $$;
+
+-- Adds the shares of those tagged records (see store_tags) that are standing.
+create or replace function add_shares(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
   language plpgsql as $$
 declare
-  change int := case tg_op when 'INSERT' then 1 else -1 end;
-  ws uuid;
+  added tag_share[];
+begin
+  with inserted as (
+    insert into tag_share as s (
+      workspace_id, record_id, number, text_version, tagger_version, judged, given, terms, hashes, traits, tag_hashes, titles)
+    select ws, t.id, t.number, t.text_version, tagger, t.judged, t.given, cardinality(t.hashes), t.hashes, t.traits, t.tag_hashes,
+      t.titles
+    from jsonb_to_recordset(tagged) as t (id uuid, number bigint, text_version text, judged boolean, given int, hashes bigint[],
+      traits int[], tag_hashes bigint[], titles text[])
+    where t.id = any (standing)
+    returning s as share
+  )
+  select array_agg(share) into added from inserted;
+  if added is not null then perform count_shares(ws, added, 1); end if;
+end $$;
+
+-- Adds shares to the sums (change 1), or subtracts them (change -1). Sums that come to nothing are deleted.
+create or replace function count_shares(ws uuid, shares tag_share[], change int) returns void
+  language plpgsql as $$
+begin
+  insert into tag_memory as k (workspace_id, texts, judged, given, judged_terms, terms)
+  select ws, change * count(*), change * count(*) filter (where judged), change * sum(given),
+    change * coalesce(sum(terms) filter (where judged), 0), change * sum(terms)
+  from unnest(shares)
+  on conflict (workspace_id) do update set
+    texts = k.texts + excluded.texts, judged = k.judged + excluded.judged, given = k.given + excluded.given,
+    judged_terms = k.judged_terms + excluded.judged_terms, terms = k.terms + excluded.terms;
+  delete from tag_memory where workspace_id = ws and texts <= 0;
+  perform count_terms(ws, shares, change);
+  perform count_tags_in_use(ws, shares, change);
+end $$;
+
+create or replace function count_terms(ws uuid, shares tag_share[], change int) returns void
+  language plpgsql as $$
+declare
   emptied bigint[];
 begin
-  for ws in select distinct workspace_id from shares order by workspace_id loop
-    insert into tag_memory as k (workspace_id, texts, judged, given, judged_terms, terms)
-    select ws, change * count(*), change * count(*) filter (where judged), change * sum(given),
-      change * coalesce(sum(terms) filter (where judged), 0), change * sum(terms)
-    from shares where workspace_id = ws
-    on conflict (workspace_id) do update set
-      texts = k.texts + excluded.texts, judged = k.judged + excluded.judged, given = k.given + excluded.given,
-      judged_terms = k.judged_terms + excluded.judged_terms, terms = k.terms + excluded.terms;
-    delete from tag_memory where workspace_id = ws and texts <= 0;
-    with changed as (
-      insert into tag_term as k (workspace_id, hash, texts, determined, free, valued, judged, given)
-      select ws, t.hash, change * count(*), change * count(*) filter (where t.traits & 1 <> 0),
-        change * count(*) filter (where t.traits & 2 <> 0), change * count(*) filter (where t.traits & 4 <> 0),
-        change * count(*) filter (where s.judged), change * count(*) filter (where t.traits & 8 <> 0)
-      from shares as s, unnest(s.hashes, s.traits) as t (hash, traits)
-      where s.workspace_id = ws
-      group by t.hash order by t.hash
-      on conflict (workspace_id, hash) do update set
-        texts = k.texts + excluded.texts, determined = k.determined + excluded.determined, free = k.free + excluded.free,
-        valued = k.valued + excluded.valued, judged = k.judged + excluded.judged, given = k.given + excluded.given
-      returning hash, texts
-    )
-    select array_agg(hash) filter (where texts <= 0) into emptied from changed;
+  with changed as (
+    insert into tag_term as k (workspace_id, hash, texts, determined, free, valued, judged, given)
+    select ws, t.hash, change * count(*), change * count(*) filter (where t.traits & 1 <> 0),
+      change * count(*) filter (where t.traits & 2 <> 0), change * count(*) filter (where t.traits & 4 <> 0),
+      change * count(*) filter (where s.judged), change * count(*) filter (where t.traits & 8 <> 0)
+    from unnest(shares) as s cross join lateral unnest(s.hashes, s.traits) as t (hash, traits)
+    group by t.hash order by t.hash
+    on conflict (workspace_id, hash) do update set
+      texts = k.texts + excluded.texts, determined = k.determined + excluded.determined, free = k.free + excluded.free,
+      valued = k.valued + excluded.valued, judged = k.judged + excluded.judged, given = k.given + excluded.given
+    returning k.hash, k.texts
+  )
+  select array_agg(hash) filter (where texts <= 0) into emptied from changed;
+  if emptied is not null then
     delete from tag_term where workspace_id = ws and hash = any (emptied);
-    with changed as (
-      insert into tag_in_use as k (workspace_id, hash, title_id, title, people, generated)
-      select ws, t.hash, md5(t.title)::uuid, t.title,
-        change * count(*) filter (where s.judged), change * count(*) filter (where not s.judged)
-      from shares as s, unnest(s.tag_hashes, s.titles) as t (hash, title)
-      where s.workspace_id = ws
-      group by t.hash, t.title order by t.hash, md5(t.title)
-      on conflict (workspace_id, hash, title_id) do update set
-        people = k.people + excluded.people, generated = k.generated + excluded.generated
-      returning hash, people + generated as uses
-    )
-    select array_agg(distinct hash) filter (where uses <= 0) into emptied from changed;
+  end if;
+end $$;
+
+create or replace function count_tags_in_use(ws uuid, shares tag_share[], change int) returns void
+  language plpgsql as $$
+declare
+  emptied bigint[];
+begin
+  with changed as (
+    insert into tag_in_use as k (workspace_id, hash, title_id, title, people, generated)
+    select ws, t.hash, md5(t.title)::uuid, t.title,
+      change * count(*) filter (where s.judged), change * count(*) filter (where not s.judged)
+    from unnest(shares) as s cross join lateral unnest(s.tag_hashes, s.titles) as t (hash, title)
+    group by t.hash, t.title order by t.hash, md5(t.title)
+    on conflict (workspace_id, hash, title_id) do update set
+      people = k.people + excluded.people, generated = k.generated + excluded.generated
+    returning k.hash, k.people + k.generated as uses
+  )
+  select array_agg(distinct hash) filter (where uses <= 0) into emptied from changed;
+  if emptied is not null then
     delete from tag_in_use where workspace_id = ws and hash = any (emptied) and people <= 0 and generated <= 0;
-  end loop;
-  return null;
-end $$;
-
-create or replace function take_out(ws uuid, records uuid[]) returns void
-  language plpgsql as $$
-begin
-  delete from tag_share where workspace_id is not distinct from ws and ctid = any (array(
-    select s.place from unnest(records) as r (id),
-      lateral (select ctid as place from tag_share where workspace_id = ws and record_id = r.id offset 0) as s
-  ));
-end $$;
-
--- With a record goes its share, whatever removes the record.
-create or replace function take_out_shares() returns trigger
-  language plpgsql as $$
-declare
-  ws uuid;
-  ids uuid[];
-begin
-  for ws, ids in select workspace_id, array_agg(id) from gone group by workspace_id order by workspace_id loop
-    perform take_out(ws, ids);
-  end loop;
-  return null;
-end $$;
-
--- A feedback that took the place of another has another text.
-create or replace function take_out_replaced() returns trigger
-  language plpgsql as $$
-declare
-  ws uuid;
-  ids uuid[];
-begin
-  for ws, ids in
-    select replaced.workspace_id, array_agg(replaced.id)
-    -- No join: planned with few rows, one compares each with each (1,000: 330 ms).
-    from (select workspace_id, id, number from before_rows except select workspace_id, id, number from after_rows) as replaced
-    group by replaced.workspace_id order by replaced.workspace_id
-  loop
-    perform take_out(ws, ids);
-  end loop;
-  return null;
-end $$;
-
--- A conversation that lost messages has another text.
-create or replace function take_out_shortened() returns trigger
-  language plpgsql as $$
-declare
-  ws uuid;
-  ids uuid[];
-begin
-  for ws, ids in
-    select workspace_id, array_agg(distinct conversation_id) from gone group by workspace_id order by workspace_id
-  loop
-    perform take_out(ws, ids);
-  end loop;
-  return null;
+  end if;
 end $$;
 
 -- Takes the oldest shares out, of texts that people tagged or of the others, until so many terms are gone.
@@ -122,13 +115,14 @@ begin
   ));
 end $$;
 
--- What the memory says about terms, and the tags in use that have them as their keys. The shares of some records do not count.
+-- What the memory says about all texts, about terms, and about tags in use. The shares of some records do not count.
 create or replace function known_texts(ws uuid, except_records uuid[])
 returns table (texts bigint, judged bigint, given bigint)
   language sql stable
+  set enable_seqscan = off
   as $$
   select k.texts - o.texts, k.judged - o.judged, k.given - o.given
-  from tag_memory as k, (
+  from tag_memory as k cross join (
     select count(*) as texts, count(*) filter (where s.judged) as judged, coalesce(sum(s.given), 0) as given
     from shares_of(ws, except_records) as s
   ) as o
@@ -146,7 +140,7 @@ returns table (hash bigint, texts int, determined int, free int, valued int, jud
     select t.hash, count(*)::int as texts, (count(*) filter (where t.traits & 1 <> 0))::int as determined,
       (count(*) filter (where t.traits & 2 <> 0))::int as free, (count(*) filter (where t.traits & 4 <> 0))::int as valued,
       (count(*) filter (where s.judged))::int as judged, (count(*) filter (where t.traits & 8 <> 0))::int as given
-    from shares_of(ws, except_records) as s, unnest(s.hashes, s.traits) as t (hash, traits)
+    from shares_of(ws, except_records) as s cross join lateral unnest(s.hashes, s.traits) as t (hash, traits)
     group by t.hash
   )
   select k.hash, k.texts - coalesce(o.texts, 0), k.determined - coalesce(o.determined, 0), k.free - coalesce(o.free, 0),
@@ -165,7 +159,7 @@ returns table (hash bigint, title text, people int, generated int)
   with own as (
     select t.hash, t.title, (count(*) filter (where s.judged))::int as people,
       (count(*) filter (where not s.judged))::int as generated
-    from shares_of(ws, except_records) as s, unnest(s.tag_hashes, s.titles) as t (hash, title)
+    from shares_of(ws, except_records) as s cross join lateral unnest(s.tag_hashes, s.titles) as t (hash, title)
     group by t.hash, t.title
   )
   select k.hash, k.title, k.people - coalesce(o.people, 0), k.generated - coalesce(o.generated, 0)
@@ -176,6 +170,5 @@ $$;
 
 create or replace function shares_of(ws uuid, records uuid[]) returns setof tag_share
   language sql stable as $$
-  select s.* from unnest(records) as r (id),
-    lateral (select * from tag_share where workspace_id = ws and record_id = r.id offset 0) as s
+  select * from tag_share where workspace_id = ws and record_id = any (records)
 $$;

@@ -1,51 +1,61 @@
--- Deleting a workspace (table deleted_workspace). Whoever writes what belongs to one looks, under its lock, whether it is deleted:
--- so nothing of it comes after begin_deletion has had the lock.
+-- The lock of a workspace, and deleting one. Whatever changes rows of a workspace first locks its row in workspace_progress, so
+-- one transaction at a time writes to a workspace. The row goes when the deletion begins: nothing can be written from then on.
+
+-- Locks a workspace until the transaction ends. False: the workspace is deleted, and nothing may be written.
+create or replace function lock_progress(ws uuid) returns boolean
+  language plpgsql
+  set enable_seqscan = off
+as $$
+begin
+  perform from workspace_progress where workspace_id = ws for update;
+  return found;
+end $$;
 
 create or replace function is_deleted(ws uuid) returns boolean
   language sql stable as $$
   select exists (select from deleted_workspace where id = ws)
 $$;
 
--- Returns how many milliseconds ago the deletion began; begun again, it goes on.
+-- Returns how many milliseconds ago the deletion began. It can be begun again.
 create or replace function begin_deletion(ws uuid) returns double precision
-  language plpgsql as $$
+  language plpgsql
+  set enable_seqscan = off
+as $$
 begin
-  perform lock_workspaces(array[ws]);
+  delete from workspace_progress where workspace_id = ws;
   insert into deleted_workspace (id) values (ws) on conflict do nothing;
   delete from token where workspace_id = ws;
   return (select extract(epoch from clock_timestamp() - deleted_at) * 1000 from deleted_workspace where id = ws);
 end $$;
 
--- One step: at most `most` rows of a table. Returns how many.
+-- One step: deletes at most `most` rows of a table whose primary key is (workspace_id, ...). Returns how many.
 create or replace function delete_rows(of_table text, ws uuid, most int) returns int
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
 as $$
 declare
+  key text := primary_key(of_table);
   deleted int;
 begin
+  -- Up to the last of the first keys: a range of the primary key, which no plan can turn into a join.
   execute format(
-    'delete from %1$I where workspace_id is not distinct from $1
-     and ctid = any (array(select ctid from %1$I where workspace_id = $1 limit $2))',
-    of_table
+    'delete from %1$I where workspace_id = $1 and (%2$s) <= (
+       select %2$s from (select %2$s from %1$I where workspace_id = $1 order by %2$s limit $2) as first_keys
+       order by %3$s limit 1
+     )',
+    of_table, key, replace(key || ' ', ',', ' desc,') || 'desc'
   ) using ws, most;
   get diagnostics deleted = row_count;
   return deleted;
 end $$;
 
--- What storing comes to for submissions of deleted workspaces, of a batch as `store` gets it.
-create or replace function purged_with(deleted text[], batch jsonb) returns setof submission
+-- The columns of a table's primary key, as a list.
+create or replace function primary_key(of_table text) returns text
   language sql stable as $$
-  select s.*
-  from unnest(deleted) as d (ws),
-    jsonb_array_elements(batch -> d.ws) as p (part),
-    lateral (
-      select f ->> 'submission' as id from jsonb_array_elements(part -> 'feedback') as f
-      union all
-      select o ->> 'id' from jsonb_array_elements(part -> 'submissions') as o
-    ) as said,
-    jsonb_populate_record(
-      null::submission, jsonb_build_object('workspace_id', d.ws, 'id', said.id, 'state', 'purged')
-    ) as s
+  select string_agg(quote_ident(a.attname), ', ' order by k.place)
+  from pg_index as x
+  cross join lateral unnest(x.indkey) with ordinality as k (attnum, place)
+  join pg_attribute as a on a.attrelid = x.indrelid and a.attnum = k.attnum
+  where x.indrelid = of_table::regclass and x.indisprimary
 $$;

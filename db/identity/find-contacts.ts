@@ -1,52 +1,32 @@
+import { choosePurged } from '../../contract/identity/choose-purged.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Sql } from '../postgres.ts'
-import { purgeKeys } from '../../contract/identity/purge-keys.ts'
+import { loadPurge } from '../purges/load-purge.ts'
 
-/** `contactIds` are own ids. `externalGroup` is the external id that was asked for, if a record remembers it and nobody has it. */
-export type FoundContacts = { contactIds: string[]; externalGroup: string | null }
+/**
+ * The contacts that a purge of the same words would match. `waitingKey`: the key of the external id that was asked for, if records wait
+ * for it. `keys`: the keys by which submissions name the contacts.
+ */
+export type FoundContacts = { contactIds: string[]; waitingKey: string | null; keys: string[] }
 
-/** The stored contacts that a purge would concern now. */
+/** The stored contacts that a purge would match now. */
 export const findContacts = async (sql: Sql, realm: Realm, wanted: PurgeRequest): Promise<FoundContacts> => {
-  const { workspaceId } = realm
-  const { group, email } = purgeKeys(realm, wanted)
-  const [found] = await sql<[FoundContacts]>`
+  const loaded = await loadPurge(sql, realm, wanted)
+  const { contactIds, keys } = choosePurged(realm, wanted, loaded?.candidates ?? [])
+  const [also] = await sql<[{ aliases: string[]; isWaitedFor: boolean }]>`
     select
       array(
-        select matching_contacts(
-          ${workspaceId}, ${group}::uuid, id_at(${workspaceId}, ${email}::uuid, 9223372036854775807), ${wanted.source ?? null})
-      ) as "contactIds",
-      case when is_remembered(${workspaceId}, ${group}::uuid) then ${group}::uuid end as "externalGroup"`
-  return found
-}
-
-/** Whether a dead submission names anybody by one of these keys. */
-export const isAnyDead = async (sql: Sql, workspaceId: string, keys: readonly string[]): Promise<boolean> => {
-  const found = await sql`
-    select from dead_submission
-    where workspace_id is not distinct from ${workspaceId} and keys && ${keys}::uuid[]
-    limit 1`
-  return found.length > 0
-}
-
-/** The hashes of the keys that contacts have and of the emails that mean them, and the groups of their external ids. */
-export const keysOfContacts = async (
-  sql: Sql,
-  workspaceId: string,
-  contactIds: readonly string[],
-): Promise<{ keys: string[]; groups: string[] }> => {
-  // A bare key is left out: its id is its group, which contacts of other sources have as well.
-  const found = await sql<{ key: string | null; group: string | null }[]>`
-    with held as (
-      select id, kind, group_id, subject_id from identity_key
-      where workspace_id is not distinct from ${workspaceId} and subject_id = any (${contactIds}::uuid[])
-    )
-    select case when kind <> 'contact_bare' then key_of(${workspaceId}, id) end as key, group_id as "group" from held
-    union
-    select key_of(${workspaceId}, c.key_id), null from held as k, lateral (
-      select key_id from identity_claim
-      where workspace_id is not distinct from ${workspaceId} and target_id = k.id offset 0
-    ) as c
-    where resolve_weak(${workspaceId}, c.key_id, 9223372036854775807) = k.subject_id`
-  return { keys: found.flatMap(({ key }) => key ?? []), groups: found.flatMap(({ group }) => group ?? []) }
+        select id from contact_alias
+        where workspace_id = ${realm.workspaceId} and contact_id = any (${contactIds}::uuid[])
+      ) as aliases,
+      exists (
+        select from unresolved
+        where workspace_id = ${realm.workspaceId} and key_id = ${loaded?.waitingKey ?? null}::uuid and slot in ('c', 'm')
+      ) as "isWaitedFor"`
+  return {
+    contactIds,
+    waitingKey: also.isWaitedFor ? loaded!.waitingKey : null,
+    keys: [...keys, ...contactIds, ...also.aliases],
+  }
 }

@@ -1,73 +1,88 @@
-import type { JobOf } from '../../contract/job.ts'
-import type { HashKey } from '../../contract/identity/own-id.ts'
-import { purgeKeys } from '../../contract/identity/purge-keys.ts'
+import type { PurgedContacts } from '../../contract/identity/choose-purged.ts'
+import type { Idempotency } from '../../contract/idempotency.ts'
 import type { PurgeIdentifiers } from '../../contract/receipt.ts'
 import type { Sql } from '../postgres.ts'
-import type { IdempotencyRow, PurgeRow } from '../store.ts'
+import type { LoadedPurge } from './load-purge.ts'
 
 /**
- * The most records that one step removes. A step holds the workspace's lock: for 70 to 130 ms with reviews of 50 words on a busy
- * machine of two cores. Most of that time goes into removing what the reviews taught the tagger.
+ * The most records that one step removes. A step holds the workspace's lock, most of the time to take out what the records taught
+ * the tagger.
  */
 const RECORDS_PER_STEP = 250
 
-export const purgeRow = (hashKey: HashKey, job: JobOf<'purge_contact'>): PurgeRow => ({
-  id: job.submissionId,
-  number: job.number,
-  ...purgeKeys({ hashKey, workspaceId: job.workspaceId }, job.body),
-  source: job.body.source ?? null,
-})
+export type PurgeOutcome = 'decided' | 'nobody' | 'busy'
 
-type Purge = { workspaceId: string; submissionId: string }
+type Decision = {
+  workspaceId: string
+  submissionId: string
+  number: number
+  identifiers: PurgeIdentifiers
+  idempotency: Idempotency | undefined
+  loaded: LoadedPurge
+  chosen: PurgedContacts
+}
 
 /**
- * Removes the records of the contacts that a decided purge (`store`) concerns, in bounded steps that can be repeated after a
- * crash. `onProgress` is called with the number of records that are removed so far.
+ * Decides a purge in its place: its contacts and their keys go, and the position moves on. `decided`: the records are to be removed.
+ * `nobody`: it found nothing. `busy`: the position is not the loaded one any more.
+ */
+export const savePurge = async (sql: Sql, decision: Decision): Promise<PurgeOutcome> => {
+  const { workspaceId, submissionId, number, identifiers, idempotency, loaded, chosen } = decision
+  const purge = {
+    id: submissionId,
+    number,
+    identifiers,
+    idempotencyKey: idempotency?.key ?? null,
+    bodyHash: idempotency?.body ?? null,
+  }
+  const [row] = await sql<[{ outcome: PurgeOutcome }]>`
+    select decide_purge(
+      ${workspaceId}::uuid, ${loaded.position}::bigint, ${sql.json(purge)}, ${chosen.contactIds}::uuid[],
+      ${chosen.endedKeys}::uuid[], ${chosen.keys}::uuid[], ${chosen.formerKeys}::uuid[], ${loaded.idKey}::uuid,
+      ${loaded.waitingKey}::uuid
+    ) as outcome`
+  return row.outcome
+}
+
+type Purge = { workspaceId: string; purgeId: string }
+
+/** A decided purge. `keys`: the keys of dead submissions to look for; `subjectIds`: what its submissions were about. */
+export type PurgeUnderWay = { number: number; keys: string[]; subjectIds: string[] }
+
+/** Undefined once the purge is finished. */
+export const findPurge = async (sql: Sql, { workspaceId, purgeId }: Purge): Promise<PurgeUnderWay | undefined> => {
+  const [purge] = await sql<PurgeUnderWay[]>`
+    select number::float8 as number, keys, contact_ids || subject_ids || id as "subjectIds"
+    from purge where workspace_id = ${workspaceId} and id = ${purgeId}`
+  return purge
+}
+
+/**
+ * Removes the records of a decided purge in bounded steps, which can be repeated after a crash. `onProgress` hears how many records
+ * are removed so far.
  */
 export const removePurged = async (
   sql: Sql,
-  { workspaceId, submissionId }: Purge,
+  { workspaceId, purgeId }: Purge,
   onProgress: (removed: number) => Promise<void>,
 ): Promise<void> => {
   for (let removed = 0; ; await onProgress(removed)) {
     const [step] = await sql<[{ removed: number }]>`
-      select purge_step(${workspaceId}, ${submissionId}, ${RECORDS_PER_STEP}) as removed`
+      select purge_step(${workspaceId}::uuid, ${purgeId}::uuid, ${RECORDS_PER_STEP}) as removed`
     if (step.removed === 0) return
     removed += step.removed
   }
 }
 
-/** A purge that is decided and not settled: `keys` are the hashes of all keys of its contacts, `contactIds` are their own ids. */
-export const findPurge = async (
-  sql: Sql,
-  { workspaceId, submissionId }: Purge,
-): Promise<{ keys: string[]; contactIds: string[] } | undefined> => {
-  const [purge] = await sql<{ keys: string[]; contactIds: string[] }[]>`
-    select keys, contact_ids as "contactIds" from purge where workspace_id = ${workspaceId} and id = ${submissionId}`
-  return purge
-}
-
 /** How many rows a purge removed, per table. */
 export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'conversations' | 'deadSubmissions', number>
 
-type Settled = Purge & {
-  attempts: number
-  identifiers: PurgeIdentifiers
-  /** The purge's own key. */
-  idempotency?: IdempotencyRow | undefined
-}
-
-/**
- * Writes the receipt of a purge with the rows that it removed and keyed hashes of the identifiers that it asked for, and keeps its
- * idempotency key. Harmless to repeat.
- */
-export const settlePurge = async (
+/** Completes the receipt of a purge whose records are removed; undefined if it was complete before. */
+export const finishPurge = async (
   sql: Sql,
-  { workspaceId, submissionId, attempts, identifiers, idempotency }: Settled,
-): Promise<PurgeCounts> => {
-  const [settled] = await sql<[{ removed: PurgeCounts }]>`
-    select settle_purge_with_key(
-      ${workspaceId}, ${submissionId}, ${attempts}, ${sql.json(identifiers)}, ${idempotency ? sql.json(idempotency) : null}
-    ) as removed`
-  return settled.removed
+  { workspaceId, purgeId, attempts }: Purge & { attempts: number },
+): Promise<PurgeCounts | undefined> => {
+  const [finished] = await sql<[{ removed: PurgeCounts | null }]>`
+    select finish_purge(${workspaceId}::uuid, ${purgeId}::uuid, ${attempts}) as removed`
+  return finished.removed ?? undefined
 }

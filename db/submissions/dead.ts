@@ -1,26 +1,34 @@
-import type { Operation, SubmissionJob } from '../../contract/job.ts'
-import { keysOf, namesIn } from '../../contract/identity/names.ts'
+import { namedKeys } from '../../contract/identity/named-keys.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Operation, Submission } from '../../contract/submission.ts'
 import type { Sql } from '../postgres.ts'
-import type { IdempotencyRow } from '../store.ts'
 
-export type DeadSubmission = {
-  job: SubmissionJob
-  attempts: number
-  reason: string
-  idempotency?: IdempotencyRow | undefined
-}
+/** `expected`: the position of the workspace, behind which the submission is the next. */
+export type DeadSubmission = { submission: Submission; attempts: number; reason: string; expected: number }
 
-/** Sets aside a submission that cannot be stored: its receipt gives the reason, and its job is kept for a replay. Harmless to repeat. */
+/**
+ * Sets aside a submission that can never be applied, and moves the position on: its receipt gives the reason, and it is kept for a
+ * replay. It does nothing when the position is another one by now.
+ */
 export const setAside = async (
   sql: Sql,
   hashKey: HashKey,
-  { job, attempts, reason, idempotency }: DeadSubmission,
+  { submission, attempts, reason, expected }: DeadSubmission,
 ): Promise<void> => {
-  const { workspaceId, submissionId, number, operation } = job
-  const keys = keysOf(namesIn({ hashKey, workspaceId }, job))
-  const dead = { id: submissionId, number, operation, attempts, reason, keys, ...(idempotency && { idempotency }) }
-  await sql`select set_aside(${workspaceId}, ${sql.json(dead)}, ${JSON.stringify(job)})`
+  const { workspaceId, submissionId, number, originalNumber, operation, idempotency } = submission
+  const dead = {
+    id: submissionId,
+    number,
+    originalNumber: originalNumber ?? null,
+    operation,
+    attempts,
+    reason,
+    keys: namedKeys({ hashKey, workspaceId }, submission),
+    idempotencyKey: idempotency?.key ?? null,
+    bodyHash: idempotency?.body ?? null,
+  }
+  await sql`
+    select set_aside(${workspaceId}::uuid, ${expected}::bigint, ${sql.json(dead)}, ${JSON.stringify(submission)})`
 }
 
 /** Selects dead submissions by all members that are given. `reason` is one as it is listed, `since` is the earliest time of death. */
@@ -32,7 +40,7 @@ export type DeadFilter = {
   since?: Date | undefined
 }
 
-/** A dead submission without its job. Since `replayedAt` it is queued again. */
+/** A dead submission without its content. Since `replayedAt` it is queued again. */
 export type DeadEntry = {
   id: string
   workspaceId: string
@@ -57,9 +65,10 @@ export const listDead = (sql: Sql, filter: DeadFilter, limit: number | null): Pr
     select ${entry(sql)} from ${matching(sql, filter)}
     order by s.acceptance_number, d.id limit ${limit}`.execute()
 
-/** One dead submission; `job` is the JSON text that was queued. */
-export const findDead = async (sql: Sql, id: string): Promise<(DeadEntry & { job: string }) | undefined> => {
-  const [dead] = await sql<(DeadEntry & { job: string })[]>`select ${entry(sql)}, d.job from ${matching(sql, { id })}`
+/** One dead submission; `submission` is its JSON text. */
+export const findDead = async (sql: Sql, id: string): Promise<(DeadEntry & { submission: string }) | undefined> => {
+  const [dead] = await sql<(DeadEntry & { submission: string })[]>`
+    select ${entry(sql)}, d.submission from ${matching(sql, { id })}`
   return dead
 }
 
@@ -86,35 +95,35 @@ const matching = (sql: Sql, { id, workspace, reason, operation, since }: DeadFil
     ${operation === undefined ? sql`` : sql`and s.operation = ${operation}`}
     ${since === undefined ? sql`` : sql`and d.died_at >= ${since}`}`
 
-/** The job of a dead submission as JSON text; undefined when there is no such submission. */
-export const findDeadJob = async (sql: Sql, workspaceId: string, id: string): Promise<string | undefined> => {
-  const [held] = await sql<{ job: string }[]>`
-    select job from dead_submission where workspace_id = ${workspaceId} and id = ${id}`
-  return held?.job
-}
-
 /** Why a dead submission cannot be replayed. */
 export type ReplayRefusal = 'unknown' | 'being-purged' | 'undecided-purge'
 
-/** Marks a dead submission as queued again and returns its job, which the caller has to queue; or tells why it cannot be replayed. */
+/**
+ * Marks a dead submission as queued again and returns it, for the caller to append it to the log; or tells why it cannot be replayed.
+ * If it is queued again already, it is not returned.
+ */
 export const markReplayed = async (
   sql: Sql,
   workspaceId: string,
   id: string,
-): Promise<{ outcome: 'queued' | ReplayRefusal; job: string | null }> => {
-  const [marked] = await sql<[{ outcome: 'queued' | ReplayRefusal; job: string | null }]>`
-    select outcome, dead_job as job from replay_dead(${workspaceId}, ${id})`
-  return marked
+): Promise<{ outcome: 'queued' | ReplayRefusal; submission: Submission | null }> => {
+  const [marked] = await sql<[{ outcome: 'queued' | ReplayRefusal; submission: string | null }]>`
+    select outcome, dead_text as submission from replay_dead(${workspaceId}::uuid, ${id}::uuid)`
+  return { outcome: marked.outcome, submission: marked.submission === null ? null : parse(marked.submission) }
 }
 
-/** The oldest replays that began more than `afterMs` ago and are not settled, at most `limit`. */
-export const listBegunReplays = (
+export type BegunReplay = { workspaceId: string; id: string; submission: Submission }
+
+/** The oldest replays that began more than `afterMs` ago and are not applied, at most `limit`. */
+export const listBegunReplays = async (
   sql: Sql,
   { afterMs, limit }: { afterMs: number; limit: number },
-): Promise<{ workspaceId: string; id: string; job: string }[]> =>
-  sql<{ workspaceId: string; id: string; job: string }[]>`
-    select workspace_id as "workspaceId", id, job from dead_submission
-    where replayed_at <= now() - ${milliseconds(sql, afterMs)} and not is_deleted(workspace_id)
-    order by replayed_at limit ${limit}`.execute()
+): Promise<BegunReplay[]> => {
+  const rows = await sql<(Omit<BegunReplay, 'submission'> & { submission: string })[]>`
+    select d.workspace_id as "workspaceId", d.id, d.submission from dead_submission as d
+    where d.replayed_at <= now() - make_interval(secs => ${afterMs / 1_000}) and not is_deleted(d.workspace_id)
+    order by d.replayed_at limit ${limit}`
+  return rows.map((row) => ({ ...row, submission: parse(row.submission) }))
+}
 
-const milliseconds = (sql: Sql, ms: number) => sql`make_interval(secs => ${ms / 1_000})`
+const parse = (text: string): Submission => JSON.parse(text) as Submission

@@ -5,8 +5,8 @@ import type { Sql } from '../postgres.ts'
 export type HeldIdempotencyKey = { body: string; submissionId: string; number: number }
 
 /**
- * What is stored of each idempotency key that is asked for, in the same order; null where the key is free, or has expired. One
- * query serves any number of workspaces.
+ * What is stored of each idempotency key that is asked for, in the same order; null where the key is free, or has expired. Keys of
+ * older submissions stay in their receipts, so the latest one of the last day counts. One query serves any number of workspaces.
  */
 export const findIdempotencyKeys = async (
   sql: Sql,
@@ -15,62 +15,46 @@ export const findIdempotencyKeys = async (
   if (asked.length === 0) return []
   const workspaceIds = asked.map(({ workspaceId }) => workspaceId)
   const keys = asked.map(({ key }) => key)
-  // The number is compared outside, so that nobody looks up a key by the index that upkeep has.
-  const rows = await sql<(HeldIdempotencyKey | { submissionId: null })[]>`
-    select held.body, held.submission_id as "submissionId", held.number::float8 as number
+  const rows = await sql<(HeldIdempotencyKey & { place: number })[]>`
+    select a.place::int as place, held.body, held.submission_id as "submissionId", held.number::float8 as number
     from unnest(${workspaceIds}::uuid[], ${keys}::text[]) with ordinality as a (workspace_id, key, place)
-    left join lateral (
-      select body, submission_id, number from idempotency_key where workspace_id = a.workspace_id and key = a.key offset 0
-    ) as held on held.number > ${oldestNumber(sql)}
-    order by a.place`
-  return rows.map((row) => (row.submissionId === null ? null : row))
+    cross join lateral (
+      select s.body_hash as body, s.id as submission_id, s.acceptance_number as number
+      from submission as s where s.workspace_id = a.workspace_id and s.idempotency_key = a.key
+      order by s.acceptance_number desc limit 1
+    ) as held
+    where held.number > ((extract(epoch from now()) - ${IDEMPOTENCY_SECONDS}) * 1000000)::bigint`
+  const held = new Map(rows.map(({ place, ...row }) => [place, row]))
+  return asked.map((_, at) => held.get(at + 1) ?? null)
 }
 
-/** An idempotency key, and the number of the submission that has it. */
-export type NumberedKey = { key: string; number: number }
+/** An idempotency key, and the submission that has it. */
+export type KeyToFree = { key: string; submissionId: string; number: number }
 
-type Concerning = { workspaceId: string; keyIds: readonly string[]; number: number; limit: number }
+type Wanted = { workspaceId: string; subjectIds: readonly string[]; number: number; limit: number }
 
-/** At most `limit` keys of submissions that concern any of these identity keys and were accepted before `number`. */
-export const keysToFree = (
+/** At most `limit` keys of submissions that were about one of these subjects and were accepted before `number`. */
+export const findKeysToFree = (
   sql: Sql,
-  { workspaceId, keyIds, number, limit }: Concerning,
-): Promise<(NumberedKey & { submissionId: string })[]> =>
-  sql<(NumberedKey & { submissionId: string })[]>`
-    select key, submission_id as "submissionId", number::float8 as number
-    from (
-      select key, submission_id, number from idempotency_key
-      where workspace_id is not distinct from ${workspaceId} and concerns && ${[...keyIds]}::uuid[] offset 0
-    ) as concerned
-    where number < ${number} limit ${limit}`.execute()
+  { workspaceId, subjectIds, number, limit }: Wanted,
+): Promise<KeyToFree[]> =>
+  sql<KeyToFree[]>`
+    select s.idempotency_key as key, s.id as "submissionId", s.acceptance_number::float8 as number
+    from unnest(${[...subjectIds]}::uuid[]) as w (subject_id)
+    cross join lateral (
+      select k.id, k.idempotency_key, k.acceptance_number from submission as k
+      where k.workspace_id = ${workspaceId} and k.subject_id = w.subject_id offset 0
+    ) as s
+    where s.acceptance_number < ${number} and s.idempotency_key is not null
+    limit ${limit}`.execute()
 
-/** Deletes those of these keys that still are of the submissions with these numbers. */
+/** Forgets the idempotency keys of these submissions. */
 export const freeKeys = async (
   sql: Sql,
-  { workspaceId, keys }: { workspaceId: string; keys: readonly NumberedKey[] },
+  { workspaceId, submissionIds }: { workspaceId: string; submissionIds: readonly string[] },
 ): Promise<void> => {
-  if (keys.length === 0) return
-  const numbers = Object.fromEntries(keys.map(({ key, number }) => [key, number]))
+  if (submissionIds.length === 0) return
   await sql`
-    delete from idempotency_key
-    where workspace_id = ${workspaceId} and key = any (${Object.keys(numbers)}::text[])
-      and number = (${sql.json(numbers)}::jsonb ->> key)::bigint`
+    update submission set idempotency_key = null, body_hash = null, subject_id = null
+    where workspace_id = ${workspaceId} and id = any (${[...submissionIds]}::uuid[])`
 }
-
-const ROWS_PER_STEP = 5_000
-
-/** Deletes in steps the idempotency keys that have expired, and returns how many. */
-export const expireIdempotencyKeys = async (sql: Sql): Promise<number> => {
-  let deleted = 0
-  for (;;) {
-    // Partitions have the same ctids, hence the number beside them; `+ 0` keeps each step from reading all that has expired by it.
-    const { count } = await sql`
-      delete from idempotency_key where number + 0 <= ${oldestNumber(sql)} and ctid = any (array(
-        select ctid from idempotency_key where number <= ${oldestNumber(sql)} order by number limit ${ROWS_PER_STEP}))`
-    deleted += count
-    if (count < ROWS_PER_STEP) return deleted
-  }
-}
-
-/** Acceptance numbers are microseconds since 1970. */
-const oldestNumber = (sql: Sql) => sql`((extract(epoch from now()) - ${IDEMPOTENCY_SECONDS}) * 1000000)::bigint`

@@ -1,12 +1,11 @@
 import type { SettledTotals } from '../../contract/ledger.ts'
 import type { Sql } from '../postgres.ts'
 
-/** The totals of all workspaces that have settled submissions. */
+/** The totals of all workspaces. */
 export const readSettledTotals = (sql: Sql): Promise<SettledTotals[]> =>
   sql<SettledTotals[]>`
-    select workspace_id as "workspaceId",
-      coalesce(sum(submissions) filter (where state = 'applied'), 0)::float8 as applied,
-      coalesce(sum(submissions) filter (where state = 'superseded'), 0)::float8 as superseded,
-      coalesce(sum(submissions) filter (where state = 'purged'), 0)::float8 as purged,
-      coalesce(sum(submissions) filter (where state = 'dead'), 0)::float8 as dead
-    from ledger group by workspace_id`.execute()
+    select w.workspace_id as "workspaceId", w.applied::float8 as applied, w.superseded::float8 as superseded,
+      w.purged::float8 as purged, w.dead::float8 as dead, p.removing::float8 as removing
+    from workspace_progress as w cross join lateral (
+      select count(*) as removing from purge as p where p.workspace_id = w.workspace_id
+    ) as p`.execute()

@@ -6,9 +6,15 @@ const ASK_AGAIN_AFTER_MS = 5_000
 const ASK_TIMEOUT_MS = 500
 
 export type NumberFloor = {
-  /** The highest acceptance number that is settled in a workspace, or 0 while Postgres does not answer. No number up to it may be given. */
+  /**
+   * The position of a workspace, or 0 while Postgres does not answer. No acceptance number up to it may be given: the worker would
+   * take that submission for an applied one.
+   */
   of: (workspaceId: string) => Promise<number>
-  /** To be called when Redis, or another server in its place, is connected to, before it is asked: it may have lost its data, or have another clock. */
+  /**
+   * Call it when Redis, or another server in its place, is connected to, before Redis is asked: it may have lost its data, or have
+   * another clock.
+   */
   forget: () => void
 }
 
@@ -22,11 +28,11 @@ export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
   let asked = new Map<string, Asked>()
   const ask = async (workspaceId: string): Promise<number> => {
     const [row] = await withinTime(
-      sql<[{ highest: string | null }]>`
-        select max(highest_number) as highest from ledger where workspace_id = ${workspaceId}`,
+      sql<{ position: string }[]>`
+        select applied_number as position from workspace_progress where workspace_id = ${workspaceId}`,
       ASK_TIMEOUT_MS,
     )
-    return Number(row.highest ?? 0)
+    return Number(row?.position ?? 0)
   }
   const askedOf = (workspaceId: string): Asked => {
     const held = asked.get(workspaceId)

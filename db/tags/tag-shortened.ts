@@ -1,4 +1,4 @@
-import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import type { TaggingJob } from '../../contract/jobs.ts'
 import type { Sql } from '../postgres.ts'
 
 const CONVERSATIONS_PER_JOB = 500
@@ -17,7 +17,7 @@ export const tagShortened = async (
   const ids = rows.map(({ id }) => id)
   for (let at = 0; at < ids.length; at += CONVERSATIONS_PER_JOB) {
     const conversationIds = ids.slice(at, at + CONVERSATIONS_PER_JOB)
-    await enqueueTagging([{ version: JOB_VERSION, workspaceId, feedbackIds: [], conversationIds }])
+    await enqueueTagging([{ workspaceId, feedbackIds: [], conversationIds }])
   }
   return ids.length
 }

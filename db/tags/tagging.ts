@@ -1,4 +1,4 @@
-import type { TaggingJob } from '../../contract/job.ts'
+import type { TaggingJob } from '../../contract/jobs.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../postgres.ts'
 import { storedHashes } from './tag-hashes.ts'

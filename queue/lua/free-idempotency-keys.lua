@@ -2,6 +2,8 @@
 -- KEYS idempotency. ARGV key and number of each.
 for at = 1, #ARGV, 2 do
   local record = redis.call('HGET', KEYS[1], ARGV[at])
-  if record and select(3, readRecord(record)) == tonumber(ARGV[at + 1]) then redis.call('HDEL', KEYS[1], ARGV[at]) end
+  if record and select(3, readRecord(record)) == tonumber(ARGV[at + 1]) then
+    redis.call('HDEL', KEYS[1], ARGV[at])
+  end
 end
 return 0

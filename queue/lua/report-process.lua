@@ -11,7 +11,7 @@ local function forget(from, to)
   end
 end
 forget('-inf', ms - ARGV[3])
--- Reported before this clock went back. Whoever lives reports again.
+-- Reported before this clock went back. A living process reports again.
 forget('(' .. ms, '+inf')
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])

@@ -5,30 +5,30 @@ const notAsked = (): never => {
   throw new Error('Nothing here may ask a store')
 }
 
-/** The service with nothing behind it: whoever comes has no valid token, unless `authenticate` says so, and no store is asked. */
+/** The service with nothing behind it: no token is valid, unless `authenticate` says so, and no store is asked. */
 export const appWithoutStores = (
   corsOrigins: readonly string[] = [],
   authenticate: Authenticate = async () => ({ refused: 'unauthenticated' }),
 ): ReturnType<typeof createApp> => {
-  const ingress: AppDependencies['ingress'] = {
+  const intake: AppDependencies['intake'] = {
     authenticate,
     isWhole: notAsked,
     admit: notAsked,
     resolveReferences: notAsked,
-    matchesPurge: notAsked,
-    awaitSettled: notAsked,
+    canPurgeMatch: notAsked,
+    awaitProgress: notAsked,
     bodies: { hold: notAsked, inTurn: notAsked, figures: notAsked },
     emptyBuckets: { find: notAsked, seen: notAsked },
     pressure: notAsked,
     limitOf: () => undefined,
     maxBytes: { body: 1, conversation: 1 },
-    hashKey: Buffer.alloc(32) as unknown as AppDependencies['ingress']['hashKey'],
+    hashKey: Buffer.alloc(32) as unknown as AppDependencies['intake']['hashKey'],
     onFault: notAsked,
     count: () => {},
   }
   return createApp({
-    ingress,
-    receipts: { authenticate, settled: notAsked, queued: notAsked, onFault: notAsked },
+    intake,
+    receipts: { authenticate, findStored: notAsked, findQueued: notAsked, onFault: notAsked },
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { authenticator } from '../../api/authenticate.ts'
+import { createAuthenticate } from '../../api/authenticate.ts'
 import { TOKEN_REMEMBERED_MS } from '../../contract/limits.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken, findTokenHolders, revokeToken } from '../../db/tokens.ts'
@@ -23,11 +23,11 @@ describe('looking tokens up', () => {
     return tokens.map((token, at) => ({ token, id: ids[at]! }))
   }
 
-  /** An authenticator with its look-ups, each the number of tokens asked about, and a clock to be set. */
+  /** What createAuthenticate makes, with its look-ups, each the number of tokens asked about, and a clock to be set. */
   const watched = () => {
     const lookUps: number[] = []
     const clock = { ms: 0 }
-    const authenticate = authenticator(
+    const authenticate = createAuthenticate(
       (hashes) => {
         lookUps.push(hashes.length)
         return findTokenHolders(schema.sql, hashes)

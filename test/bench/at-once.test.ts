@@ -19,7 +19,10 @@ const grace = {
 }
 const common = { source: 'desk', tags: ['speed'], rating: 3 }
 
-/** People who come again, a project, a feedback that is replaced by one of somebody else, nobody's feedback, repeats. */
+/**
+ * People who come again, a project, a feedback that is replaced by one of another person, feedback
+ * without a contact, repeats.
+ */
 const HISTORY: readonly Sent[] = [
   { body: { description: 'one', sourceId: '1', ...ada, ...common }, key: 'first' },
   { body: { description: 'two', sourceId: '2', ...grace, ...common, project: { name: 'Compiler' } } },

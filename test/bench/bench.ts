@@ -8,16 +8,16 @@ import { printHelp } from '../../process/print-help.ts'
 import { grantForTests } from '../support/superuser.ts'
 import { readBenchConfig } from './bench-config.ts'
 import { judgeLines } from './figures/lines.ts'
-import { describeLines, describeProcessorTime } from './figures/report.ts'
+import { describeKinds, describeLines, describeProcessorTime } from './figures/report.ts'
 import { ONLY_WHEN_NAMED, runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
 
-/** A backlog of a million submissions fits; the service refuses new ones from 80 % on. */
+/** A backlog of a million submissions fits. The service refuses new ones from 80 % on. */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
 const say = (line: string): void => console.error(line)
 const startedAt = new Date()
 const running = new AsyncDisposableStack()
 
-/** The sections that are named, or those that need not be. */
+/** Runs the sections that are named, or all that need not be named. */
 const main = async (words: readonly string[]): Promise<number> => {
   const unknown = words.filter((word) => !(word in SECTIONS))
   if (unknown.length > 0) {
@@ -35,7 +35,8 @@ const main = async (words: readonly string[]): Promise<number> => {
     const machine = { platform: process.platform, processors: cpus().length, model: cpus()[0]?.model ?? '' }
     const results = { startedAt, tookSeconds, machine, config, lines, measures: measures.summaries(), reports }
     writeFileSync(config.output, `${JSON.stringify(results, undefined, 2)}\n`)
-    console.log(['', describeLines(config, lines), '', describeProcessorTime(measures), ...reports].join('\n'))
+    const texts = [describeLines(config, lines), describeProcessorTime(measures), describeKinds(measures), ...reports]
+    console.log(['', ...texts.filter((text) => text !== '')].join('\n\n'))
     console.log(`Took ${tookSeconds} s on ${machine.processors} processors. All figures are in ${config.output}.`)
   } finally {
     await running.disposeAsync()

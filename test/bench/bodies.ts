@@ -1,11 +1,11 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { ConversationRecord } from '../../contract/conversation-record.ts'
 
-/** People whom the feedback of the benchmark is from, ten to each company. */
+/** The people that the feedback of the benchmark comes from, ten in each company. */
 export type Crowd = { readonly people: number }
 
 const PEOPLE_PER_COMPANY = 10
-export const MESSAGES_PER_CONVERSATION = 20
+const MESSAGES_PER_CONVERSATION = 20
 const SOMETIME = '2026-01-31T09:30:00Z'
 const TAGS = ['export', 'reports', 'billing', 'search', 'mobile', 'login', 'speed', 'import'] as const
 const SENTENCES = [
@@ -15,11 +15,13 @@ const SENTENCES = [
   'Importing contacts drops every second row without telling anybody.',
 ] as const
 
-/** Steps through the people in an order that is neither theirs nor repeats before everybody had a turn (a prime). */
+/**
+ * A prime: people take turns in an order that is not theirs, and all have a turn before one comes
+ * again.
+ */
 const STRIDE = 7_919
-const MANY_PEOPLE = 1_000_000
 
-/** About 350 bytes of JSON, with a contact and an account to find or create and with tags: no two have one `sourceId`. */
+/** About 350 bytes of JSON with a contact, an account and tags. No two have the same `sourceId`. */
 export const feedbackBody = (index: number, { people }: Crowd) => {
   const person = personOf(index, { people })
   return {
@@ -32,11 +34,11 @@ export const feedbackBody = (index: number, { people }: Crowd) => {
   }
 }
 
-/** Whose feedback a number has. */
-export const personOf = (index: number, { people }: Crowd): number => (index * STRIDE) % people
+/** The person whose feedback has a number. */
+const personOf = (index: number, { people }: Crowd): number => (index * STRIDE) % people
 
 /** The contact and the account that a person's feedback names. */
-export const referencesOfPerson = (person: number) => {
+const referencesOfPerson = (person: number) => {
   const company = Math.floor(person / PEOPLE_PER_COMPANY)
   return {
     contact: { email: emailOf(person), name: `Person ${person}` },
@@ -49,7 +51,7 @@ export const emailOf = (person: number): string =>
 
 const domainOf = (company: number): string => `company-${company}.example`
 
-export const contactBody = (index: number): ContactRecord => ({
+const contactBody = (index: number): ContactRecord => ({
   id: `user-${index}`,
   source: 'crm',
   properties: { $email: emailOf(index), $name: `Person ${index}`, plan: 'team', seats: index % 50 },
@@ -63,7 +65,7 @@ export const contactBody = (index: number): ContactRecord => ({
 })
 
 /** Two contacts and 20 messages, every second one incoming. */
-export const conversationBody = (index: number): ConversationRecord => ({
+const conversationBody = (index: number): ConversationRecord => ({
   id: `chat-${index}`,
   source: 'chat',
   createdAt: SOMETIME,
@@ -80,38 +82,21 @@ export const conversationBody = (index: number): ConversationRecord => ({
   propagatePropertiesToMessages: true,
 })
 
-/** The bodies of a load, each another one. All of them name one of so many people, ids or projects, in turn. */
+/** The bodies of a load. No two numbers give the same body. */
 export const BODIES = {
   feedback: feedbackBody,
-  'feedback of a project': (index: number, crowd: Crowd) => ({
-    ...feedbackBody(index, { people: MANY_PEOPLE }),
-    project: { name: `Project ${personOf(index, crowd)}` },
+  /** All of the person after the crowd. */
+  'feedback of one person': (index: number, { people }: Crowd) => ({
+    ...feedbackBody(index, { people }),
+    ...referencesOfPerson(people),
   }),
-  'feedback of an email and another id each': (index: number, crowd: Crowd) => ({
+  /** The person with the number. */
+  'feedback of a person each': (index: number, crowd: Crowd) => ({
     ...feedbackBody(index, crowd),
-    isExternalContactId: true,
-    contactId: `user-${index}`,
-  }),
-  'feedback of an id': (index: number, crowd: Crowd) => ({
-    ...feedbackBody(index, crowd),
-    contact: null,
-    isExternalContactId: true,
-    contactId: `user-${personOf(index, crowd)}`,
+    ...referencesOfPerson(index),
   }),
   contact: (index: number, crowd: Crowd) => contactBody(personOf(index, crowd)),
-  'contact of an email, another one each': (index: number, crowd: Crowd) => ({
-    id: `user-${index}`,
-    source: 'crm',
-    properties: { $email: emailOf(personOf(index, crowd)) },
-  }),
-  'contact of an id, from another source each': (index: number, crowd: Crowd) => ({
-    id: `user-${personOf(index, crowd)}`,
-    source: `crm-${index}`,
-    properties: { plan: 'team' },
-  }),
   'new contact': contactBody,
   'new conversation': conversationBody,
-  /** Of the person with the number. */
-  purge: (index: number) => ({ email: emailOf(index) }),
 } as const satisfies Record<string, (index: number, crowd: Crowd) => object>
 export type BodyKind = keyof typeof BODIES

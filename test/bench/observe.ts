@@ -1,4 +1,4 @@
-import { type LoadTarget, loadWith, type Rig, SUSTAINED_LOADS } from './rig.ts'
+import { type LoadHow, type LoadTarget, loadWith, type Rig, SUSTAINED_LOADS } from './rig.ts'
 import { peakMemory, untilQuiet, usageOf } from './figures/usage.ts'
 
 const BYTES_PER_MB = 1_000_000
@@ -13,16 +13,19 @@ export type Outcome<Name extends string> = {
 
 type Observed<Name extends string> = {
   readonly target: LoadTarget
-  readonly idempotencyKeys?: boolean
-  /** Waits until what was accepted is stored, where that comes later. */
-  readonly until?: (accepted: number) => Promise<void>
+  readonly how?: LoadHow
+  /** Waits until all that was accepted is applied, where that comes later. */
+  readonly until?: () => Promise<void>
   readonly pids: Readonly<Record<Name, number>>
 }
 
-/** Loads a target for long enough to see what it can keep up, waits until everything is stored, and tells what the processes used for each submission. */
+/**
+ * Loads a target for long enough to see which rate it can keep up, waits until everything is
+ * applied, and returns the processor time of each process per submission.
+ */
 export const observe = async <Name extends string>(
   rig: Rig,
-  { target, idempotencyKeys = false, until, pids }: Observed<Name>,
+  { target, how = {}, until, pids }: Observed<Name>,
 ): Promise<Outcome<Name>> => {
   const names = Object.keys(pids) as Name[]
   await untilQuiet(pids)
@@ -31,8 +34,8 @@ export const observe = async <Name extends string>(
   const startedAt = performance.now()
   let accepted = 0
   const peaks = await peakMemory(pids, async () => {
-    accepted = (await loadWith(rig, target, { idempotencyKeys, seconds })).accepted
-    await until?.(accepted)
+    accepted = (await loadWith(rig, target, { seconds, ...how })).accepted
+    await until?.()
   })
   const took = (performance.now() - startedAt) / 1_000
   const after = usageOf(pids)

@@ -1,32 +1,38 @@
 import type { BenchConfig } from './bench-config.ts'
-import { feedbackBody } from './bodies.ts'
-import type { Installation } from './installation/installation.ts'
+import type { Measures } from './figures/measures.ts'
+import type { Runtime } from './installation/program.ts'
+import { untilFinished } from './installation/finished.ts'
+import type { ServerUrls, Service } from './installation/service.ts'
 import type { LoadGenerator } from './load/load-generator.ts'
 import type { LoadOrder, LoadResult, Numbers } from './load/order.ts'
-import type { Measures } from './figures/measures.ts'
 import type { PlainVariants } from './plain/plain-variants.ts'
-import type { ServerUrls, Service } from './installation/service.ts'
-import type { Runtime } from './installation/program.ts'
 
-export type InstallationName = 'main' | 'stored' | 'backlog' | 'deno' | 'grown' | 'purged'
-/** Sections of these names have a service of their own, and its queues are nothing that they know. */
-export type ServiceName = 'workspaces' | 'memory' | 'keys' | 'lone' | 'alike' | 'master' | 'replicated'
+/** Sections that name the same service share it. */
+export type ServiceName =
+  'main' | 'stored' | 'backlog' | 'deno' | 'kinds' | 'workspaces' | 'memory' | 'lone' | 'master' | 'replicated'
 
-/** What the sections of the benchmark work with. */
+export type ServiceNeeds = {
+  readonly runtime?: Runtime
+  /** With a bound of memory the service has a Redis of its own. */
+  readonly redisMemoryBytes?: number
+  readonly replicasAck?: number
+}
+
+/** The things that all sections of the benchmark work with. */
 export type Rig = {
   readonly config: BenchConfig
   readonly measures: Measures
   readonly load: LoadGenerator
-  /** Started when they are first asked for. */
+  /** Started by the first call. */
   readonly plain: () => Promise<PlainVariants>
   readonly urls: ServerUrls
-  /** Addresses whose processes have had a load already. */
+  /** Addresses whose processes have had a load. */
   readonly warm: Set<string>
+  /** How many requests each service has accepted, by its origin. */
+  readonly accepted: Map<string, number>
   readonly serverPids: { readonly Redis: number; readonly Postgres: number }
-  /** Started when it is first asked for, with its queue of feedback paused. */
-  readonly installation: (name: InstallationName, runtime?: Runtime) => Promise<Installation>
-  /** Started when it is first asked for; with a bound of memory, on a Redis of its own. */
-  readonly service: (name: ServiceName, redisMemoryBytes?: number, replicasAck?: number) => Promise<Service>
+  /** Started by the first call for a name. */
+  readonly service: (name: ServiceName, needs?: ServiceNeeds) => Promise<Service>
   /** Starts a Redis that follows the one of a service. */
   readonly startReplica: (service: Service) => Promise<void>
   readonly say: (line: string) => void
@@ -34,10 +40,10 @@ export type Rig = {
   readonly takeNumbers: (count: number) => number
 }
 
-/** A part of the benchmark: what it takes to begin with has happened; each round adds its figures. */
+/** A part of the benchmark. Creating it prepares its services, and each round adds its figures. */
 export type Section = {
   readonly round: () => Promise<void>
-  /** What is printed below the table, after all rounds. */
+  /** A text that is printed below the table, after all rounds. */
   readonly report?: () => string
 }
 export type CreateSection = (rig: Rig) => Promise<Section>
@@ -46,22 +52,38 @@ const MOST_REQUESTS = 10_000_000
 
 export type LoadTarget = Pick<LoadOrder, 'url' | 'tokens'>
 
-export const feedbackTarget = ({ url, token }: Service): LoadTarget => ({ url: `${url}/feedbacks`, tokens: [token] })
+export const targetOf = ({ url, token }: Service, path: string): LoadTarget => ({
+  url: `${url}${path}`,
+  tokens: [token],
+})
+
+export const feedbackTarget = (service: Service): LoadTarget => targetOf(service, '/feedbacks')
 
 export const plainTarget = ({ token }: PlainVariants, port: number): LoadTarget => ({
   url: `http://127.0.0.1:${port}/feedbacks`,
   tokens: [token],
 })
 
-type How = Partial<Omit<LoadOrder, keyof LoadTarget | 'connections'>>
+export type LoadHow = Partial<Omit<LoadOrder, keyof LoadTarget | 'connections'>>
 
-/** Sends feedback that nobody has sent before. */
-export const loadWith = (rig: Rig, target: LoadTarget, how: How = {}): Promise<LoadResult> =>
-  rig.load.run(orderFor(rig, target, how))
+/** Sends bodies that were not sent before, unless `how` names numbers. */
+export const loadWith = async (rig: Rig, target: LoadTarget, how: LoadHow = {}): Promise<LoadResult> => {
+  const result = await rig.load.run(orderFor(rig, target, how))
+  const { origin } = new URL(target.url)
+  rig.accepted.set(origin, (rig.accepted.get(origin) ?? 0) + result.accepted)
+  return result
+}
 
-export const WARM_LOADS = 3
+/** Waits until a service has finished all that its loads have brought. */
+export const untilAllFinished = (rig: Rig, service: Service): Promise<void> =>
+  untilFinished(service, rig.accepted.get(new URL(service.url).origin) ?? 0)
 
-/** A process that was just started takes twice the time for a request that it takes once its code is compiled. */
+const WARM_LOADS = 3
+
+/**
+ * A process that was just started takes twice the time for a request that it takes once its code is
+ * compiled.
+ */
 export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<void> => {
   for (const target of targets.filter(({ url }) => !rig.warm.has(url))) {
     await loadWith(rig, target, { seconds: WARM_LOADS * rig.config.seconds, idempotencyKeys: true })
@@ -70,15 +92,17 @@ export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<
 }
 
 /**
- * So many loads long is one that shows what can be kept up. After a pause a process compiles its code again: JavaScriptCore drops what has not
- * run for 15 to 60 s. Source: https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp (timeToLive)
+ * A load of so many loads shows which rate can be kept up. After a pause a process compiles its
+ * code again: JavaScriptCore drops code that has not run for 15 to 60 s.
+ * Source: https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
+ * (timeToLive)
  */
 export const SUSTAINED_LOADS = 4
 
-/** For a load whose time is as long as it takes. */
+/** For a load that ends by its number of requests. */
 export const LONGEST_LOAD_SECONDS = 600
 
-export const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: How): LoadOrder => ({
+const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: LoadHow): LoadOrder => ({
   ...target,
   connections: config.connections,
   seconds: config.seconds,
@@ -89,18 +113,16 @@ export const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: 
   ...how,
 })
 
-/** So many at most, of numbers that no body has had yet. */
+/** So many numbers at most that no body has had yet. */
 export const newNumbers = (takeNumbers: Rig['takeNumbers'], most: number): Numbers & { from: number } => ({
   from: takeNumbers(most),
   most,
 })
 
-/** How much is drained in one measurement. What takes longer is cut off: six minutes have to do for everything. */
-export const drainBounds = ({ drained, seconds }: BenchConfig) => ({ jobs: drained, mostSeconds: 1.5 * seconds })
-
-/** Feedback to fill a queue with. */
-export const feedbackFilling = ({ config, takeNumbers }: Pick<Rig, 'config' | 'takeNumbers'>, count: number) => ({
-  from: takeNumbers(count),
-  count,
-  bodyOf: (index: number) => feedbackBody(index, { people: config.storedContacts }),
+/** A load of exactly so many requests. */
+export const loadOf = (numbers: Numbers, how: LoadHow = {}): LoadHow => ({
+  numbers,
+  seconds: LONGEST_LOAD_SECONDS,
+  idempotencyKeys: true,
+  ...how,
 })

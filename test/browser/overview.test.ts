@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import { QUEUE_NAMES } from '../../contract/queues.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
 import { LATELY_SECONDS, processReportsIn, startReporting } from '../../queue/process-reports.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type Browser, findChromium, type Page, startBrowser } from '../support/browser.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { LEAST_CONTRAST, SMALLEST_CONTRAST } from '../support/least-contrast.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { describeWhere } from '../support/where.ts'
 
 const DRAWN_WITHIN_MS = 45_000
 const chromium = findChromium()
@@ -18,236 +20,236 @@ const chromium = findChromium()
 /** Where pictures are kept to be looked at, if anywhere. */
 const pictures = process.env['PICTURES']
 
-describe('the overview in Chromium', () => {
-  if (chromium === undefined) {
-    it('needs Chromium on the PATH, or CHROMIUM to name it', { skip: true }, () => {})
-    return
-  }
-  let service: Service
-  let browser: Browser
-  before(async () => {
-    service = await startService()
-    browser = await startBrowser(chromium)
-  })
-  after(async () => {
-    await browser?.close()
-    await service?.stop()
-  })
-
-  const drawn = (page: Page): Promise<boolean> =>
-    until(
-      'curves are drawn',
-      () =>
-        page.evaluate(
-          `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')?.includes('L') === true`,
-        ),
-      DRAWN_WITHIN_MS,
-    )
-  const workspacesShown = (page: Page): Promise<string[]> =>
-    page.evaluate(
-      `document.getElementById('workspaces-now')?.checkVisibility()
-        ? [...document.querySelectorAll('#workspaces tr')].map((row) => [...row.cells].map((cell) => cell.innerText).join(' | '))
-        : []`,
-    )
-  const fits = async (page: Page): Promise<void> => {
-    const overflow: number = await page.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    )
-    assert.equal(overflow, 0)
-    const { contrast, of } = await page.evaluate(LEAST_CONTRAST)
-    assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
-  }
-  const keep = async (page: Page, name: string): Promise<void> => {
-    const picture = await page.screenshot()
-    assert.ok(picture.length > 10_000)
-    if (pictures === undefined) return
-    mkdirSync(pictures, { recursive: true })
-    writeFileSync(join(pictures, `overview-${name}.png`), picture)
-  }
-
-  for (const colors of ['light', 'dark'] as const) {
-    for (const [form, width] of Object.entries({ wide: 1_280, narrow: 360 })) {
-      it(`${colors} and ${form}: draws its curves, fits, and can be read`, async () => {
-        const page = await browser.open(`${service.urls[0]}/admin`, {
-          width,
-          height: 900,
-          colors,
-          password: service.adminToken,
-        })
-        await service.submit('/feedbacks', { description: 'Drawn on the overview' })
-        await drawn(page)
-        await until(
-          'it says that all is well',
-          () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
-          DRAWN_WITHIN_MS,
-        )
-        assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
-        assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
-        await until('nobody takes anything', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
-        await fits(page)
-        const cut: number = await page.evaluate(
-          `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
-        )
-        assert.ok(cut <= 1, `the queues are cut by ${cut} pixels`)
-        assert.equal(
-          await page.evaluate(`document.querySelector('#queues a').href`),
-          `${service.urls[0]}/admin/queues/queue/${QUEUE_NAMES[0]}`,
-        )
-        const isDark: boolean = await page.evaluate(
-          `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
-        )
-        assert.equal(isDark, colors === 'dark')
-        await keep(page, `${colors}-${form}`)
-        assert.deepEqual(page.complaints, [])
-        for (const url of page.requested) {
-          assert.ok(url.startsWith('data:') || url.startsWith(service.urls[0]!), url)
-        }
-      })
-    }
-  }
-
-  it('is left for the reference, which follows the colors and has its refusals short on a phone', async () => {
-    const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
-      width: 360,
-      height: 900,
-      colors: 'dark',
-      password: service.adminToken,
+describeWhere(
+  'the overview in Chromium',
+  chromium === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined,
+  () => {
+    let service: Service
+    let browser: Browser
+    before(async () => {
+      service = await startService()
+      browser = await startBrowser(chromium!)
     })
-    const heights = await until('an operation is shown', async () => {
-      const found: number[] = await page.evaluate(
-        `[...document.querySelectorAll('.response:not([data-code^="2"])')].map((row) => row.offsetHeight)`,
-      )
-      return found.length > 5 && found
+    after(async () => {
+      await browser?.close()
+      await service?.stop()
     })
-    assert.ok(heights.reduce((sum, height) => sum + height) < 1_000, heights.join())
-    const { contrast } = await page.evaluate(LEAST_CONTRAST)
-    assert.ok(contrast > 3, `${contrast}`)
-    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.swagger-ui')).colorScheme`), 'dark')
-    assert.deepEqual(page.complaints, [])
-  })
 
-  it('is there at an address that has the token in it, as are the dashboard, which leads back, and the reference', async () => {
-    const base = service.urls[0]!.replace('//', `//op:${service.adminToken}@`)
-    const expected = {
-      '/admin': 'All is well',
-      '/admin/queues': 'backlogs',
-      '/docs': 'Create a feedback record',
-    }
-    for (const [path, text] of Object.entries(expected)) {
-      const page = await browser.open(`${base}${path}`, {
-        width: 800,
-        height: 600,
-        colors: 'light',
-        password: 'another',
-      })
-      await until(
-        `${path} shows what it has`,
-        () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
+    const drawn = (page: Page): Promise<boolean> =>
+      until(
+        'curves are drawn',
+        () =>
+          page.evaluate(
+            `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')?.includes('L') === true`,
+          ),
         DRAWN_WITHIN_MS,
       )
-      if (path !== '/admin/queues') continue
-      const back: boolean = await page.evaluate(
-        `[...document.querySelectorAll('a[href="/admin"]')].some((link) => link.checkVisibility())`,
+    const workspacesShown = (page: Page): Promise<string[]> =>
+      page.evaluate(
+        `document.getElementById('workspaces-now')?.checkVisibility()
+        ? [...document.querySelectorAll('#workspaces tr')].map((row) => [...row.cells].map((cell) => cell.innerText).join(' | '))
+        : []`,
       )
-      assert.ok(back)
+    const fits = async (page: Page): Promise<void> => {
+      const overflow: number = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      assert.equal(overflow, 0)
+      const { contrast, of } = await page.evaluate(LEAST_CONTRAST)
+      assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
     }
-  })
+    const keep = async (page: Page, name: string): Promise<void> => {
+      const picture = await page.screenshot()
+      assert.ok(picture.length > 10_000)
+      if (pictures === undefined) return
+      mkdirSync(pictures, { recursive: true })
+      writeFileSync(join(pictures, `overview-${name}.png`), picture)
+    }
 
-  it('has a name for everything that can be reached by keyboard, and one heading of each page', async () => {
-    const page = await browser.open(`${service.urls[0]}/admin`, {
-      width: 800,
-      height: 600,
-      colors: 'light',
-      password: service.adminToken,
-    })
-    await drawn(page)
-    const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]
-      .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
-      .map((e) => e.outerHTML)`)
-    assert.deepEqual(nameless, [])
-    assert.equal(await page.evaluate(`document.querySelectorAll('h1').length`), 1)
-    assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
-  })
-
-  it('shows what the heaviest workspaces take, on a phone in the dark, and which of them crowds others', async () => {
-    const { sql, redis, redisPrefix, queues, workspaceId } = service
-    const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
-    const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
-    const byWorkspace = { [heavy]: 0.62 * LATELY_SECONDS, [long]: 0.3 * LATELY_SECONDS }
-    const reporting = startReporting(
-      processReportsIn(redis, redisPrefix),
-      { id: 'busy', kind: 'worker' },
-      async () => ({
-        lanes: { total: LATELY_SECONDS, byWorkspace },
-      }),
-    )
-    await queues.submissions.pause()
-    try {
-      for (const agoMs of [300_000, 30_000, 20_000]) {
-        await inject({ ...service, workspaceId: heavy }, queues, { body: feedbackBody('waits'), agoMs })
+    for (const colors of ['light', 'dark'] as const) {
+      for (const [form, width] of Object.entries({ wide: 1_280, narrow: 360 })) {
+        it(`${colors} and ${form}: draws its curves, fits, and can be read`, async () => {
+          const page = await browser.open(`${service.urls[0]}/admin`, {
+            width,
+            height: 900,
+            colors,
+            password: service.adminToken,
+          })
+          await service.submit('/feedbacks', { description: 'Drawn on the overview' })
+          await drawn(page)
+          await until(
+            'it says that all is well',
+            () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
+            DRAWN_WITHIN_MS,
+          )
+          assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
+          assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
+          await until('nobody takes anything', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
+          await fits(page)
+          const cut: number = await page.evaluate(
+            `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
+          )
+          assert.ok(cut <= 1, `the queues are cut by ${cut} pixels`)
+          assert.equal(
+            await page.evaluate(`document.querySelector('#queues a').href`),
+            `${service.urls[0]}/admin/queues/queue/${QUEUE_NAMES[0]}`,
+          )
+          const isDark: boolean = await page.evaluate(
+            `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
+          )
+          assert.equal(isDark, colors === 'dark')
+          await keep(page, `${colors}-${form}`)
+          assert.deepEqual(page.complaints, [])
+          for (const url of page.requested) {
+            assert.ok(url.startsWith('data:') || url.startsWith(service.urls[0]!), url)
+          }
+        })
       }
-      await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
-      const page = await browser.open(`${service.urls[0]}/admin`, {
+    }
+
+    it('is left for the reference, which follows the colors and has its refusals short on a phone', async () => {
+      const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
         width: 360,
-        height: 800,
+        height: 900,
         colors: 'dark',
         password: service.adminToken,
       })
-      const rows = await until(
-        'they are shown',
-        async () => {
-          const shown = await workspacesShown(page)
-          return shown.length === 3 && shown
-        },
-        DRAWN_WITHIN_MS,
-      )
-      assert.match(rows[0]!, new RegExp(`^acme\\s${heavy} \\| 3 \\| [\\d.]+ min \\| 6\\d %$`))
-      assert.match(rows[1]!, new RegExp(`^A very long name.*\\s${long} \\| 0 \\| – \\| \\d\\d %$`))
-      assert.match(rows[2]!, new RegExp(`^default\\s${workspaceId} \\| 1 \\| [\\d.]+ s \\| –$`))
-      const said: string = await page.evaluate(`document.getElementById('findings').textContent`)
-      assert.match(
-        said,
-        /The workspace acme has most of what waits and takes most of the time in lanes, while others wait/,
-      )
-      const hidden: number = await page.evaluate(
-        `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,
-      )
-      assert.equal(hidden, 0, 'no column has to be looked for')
-      await fits(page)
-      await keep(page, 'crowding')
-    } finally {
-      await queues.submissions.resume()
-      await reporting.stop()
-    }
-  })
+      const heights = await until('an operation is shown', async () => {
+        const found: number[] = await page.evaluate(
+          `[...document.querySelectorAll('.response:not([data-code^="2"])')].map((row) => row.offsetHeight)`,
+        )
+        return found.length > 5 && found
+      })
+      assert.ok(heights.reduce((sum, height) => sum + height) < 1_000, heights.join())
+      const { contrast } = await page.evaluate(LEAST_CONTRAST)
+      assert.ok(contrast > 3, `${contrast}`)
+      assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.swagger-ui')).colorScheme`), 'dark')
+      assert.deepEqual(page.complaints, [])
+    })
 
-  it('says that the worker is gone, without being loaded again, and what to do', async () => {
-    const alone = await startService({ workers: 0 })
-    try {
-      const page = await browser.open(`${alone.urls[0]}/admin`, {
+    it('is there at an address that has the token in it, as are the dashboard, which leads back, and the reference', async () => {
+      const base = service.urls[0]!.replace('//', `//op:${service.adminToken}@`)
+      const expected = {
+        '/admin': 'All is well',
+        '/admin/queues': 'backlogs',
+        '/docs': 'Create a feedback record',
+      }
+      for (const [path, text] of Object.entries(expected)) {
+        const page = await browser.open(`${base}${path}`, {
+          width: 800,
+          height: 600,
+          colors: 'light',
+          password: 'another',
+        })
+        await until(
+          `${path} shows what it has`,
+          () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
+          DRAWN_WITHIN_MS,
+        )
+        if (path !== '/admin/queues') continue
+        const back: boolean = await page.evaluate(
+          `[...document.querySelectorAll('a[href="/admin"]')].some((link) => link.checkVisibility())`,
+        )
+        assert.ok(back)
+      }
+    })
+
+    it('has a name for everything that can be reached by keyboard, and one heading of each page', async () => {
+      const page = await browser.open(`${service.urls[0]}/admin`, {
         width: 800,
         height: 600,
         colors: 'light',
-        password: alone.adminToken,
+        password: service.adminToken,
       })
-      await alone.post('/feedbacks', { description: 'waits' })
-      await until(
-        'trouble is shown',
-        () => page.evaluate(`/Trouble/.test(document.getElementById('verdict')?.textContent)`),
-        DRAWN_WITHIN_MS,
+      await drawn(page)
+      const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]
+      .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
+      .map((e) => e.outerHTML)`)
+      assert.deepEqual(nameless, [])
+      assert.equal(await page.evaluate(`document.querySelectorAll('h1').length`), 1)
+      assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
+    })
+
+    it('shows what the heaviest workspaces take, on a phone in the dark, and which of them crowds others', async () => {
+      const { sql, redis, redisPrefix, queues, workspaceId } = service
+      const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
+      const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
+      const byWorkspace = { [heavy]: 0.62 * LATELY_SECONDS, [long]: 0.3 * LATELY_SECONDS }
+      const reporting = startReporting(
+        processReportsIn(redis, redisPrefix),
+        { id: 'busy', kind: 'worker' },
+        async () => ({
+          applying: { total: LATELY_SECONDS, byWorkspace },
+        }),
       )
-      assert.match(
-        await page.evaluate(`document.getElementById('findings').textContent`),
-        /No worker is running\..*npm run worker/,
-      )
-      await until(
-        'what waits is shown',
-        () => page.evaluate(`document.querySelector('#queues tr td')?.textContent === '1'`),
-        DRAWN_WITHIN_MS,
-      )
-      await keep(page, 'trouble')
-    } finally {
-      await alone.stop()
-    }
-  })
-})
+      await holdWork(queues)
+      try {
+        for (const agoMs of [300_000, 30_000, 20_000]) {
+          await inject({ ...service, workspaceId: heavy }, queues, { body: feedbackBody('waits'), agoMs })
+        }
+        await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
+        const page = await browser.open(`${service.urls[0]}/admin`, {
+          width: 360,
+          height: 800,
+          colors: 'dark',
+          password: service.adminToken,
+        })
+        const rows = await until(
+          'they are shown',
+          async () => {
+            const shown = await workspacesShown(page)
+            return shown.length === 3 && shown
+          },
+          DRAWN_WITHIN_MS,
+        )
+        assert.match(rows[0]!, new RegExp(`^acme\\s${heavy} \\| 3 \\| [\\d.]+ min \\| 6\\d %$`))
+        assert.match(rows[1]!, new RegExp(`^A very long name.*\\s${long} \\| 0 \\| – \\| \\d\\d %$`))
+        assert.match(rows[2]!, new RegExp(`^default\\s${workspaceId} \\| 1 \\| [\\d.]+ s \\| –$`))
+        const said: string = await page.evaluate(`document.getElementById('findings').textContent`)
+        assert.match(
+          said,
+          /The workspace acme has most of what waits and takes most of the workers' time, while others wait/,
+        )
+        const hidden: number = await page.evaluate(
+          `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,
+        )
+        assert.equal(hidden, 0, 'no column has to be looked for')
+        await fits(page)
+        await keep(page, 'crowding')
+      } finally {
+        await resumeWork(queues)
+        await reporting.stop()
+      }
+    })
+
+    it('says that the worker is gone, without being loaded again, and what to do', async () => {
+      const alone = await startService({ workers: 0 })
+      try {
+        const page = await browser.open(`${alone.urls[0]}/admin`, {
+          width: 800,
+          height: 600,
+          colors: 'light',
+          password: alone.adminToken,
+        })
+        await alone.post('/feedbacks', { description: 'waits' })
+        await until(
+          'trouble is shown',
+          () => page.evaluate(`/Trouble/.test(document.getElementById('verdict')?.textContent)`),
+          DRAWN_WITHIN_MS,
+        )
+        assert.match(
+          await page.evaluate(`document.getElementById('findings').textContent`),
+          /No worker is running\..*npm run worker/,
+        )
+        await until(
+          'what waits is shown',
+          () => page.evaluate(`document.querySelector('#queues tr td')?.textContent === '1'`),
+          DRAWN_WITHIN_MS,
+        )
+        await keep(page, 'trouble')
+      } finally {
+        await alone.stop()
+      }
+    })
+  },
+)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { periodOf, type Report } from '../../cli/report/report.ts'
 import { reportPage } from '../../cli/report/report-page.ts'
@@ -10,6 +10,7 @@ import { type Browser, findChromium, startBrowser } from '../support/browser.ts'
 import { LEAST_CONTRAST, SMALLEST_CONTRAST } from '../support/least-contrast.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
+import { describeWhere } from '../support/where.ts'
 
 const chromium = findChromium()
 /** Where pictures are kept to be looked at, if anywhere. */
@@ -61,52 +62,52 @@ const full = (): Report => {
   }
 }
 
-describe('the report in Chromium', () => {
-  if (chromium === undefined) {
-    it('needs Chromium on the PATH, or CHROMIUM to name it', { skip: true }, () => {})
-    return
-  }
-  const file = join(temporaryDirectory(), 'report.html')
-  let browser: Browser
-  before(async () => {
-    const style = readFileSync(new URL('../../cli/report/report.css', import.meta.url), 'utf8')
-    writeFileSync(file, reportPage(full(), style, new Date()).html)
-    browser = await startBrowser(chromium)
-  })
-  after(() => browser?.close())
+describeWhere(
+  'the report in Chromium',
+  chromium === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined,
+  () => {
+    const file = join(temporaryDirectory(), 'report.html')
+    let browser: Browser
+    before(async () => {
+      const style = readFileSync(new URL('../../cli/report/report.css', import.meta.url), 'utf8')
+      writeFileSync(file, reportPage(full(), style, new Date()).html)
+      browser = await startBrowser(chromium!)
+    })
+    after(() => browser?.close())
 
-  for (const colors of ['light', 'dark'] as const) {
-    for (const [form, width] of Object.entries({ wide: 1_000, narrow: 360 })) {
-      it(`${colors} and ${form}: fits, can be read, loads nothing, and no text of a customer does anything`, async () => {
-        const url = pathToFileURL(file).href
-        const page = await browser.open(url, { width, height: 900, colors, password: '' })
-        await until(
-          'it is drawn',
-          () =>
-            page.evaluate<boolean>(
-              `document.readyState === 'complete' && document.querySelectorAll('svg.chart').length === 2`,
-            ),
-          DRAWN_WITHIN_MS,
-        )
-        await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
-        assert.equal(
-          await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
-          0,
-        )
-        const { contrast, of } = await page.evaluate<{ contrast: number; of: string }>(LEAST_CONTRAST)
-        assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
-        assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
-        assert.match(await page.evaluate<string>('document.title'), /^What customers say/)
-        const dark = await page.evaluate<boolean>(
-          `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
-        )
-        assert.equal(dark, colors === 'dark')
-        if (pictures !== undefined) {
-          mkdirSync(pictures, { recursive: true })
-          writeFileSync(join(pictures, `report-${colors}-${form}.png`), await page.screenshot())
-        }
-        assert.deepEqual([page.complaints, page.requested], [[], [url]])
-      })
+    for (const colors of ['light', 'dark'] as const) {
+      for (const [form, width] of Object.entries({ wide: 1_000, narrow: 360 })) {
+        it(`${colors} and ${form}: fits, can be read, loads nothing, and no text of a customer does anything`, async () => {
+          const url = pathToFileURL(file).href
+          const page = await browser.open(url, { width, height: 900, colors, password: '' })
+          await until(
+            'it is drawn',
+            () =>
+              page.evaluate<boolean>(
+                `document.readyState === 'complete' && document.querySelectorAll('svg.chart').length === 2`,
+              ),
+            DRAWN_WITHIN_MS,
+          )
+          await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
+          assert.equal(
+            await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+            0,
+          )
+          const { contrast, of } = await page.evaluate<{ contrast: number; of: string }>(LEAST_CONTRAST)
+          assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
+          assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
+          assert.match(await page.evaluate<string>('document.title'), /^What customers say/)
+          const dark = await page.evaluate<boolean>(
+            `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
+          )
+          assert.equal(dark, colors === 'dark')
+          if (pictures !== undefined) {
+            mkdirSync(pictures, { recursive: true })
+            writeFileSync(join(pictures, `report-${colors}-${form}.png`), await page.screenshot())
+          }
+          assert.deepEqual([page.complaints, page.requested], [[], [url]])
+        })
+      }
     }
-  }
-})
+  },
+)

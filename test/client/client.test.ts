@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { type BatchItem, type Client, createClient, RequestError } from '../../client/client.ts'
 import { typesText } from '../../cli/client/make-package.ts'
-import { admissionKeys } from '../../queue/keys.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { unwilling, type UnwillingService } from '../support/unwilling.ts'
@@ -116,7 +116,7 @@ describe('the client', () => {
     })
     const invalid = { operation: 'create_feedback', body: { description: 7 } } as unknown as BatchItem
     const feedback: BatchItem = { operation: 'create_feedback', idempotencyKey: 'mine', body: { description: 'once' } }
-    const bucket = admissionKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation')
+    const bucket = workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation')
     await service.redis.unlink(bucket)
     const seen = between.seen.length
     between.refuse('lost', 503)

@@ -9,6 +9,7 @@ import { runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
 import { isHere } from '../support/started-clone.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { describeWhere, itWhere } from '../support/where.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const programs = join(root, 'node_modules', '.bin')
@@ -104,7 +105,7 @@ describe('the package of the client', () => {
 
   for (const [installer, words] of Object.entries(INSTALLERS)) {
     const isThere = isHere(words[0]!)
-    describe(`installed by ${installer}`, { skip: !isThere && `there is no ${installer}` }, () => {
+    describeWhere(`installed by ${installer}`, isThere ? undefined : `there is no ${installer}`, () => {
       const directory = temporaryDirectory()
       before(() => {
         writeFileSync(join(directory, 'package.json'), '{"type": "module", "private": true}')
@@ -120,7 +121,7 @@ describe('the package of the client', () => {
       })
 
       for (const [runtime, command] of Object.entries(RUNTIMES)) {
-        it(`runs on ${runtime}`, { skip: !isHere(command[0]!) && `there is no ${runtime}` }, async () => {
+        itWhere(`runs on ${runtime}`, isHere(command[0]!) ? undefined : `there is no ${runtime}`, async () => {
           const source = `${installer} ${runtime}`
           const output = run([...command, 'program.js', service.urls[0]!, service.adminToken, source], directory)
           assert.equal(output.trim(), '["1","applied","applied","applied",404,[]]')

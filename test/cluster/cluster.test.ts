@@ -3,14 +3,15 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Cluster, Redis } from 'ioredis'
-import { admissionKeys } from '../../queue/keys.ts'
-import { admissionsIn } from '../../queue/admit.ts'
+import { createAdmit } from '../../queue/admit.ts'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
-import { readLedgers } from '../support/ledgers.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { runCommand } from '../support/command.ts'
 import { deleteOneOf } from '../support/deleted-workspace.ts'
-import { assertStoredAsByOneClerk, submitHistory } from '../support/one-clerk.ts'
-import { asked, handsNothingOver } from '../support/queue-room.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { readLedger } from '../support/ledgers.ts'
+import { outlive } from '../support/outlive.ts'
+import { asked, wakesNobody } from '../support/queue-room.ts'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
@@ -18,7 +19,6 @@ import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
 const SUBMISSIONS = process.env['TEST_SIZE'] === 'long' ? 2_000 : 200
-const KILL_EVERY = Math.ceil(SUBMISSIONS / 2)
 const AT = '2026-01-01T00:00:00Z'
 
 describe('on a Redis Cluster of three nodes', () => {
@@ -35,7 +35,7 @@ describe('on a Redis Cluster of three nodes', () => {
     cluster = await startRedisCluster()
     const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
     service = await startService({ apis: 2, workers: 0, redisUrl: cluster.url, environment })
-    // Generated tags depend on the order; here nothing may.
+    // Generated tags depend on the order of texts.
     await service.queues.tagging.pause()
     await startWorker()
     await startWorker()
@@ -51,21 +51,14 @@ describe('on a Redis Cluster of three nodes', () => {
     assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
   }
 
-  it(`two APIs and two workers, one of them killed, store ${SUBMISSIONS} submissions as one clerk would have`, async () => {
-    let replaced = Promise.resolve()
-    const history = await submitHistory(service, SUBMISSIONS, {
-      answered: (count) => {
-        if (count % KILL_EVERY !== 0) return
-        replaced = replaced.then(async () => {
-          await workers.shift()!.kill()
-          await startWorker()
-        })
-      },
-    })
-    await replaced
-    await assertStoredAsByOneClerk(service, history)
+  it(`two APIs and two workers, one of them killed, store ${SUBMISSIONS} submissions as the model has them`, async () => {
+    const strike = async (): Promise<void> => {
+      await workers.shift()!.kill()
+      await startWorker()
+    }
+    await outlive(service, { submissions: SUBMISSIONS, strike })
     const used = await Promise.all(cluster.nodes.map(async ({ redis }) => (await redis.dbsize()) > 0))
-    assert.ok(used.filter(Boolean).length > 1, 'the queues and the books are spread')
+    assert.ok(used.filter(Boolean).length > 1, 'the queues and the logs are spread')
   })
 
   it('an idempotency key holds across API processes', async () => {
@@ -83,16 +76,16 @@ describe('on a Redis Cluster of three nodes', () => {
     try {
       await once(ingress, 'ready')
       const workspaceId = randomUUID()
-      const admit = admissionsIn({
+      const admit = createAdmit({
         redis: ingress,
         prefix: service.redisPrefix,
-        handOver: handsNothingOver,
+        wake: wakesNobody,
         findStoredKey: async () => null,
       })
       const submit = () => admit(asked({ workspaceId }))
       await submit()
-      const { ledger } = admissionKeys(service.redisPrefix, workspaceId)
-      const { port, redis } = await cluster.holderOf(ledger)
+      const { state } = workspaceKeys(service.redisPrefix, workspaceId)
+      const { port, redis } = await cluster.holderOf(state)
       const id = await ingress
         .nodes('master')
         .find(({ options }) => options.port === port)!
@@ -106,7 +99,7 @@ describe('on a Redis Cluster of three nodes', () => {
       await submitted
       await redis.call('CLIENT', 'UNPAUSE')
       assert.equal((await submit()).outcome, 'admitted')
-      assert.equal(await redis.hget(ledger, 'accepted'), '2')
+      assert.equal(await redis.hget(state, 'appended'), '2')
     } finally {
       ingress.disconnect()
     }
@@ -116,17 +109,18 @@ describe('on a Redis Cluster of three nodes', () => {
     const mark = `canary${randomBytes(4).toString('hex')}`
     const texts = { description: `${mark} dark mode`, title: mark, sourceData: { [mark]: mark } }
     const contact = { id: mark, properties: { $email: `${mark}@example.com`, $name: mark, [mark]: mark } }
-    const worked = Object.values(service.queues).filter((queue) => queue !== service.queues.tagging)
-    await Promise.all(worked.map((queue) => queue.pause()))
+    await holdWork(service.queues)
     await accepted('/contacts/identify', contact)
     await accepted('/feedbacks', { ...texts, contact: { email: `${mark}@example.com` } }, { 'Idempotency-Key': mark })
     const messages = [{ id: mark, incoming: true, contactId: mark, content: mark, createdAt: AT }]
     await accepted('/conversations', { id: mark, source: 'chat', createdAt: AT, contacts: [contact], messages })
     assert.ok((await findMark(cluster, mark)).length >= 3, 'the canary is found while it is queued')
     assert.ok((await findTraces(service, [mark])).length > 0, 'and by what operators search with')
-    await accepted('/contacts/purge', { id: mark })
-    await Promise.all(worked.map((queue) => queue.resume()))
-    await until('all is settled', async () => (await ledger(service)).queued === 0)
+    const purged = accepted('/contacts/purge', { id: mark })
+    await resumeWork(service.queues)
+    await purged
+    await until('all is settled', async () => (await readLedger(service)).queued === 0)
+    await until('the purge is finished', async () => (await service.sql`select from purge`).count === 0)
     assert.deepEqual(await findMark(cluster, mark), [])
     const output = (): string => service.output() + outputs.map((of) => of()).join('')
     assert.deepEqual(await findTraces({ ...service, output }, [mark]), [])
@@ -146,8 +140,6 @@ describe('on a Redis Cluster of three nodes', () => {
     }
   })
 })
-
-const ledger = async ({ sql, redis, redisPrefix }: Service) => (await readLedgers(sql, redis, redisPrefix))[0]!
 
 /** Keys of each node with a string in their name or their value, found by asking the nodes themselves. */
 const findMark = async (cluster: RedisCluster, mark: string): Promise<string[]> =>

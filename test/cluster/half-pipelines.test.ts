@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Cluster } from 'ioredis'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
-import { freeze } from '../support/fault-stack.ts'
+import { freeze } from '../support/kept-process.ts'
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import { until } from '../support/until.ts'
 

@@ -58,7 +58,9 @@ describe('the condition', () => {
     assert.equal(condition.queues?.length, QUEUE_NAMES.length)
     assert.ok((condition.redis?.usedBytes ?? 0) > 0)
     assert.deepEqual(condition.processes, [])
-    assert.deepEqual(condition.books, [{ workspaceId: WORKSPACE.id, accepted: 0, queued: 0, oldestNumber: null }])
+    assert.deepEqual(condition.logs, [
+      { workspaceId: WORKSPACE.id, accepted: 0, queued: 0, oldestNumber: null, bytes: 0 },
+    ])
     for (const key of ['postgresSeconds', 'purges', 'ledgers'] as const) assert.ok(!(key in condition), key)
     const text = await rendered(condition)
     assert.match(text, /^feedback_insights_up\{server="postgres"\} 0$/m)

@@ -21,7 +21,7 @@ const WELL: Point = {
   taggedPerSecond: 1,
   failedPerSecond: 0,
   storageSeconds: 0.02,
-  queues: { feedback: { waiting: 1, active: 1, delayed: 0, failed: 0, oldestSeconds: 0.1 } },
+  queues: { wake: { waiting: 1, active: 1, delayed: 0, failed: 0, oldestSeconds: 0.1 } },
   heaviest: [],
   crowding: null,
   waiting: 1,
@@ -35,12 +35,12 @@ const WELL: Point = {
   postgresSeconds: 0.002,
   loopDelaySeconds: 0.01,
   purgesUnderWay: 0,
-  fences: 0,
+  purgedKeys: 0,
 }
 /** The same for twenty minutes until the last point. */
 const over = (point: Partial<Point>): Point[] =>
   Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
-/** With ages of the oldest job, five seconds from one to the next. */
+/** Points five seconds apart, with these ages of the oldest work. */
 const aging = (...ages: number[]): Point[] => [
   ...over({}),
   ...ages.map((oldestSeconds, place) => ({ ...WELL, oldestSeconds, at: WELL.at + 20 * MINUTE_MS + 5_000 * place })),
@@ -61,23 +61,23 @@ describe('findings', () => {
     assert.deepEqual(findings({ points: [], pressure: undefined }), [])
   })
 
-  it('tell of an oldest job that grows older, and not of a backlog that is worked off', () => {
+  it('tell of work that grows older, and not of a backlog that drains', () => {
     const says = (points: Point[]): string[] => findings({ points, pressure: undefined }).map(({ what }) => what)
-    assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest job grows older: nobody is done with it.'])
+    assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest work that waits grows older: no worker finishes it.'])
     assert.deepEqual(says(aging(20, 23, 26)), [])
     assert.deepEqual(says(aging(2, 0.1, 5)), [])
-    // What is young may just take its time.
+    // Young work may just take its time.
     assert.deepEqual(says(aging(0.1, 4, 9)), [])
   })
 
-  const failed = { feedback: { waiting: 0, active: 0, delayed: 0, failed: 2, oldestSeconds: 0 } }
+  const failed = { wake: { waiting: 0, active: 0, delayed: 0, failed: 2, oldestSeconds: 0 } }
   const crowding = {
     id: 'w',
     name: 'acme',
     waiting: 90,
     waitingShare: 0.9,
     oldestSeconds: 20,
-    laneShare: 0.2,
+    applyingShare: 0.2,
     othersSeconds: 12,
   }
   const cases: Readonly<Record<string, [points: Point[], level: 'trouble' | 'attention', says: RegExp]>> = {
@@ -86,20 +86,24 @@ describe('findings', () => {
     'no worker': [over({ workers: 0 }), 'trouble', /^No worker/],
     'a worker that is frozen beside others': [over({ silent: 1 }), 'trouble', /^1 worker is connected and silent/],
     'the only worker, frozen': [over({ workers: 0, silent: 1 }), 'trouble', /^1 worker is connected and silent/],
-    'a queue that nobody serves': [over({ unserved: ['tagging'] }), 'attention', /^No worker serves tagging\./],
-    'one with jobs': [over({ unserved: ['feedback'] }), 'trouble', /^No worker serves feedback\./],
+    'a queue that no worker serves': [over({ unserved: ['tagging'] }), 'attention', /^No worker serves tagging\./],
+    'such a queue with jobs': [over({ unserved: ['wake'] }), 'trouble', /^No worker serves wake\./],
     'bodies in hand': [over({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
-    'missing from idle books': [idle.slice(-3), 'attention', /missing from the books: acme 2, b 1\.$/],
+    'missing submissions while nothing is queued': [idle.slice(-3), 'attention', /nor finished: acme 2, b 1\.$/],
     'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
     'a busy process': [over({ loopDelaySeconds: 0.7 }), 'attention', /too busy/],
     'too many bytes in hand': [now({ refusedForBytesPerSecond: 0.5 }), 'attention', /too many bytes of bodies/],
-    'an old job': [now({ oldestSeconds: 61 }), 'attention', /more than a minute/],
-    'one that crowds others': [now({ crowding }), 'attention', /^The workspace acme has most of what waits, while/],
-    'one that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
+    'old work': [now({ oldestSeconds: 61 }), 'attention', /more than a minute/],
+    'a workspace that crowds others': [
+      now({ crowding }),
+      'attention',
+      /^The workspace acme has most of what waits, while/,
+    ],
+    'a submission that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
     'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
     'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
-    'jobs that nobody is done with': [aging(599, 604, 609), 'trouble', /^A job waits for more than ten minutes/],
-    'books that do not add up': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /missing from the books/],
+    'work that no worker finishes': [aging(599, 604, 609), 'trouble', /^Work waits for more than ten minutes/],
+    'missing submissions beside a purge': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
     it(`${what}: says so, and what to do`, () => {
@@ -120,9 +124,8 @@ describe('findings', () => {
     })
   }
 
-  it('what is a purge under way, or differs for a moment, is not missing', () => {
+  it('a difference for a moment is not missing', () => {
     assert.deepEqual(findings({ points: now({ difference: 5 }), pressure: undefined }), [])
-    assert.deepEqual(findings({ points: over({ difference: 1, purgesUnderWay: 1 }), pressure: undefined }), [])
   })
 
   it('what comes and goes is none: a slow moment, or workers that are being replaced', () => {
@@ -130,7 +133,7 @@ describe('findings', () => {
     assert.deepEqual(findings({ points: moment, pressure: undefined }), [])
   })
 
-  it('while there is no worker or no Postgres, nobody is in the way of others', () => {
+  it('while there is no worker or no Postgres, no workspace is in the way of others', () => {
     for (const away of [{ workers: 0 }, { postgresUp: false }]) {
       const found = findings({ points: over({ ...away, crowding }), pressure: undefined })
       assert.deepEqual(

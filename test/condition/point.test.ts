@@ -12,7 +12,8 @@ const report = (own: Partial<ProcessReport>): ProcessReport => ({
   failed: 0,
   tagged: 0,
   stored: [],
-  lanes: { total: 0, byWorkspace: {} },
+  queues: [],
+  applying: { total: 0, byWorkspace: {} },
   bodies: { bytes: 0, mostBytes: 0, refused: 0 },
   upSeconds: 0,
   loopDelaySeconds: 0,
@@ -67,6 +68,7 @@ describe('a point', () => {
           accepted: 9,
           queued: 0,
           oldestNumber: null,
+          bytes: 0,
           applied: 9,
           superseded: 0,
           purged: 0,
@@ -96,7 +98,13 @@ describe('a point', () => {
       {
         at: 60_000,
         workspaces: ids.map((id) => ({ id, name: `named ${id}`, createdAt: new Date(0), isBeingDeleted: false })),
-        books: ids.map((workspaceId, n) => ({ workspaceId, accepted: 99, queued: 2 ** n, oldestNumber: 40_000_000 })),
+        logs: ids.map((workspaceId, n) => ({
+          workspaceId,
+          accepted: 99,
+          queued: 2 ** n,
+          oldestNumber: 40_000_000,
+          bytes: 9,
+        })),
       },
       undefined,
     )
@@ -109,7 +117,7 @@ describe('a point', () => {
   })
 
   it('has the ledger of the workspace that differs most, and sums of queues and of the dead', () => {
-    const ledger = { accepted: 9, queued: 0, applied: 0, superseded: 0, purged: 0, oldestNumber: null }
+    const ledger = { accepted: 9, queued: 0, applied: 0, superseded: 0, purged: 0, oldestNumber: null, bytes: 0 }
     const depth = { active: 1, failed: 0 }
     const point = pointOf(
       {
@@ -119,8 +127,8 @@ describe('a point', () => {
           { ...ledger, workspaceId: 'b', dead: 2, difference: -3 },
         ],
         queues: [
-          { ...depth, queue: 'feedback', waiting: 3, delayed: 1, oldestSeconds: 7 },
-          { ...depth, queue: 'contacts', waiting: 1, delayed: 0, oldestSeconds: 9 },
+          { ...depth, queue: 'wake', waiting: 3, delayed: 1, oldestSeconds: 7 },
+          { ...depth, queue: 'removal', waiting: 1, delayed: 0, oldestSeconds: 9 },
         ],
       },
       undefined,
@@ -129,6 +137,6 @@ describe('a point', () => {
     assert.equal(point.dead, 3)
     assert.equal(point.waiting, 5)
     assert.equal(point.oldestSeconds, 9)
-    assert.equal(point.queues?.['feedback']?.waiting, 3)
+    assert.equal(point.queues?.['wake']?.waiting, 3)
   })
 })

@@ -35,7 +35,10 @@ const NAMED = { $name: 'Acme', $domain: 'acme.example' }
 const CONVERSATION = { id: 'c', source: 's', createdAt: '2026-01-31T09:30:00Z', contacts: [], messages: [] }
 const MESSAGE = { id: 'm', incoming: true, content: '', createdAt: '2026-01-31T09:30:00Z' }
 
-/** Every place of a body that takes a free object, and whether each of its members is kept as metadata by itself. */
+/**
+ * Every place of a body that takes a free object, and whether each of its members is kept as
+ * metadata by itself.
+ */
 const PLACES: Readonly<
   Record<string, readonly [Parameters<typeof checkBody>[0], (free: JsonObject, flag: boolean) => JsonObject, boolean]>
 > = {

@@ -82,14 +82,15 @@ describe('the problems of a body', () => {
           const subject = path === '' ? 'The body' : path
           assert.ok(message.startsWith(`${subject} `), message)
           assert.match(message.slice(subject.length), /^ (?:is required|must be (?!Invalid)[a-z].*)$/)
-          assert.doesNotMatch(message, /received|undefined|Expected/)
+          // Placeholders are the only thing that a message of ours calls undefined.
+          assert.doesNotMatch(message.replace('null or undefined', ''), /received|undefined|Expected/)
         }
       }),
       seeded({ numRuns: 1_000 }),
     )
   })
 
-  it('are the members that nobody knows as well, if none is to be ignored', () => {
+  it('are the unknown members as well, if none is to be ignored', () => {
     const strict = (name: BodyName, given: JsonObject): string[] => {
       assert.ok('valid' in checkBody(BODIES[name], given))
       const checked = checkBody(BODIES[name], given, { isStrict: true })

@@ -42,7 +42,7 @@ describe('unflatten', () => {
     'a key below a scalar further down': '{"a":{"b":1},"a.b.c":2}',
     'a key whose place is taken': '{"a":{"b":1},"a.b":2}',
     'a key whose place is taken by an object': '{"a":{"b":{}},"a.b":2}',
-    'an object of which one part is taken': '{"a":{"b":{"x":1}},"a.b":{"x":2,"y":3}}',
+    'an object with one part that is taken': '{"a":{"b":{"x":1}},"a.b":{"x":2,"y":3}}',
     'empty segments': '{".":1,"a.":2,".a":3,"a..b":4,"":5}',
     'segments that name a prototype': '{"__proto__.a":1,"a.__proto__":2,"a.constructor.b":3,"prototype.c":4}',
     'a plain __proto__': '{"__proto__":{"a":1},"constructor":2}',
@@ -96,7 +96,7 @@ describe('unflatten', () => {
   })
 })
 
-describe('unflatten, whatever the object', () => {
+describe('unflatten, for any object', () => {
   it('does not depend on the order of the keys', () => {
     const shuffled = objects.chain((object) =>
       fc.tuple(
@@ -202,7 +202,10 @@ const both = (one: JsonValue, other: JsonValue): JsonObject | undefined => {
   return fromEntries([...members])
 }
 
-/** Every value that is not an object, with all keys on the way to it: the same whether keys are dotted or nested. */
+/**
+ * Every value that is not an object, with all keys on the way to it: the same whether keys are
+ * dotted or nested.
+ */
 const leaves = (value: JsonValue, path = ''): string[] => {
   if (!isJsonObject(value)) return [`${path} = ${JSON.stringify(value)}`]
   return Object.entries(value)

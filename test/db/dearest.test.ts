@@ -5,7 +5,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import * as v from 'valibot'
-import { JOB_VERSION, submissionJob } from '../../contract/job.ts'
+import { JOB_VERSION, submissionSchema } from '../../contract/submission.ts'
 import { store } from '../../db/store.ts'
 import { families } from '../support/dear-families.ts'
 import { DEAREST, type Dearest } from '../support/dearest-bodies.ts'
@@ -57,7 +57,7 @@ describe('what storing costs for a byte', () => {
     const submitted = submissions(size, `n${size}`)
     const rows = submitted.map(({ operation, body }) =>
       toRows(
-        v.parse(submissionJob, {
+        v.parse(submissionSchema, {
           version: JOB_VERSION,
           workspaceId,
           submissionId: randomUUID(),

@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { aliasesIn } from '../../queue/aliases.ts'
 import { exportContacts } from '../../cli/contact-export.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { JOB_VERSION, type JobOf, type Operation, submissionJob, type TaggingJob } from '../../contract/job.ts'
+import { JOB_VERSION, type SubmissionOf, type Operation, submissionSchema, type TaggingJob } from '../../contract/submission.ts'
 import { ownId } from '../../contract/identity/own-id.ts'
 import { feedbackReferences } from '../../contract/identity/reference.ts'
 import { purgeMatcher } from '../../api/purge-matcher.ts'
@@ -70,7 +70,7 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
   })
 
   const submission = (operation: Operation, body: object) =>
-    v.parse(submissionJob, {
+    v.parse(submissionSchema, {
       version: JOB_VERSION,
       workspaceId,
       submissionId: randomUUID(),
@@ -200,7 +200,7 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
       return 2 * BATCH
     },
     'a purge': async (sql, round) => {
-      const job = submission('purge_contact', { email: `person-${round}-3@x.example` }) as JobOf<'purge_contact'>
+      const job = submission('purge_contact', { email: `person-${round}-3@x.example` }) as SubmissionOf<'purge_contact'>
       const { submissionId } = job
       await store(sql, [{ workspaceId, purge: purgeRow(hashKey, job) }])
       let removed = 0

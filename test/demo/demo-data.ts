@@ -17,7 +17,7 @@ export type DemoData = {
   readonly conversations: readonly Submission[]
 }
 
-/** A text as somebody gave it, so many days before now. */
+/** A text of a customer, so many days before now. */
 type Given = { readonly id: string; readonly text: string; readonly product: string; readonly daysAgo: number }
 
 type Company = { readonly id: string; readonly name: string; readonly domain: string }
@@ -27,7 +27,10 @@ const PEOPLE = 60
 const CONVERSATIONS = 8
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Over so many days feedback is spread; STEP has no divisor in common with it, so that every day gets its share. */
+/**
+ * Over so many days feedback is spread; STEP has no divisor in common with it, so that every day
+ * gets its share.
+ */
 const DAYS = 182
 const STEP = 67
 const DAYS_BETWEEN_CONVERSATIONS = 7
@@ -95,8 +98,8 @@ export const readReviews = (): Review[] => {
 }
 
 /**
- * The same submissions each time, so that a second run gives the same records, given up to `now`. First comes what people say about
- * a release that broke something.
+ * The same submissions each time, so that a second run gives the same records, given up to `now`.
+ * First comes what people say about a release that broke something.
  */
 export const createDemoData = (reviews: readonly Review[], now: Date): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)
@@ -230,7 +233,10 @@ const submitConversation = (
   return { path: 'conversations', body }
 }
 
-/** The first pieces of whole sentences, of the size of a usual feedback; none when the text is no longer than one. */
+/**
+ * The first pieces of whole sentences, of the size of a usual feedback; none when the text is no
+ * longer than one.
+ */
 const cutIntoPieces = (text: string): string[] => {
   const pieces: string[] = []
   let piece: string[] = []

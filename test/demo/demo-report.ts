@@ -34,7 +34,7 @@ export const storedSoFar = async (sql: Sql, source: string): Promise<StoredSoFar
   return row
 }
 
-/** What is stored in the workspaces that have feedback from the source. */
+/** The records of the workspaces that have feedback from the source. */
 export const demoReport = async (sql: Sql, source: string): Promise<DemoReport> => {
   const [tables, tags, example] = await Promise.all([
     countRows(sql, source),

@@ -27,7 +27,10 @@ const NEGATION = new Set([
 /** A negation turns what follows within so many words. */
 const REACH = 3
 
-/** The rating from 1 to 5 that a person may have given with this text: praise and blame in it, by words. */
+/**
+ * The rating from 1 to 5 that a person may have given with this text: praise and blame in it, by
+ * words.
+ */
 export const ratingOf = (text: string): number => {
   const words = text.toLowerCase().match(/[a-z][a-z'-]*/g) ?? []
   let [praise, blame] = [0, 0]

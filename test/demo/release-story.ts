@@ -1,4 +1,7 @@
-/** What people say about a release that broke something: of their own words, each about as many days ago. */
+/**
+ * What people say about a release that broke something: of their own words, each about as many days
+ * ago.
+ */
 export type StoryPiece = { readonly daysAgo: number; readonly text: string }
 
 /** The release came so many days ago. */

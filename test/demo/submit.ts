@@ -21,7 +21,10 @@ export class Unreachable extends Error {}
 /** The service answered, and will not take this however often it is sent. */
 export class Refused extends Error {}
 
-/** Sends all, some at a time, in their order; whoever finishes first takes the next. After a failure nothing more is sent. */
+/**
+ * Sends all in their order, some at a time. After a failure
+ * nothing more is sent.
+ */
 export const submitAll = async (submissions: readonly Submission[], deps: SubmitDeps): Promise<void> => {
   const waiting = [...submissions]
   const send = async () => {
@@ -37,7 +40,10 @@ export const submitAll = async (submissions: readonly Submission[], deps: Submit
   await Promise.all(Array.from({ length: AT_ONCE }, () => send().catch(stop)))
 }
 
-/** Repeating is harmless, since every record has its own id; so 429 and 503 are only a matter of time. */
+/**
+ * Repeating is harmless, since every record has its own id; so 429 and 503 are only a matter of
+ * time.
+ */
 const submit = async (submission: Submission, deps: SubmitDeps): Promise<void> => {
   for (let waits = 0; waits <= MAX_WAITS; waits++) {
     const response = await post(submission, deps)

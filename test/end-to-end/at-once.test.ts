@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { admissionKeys } from '../../queue/keys.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 
 const AT_ONCE = 60
@@ -10,7 +10,7 @@ describe('requests that come at once', () => {
   before(async () => {
     service = await startService({ workers: 0 })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const send = (): Promise<Answer[]> =>
     Promise.all(
@@ -36,9 +36,9 @@ describe('requests that come at once', () => {
   })
 
   it('are each told to come back when they cannot be admitted, and admitted then', async () => {
-    const { outstanding } = admissionKeys(service.redisPrefix, service.workspaceId)
-    await service.redis.rename(outstanding, `${outstanding}:kept`)
-    await service.redis.set(outstanding, 'nothing that admissions could use')
+    const { log } = workspaceKeys(service.redisPrefix, service.workspaceId)
+    await service.redis.rename(log, `${log}:kept`)
+    await service.redis.set(log, 'nothing that admissions could use')
     for (const { status, headers, body } of await Promise.all(
       Array.from({ length: AT_ONCE }, () => service.post('/feedbacks', { description: 'refused' })),
     )) {
@@ -46,7 +46,7 @@ describe('requests that come at once', () => {
       assert.deepEqual(Object.keys(body), ['error'])
       assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/)
     }
-    await service.redis.rename(`${outstanding}:kept`, outstanding)
+    await service.redis.rename(`${log}:kept`, log)
     assert.equal((await service.post('/feedbacks', { description: 'taken' })).status, 201)
   })
 })

@@ -28,7 +28,7 @@ describe('a batch', () => {
   before(async () => {
     service = await startService()
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const send = (items: readonly unknown[], headers: Record<string, string> = {}): Promise<Answer> =>
     service.post('/batch', { items }, { headers })

@@ -36,7 +36,7 @@ describe('bodies', () => {
     // What becomes of the accepted ones is looked at elsewhere.
     service = await startService({ workers: 0, environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const assertError = ({ status, text, body, headers }: Answer, expected: number): void => {
     assert.equal(status, expected, text)

@@ -28,7 +28,7 @@ describe('HTTP that is broken, rare or cut off', () => {
   before(async () => {
     service = await startService({ workers: 0 })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const POST = 'POST /api/v1/feedbacks HTTP/1.1'
   const BODY = JSON.stringify({ description: 'Sent as bytes' })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { JOB_VERSION, type SubmissionJob } from '../../contract/job.ts'
-import { hashKeyFrom } from '../../contract/identity/own-id.ts'
-import { setAside } from '../../db/submissions/dead.ts'
+import type { Operation } from '../../contract/submission.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 const MANY = 5_000
@@ -14,14 +14,14 @@ const FIELD_OF_COPIES = 'copied'
 
 /** Only the members that the tests look at. */
 type Row = Record<string, ReturnType<typeof JSON.parse>>
-type Export = Record<string, Row[]> & { workspace: string; queuedJobCount: number }
+type Export = Record<string, Row[]> & { workspace: string; queuedSubmissionCount: number }
 
 describe('npm run contact:export', () => {
   let service: Service
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const run = (...words: string[]): Promise<CommandResult> =>
     runCommand(service, 'cli/contact-export-command.ts', ...words)
@@ -31,22 +31,20 @@ describe('npm run contact:export', () => {
     return JSON.parse(stdout) as Export
   }
   const tell = async (path: string, body: object): Promise<void> => void (await service.submit(path, body))
-  /** Accepted while no worker takes anything, so that it stays in its queue until `then` is done. */
+  /** Accepted while no worker applies anything. It stays in the log until `then` is done. */
   const queued = async (posts: readonly [path: string, body: object][], then: () => Promise<void>): Promise<void> => {
-    await Promise.all(Object.values(service.queues).map((queue) => queue.pause()))
+    await holdWork(service.queues)
     const answers = []
     for (const [path, body] of posts) answers.push(await service.post(path, body))
     await then()
-    await Promise.all(Object.values(service.queues).map((queue) => queue.resume()))
+    await resumeWork(service.queues)
     for (const answer of answers) assert.equal(await service.settled(answer), 'applied', answer.text)
   }
-  const dead = async (operation: SubmissionJob['operation'], body: object): Promise<string> => {
-    const submissionId = randomUUID()
-    const job = { version: JOB_VERSION, workspaceId: service.workspaceId, submissionId, number: 1, operation, body }
-    await setAside(service.sql, hashKeyFrom(service.environment['HASH_KEY']!), {
-      job: job as SubmissionJob,
-      attempts: 1,
-      reason: 'PostgresError 22000',
+  const dead = async (operation: Operation, body: object): Promise<string> => {
+    const { submissionId } = await inject(service, service.queues, { operation, body })
+    await until(`${submissionId} is dead`, async () => {
+      const found = await service.sql`select from dead_submission where id = ${submissionId}`
+      return found.count === 1
     })
     return submissionId
   }
@@ -114,16 +112,15 @@ describe('npm run contact:export', () => {
     assert.equal(all.workspace, 'default')
     assert.deepEqual([contact?.['name'], contact?.['email'], contact?.['properties']], ['Ada', email, { plan: 'pro' }])
     assert.deepEqual(picked(all['externalIds'], 'source', 'external_id'), [['crm', 'ada']])
-    assert.deepEqual(picked(all['claimedEmails'], 'email'), [[null], [email]])
+    assert.deepEqual(picked(all['emails'], 'email').flat().toSorted(), ['ada@example.com', 'former@example.com'])
     assert.deepEqual(all['accounts'], [{ id: contact?.['account_id'] as string, name: 'Acme' }])
     assert.deepEqual(described(all['feedback']), ['by email', 'by id'])
     assert.deepEqual(all['feedback']?.find((row) => row['description'] === 'by id')?.['source_data'], { a: 1000 })
-    assert.equal(all['supersededReferences']?.length, 1)
     assert.deepEqual(picked(all['messages'], 'content', 'raw_data'), [['Hi, Bob', { mood: 'good' }]])
     assert.deepEqual(picked(all['conversations'], 'id', 'external_id', 'source', 'title'), [
       [all['messages']?.[0]?.['conversation_id'], 'shared', 'Intercom', 'About shared'],
     ])
-    assert.deepEqual([all['deadSubmissions'], all['queuedJobs'], all.queuedJobCount], [[], [], 0])
+    assert.deepEqual([all['deadSubmissions'], all['queuedSubmissions'], all.queuedSubmissionCount], [[], [], 0])
     const text = JSON.stringify(all)
     for (const others of ['bob', 'Hello', 'of the account', 'elsewhere']) assert.ok(!text.includes(others), others)
 
@@ -161,39 +158,39 @@ describe('npm run contact:export', () => {
       ['/conversations', conversation('8', [{ id: 'eve', source: 'shop' }], [{ contactId: 'eve', content: 'Hello' }])],
     ]
     await queued([...theirs, inOtherSource, ...others], async () => {
-      const numbers = (found: Export): Set<unknown> => new Set(picked(found['queuedJobs'], 'number').flat())
+      const numbers = (found: Export): Set<unknown> => new Set(picked(found['queuedSubmissions'], 'number').flat())
       const inCrm = await exported('--id', 'eve', '--source', 'crm')
-      assert.equal(inCrm.queuedJobCount, theirs.length)
-      const [withText] = inCrm['queuedJobs']!.filter((job) => job['body'].description === '3')
+      assert.equal(inCrm.queuedSubmissionCount, theirs.length)
+      const [withText] = inCrm['queuedSubmissions']!.filter((one) => one['body'].description === '3')
       assert.deepEqual(withText?.['body'].contact, { email: 'EVE@example.com', sourceData: { big: '\\"ü' } })
       assert.deepEqual(numbers(await exported('--email', 'eve@example.com')), numbers(inCrm))
       assert.deepEqual(described(inCrm['feedback']), ['x'])
-      // Of this id in all sources: the contact of the shop as well.
-      assert.equal((await exported('--id', 'eve')).queuedJobCount, theirs.length + 2)
+      // The id in all sources names the contact of the shop as well.
+      assert.equal((await exported('--id', 'eve')).queuedSubmissionCount, theirs.length + 2)
     })
-    assert.equal((await exported('--email', 'new@example.com')).queuedJobCount, 0)
+    assert.equal((await exported('--email', 'new@example.com')).queuedSubmissionCount, 0)
   })
 
-  it('knows who is only queued, or only dead', async () => {
+  it('finds a contact that is only queued, or only dead', async () => {
     await queued([['/contacts/identify', { id: 'new', properties: { $email: 'queued@example.com' } }]], async () => {
       for (const words of [
         ['--id', 'new'],
         ['--email', 'queued@example.com'],
       ]) {
-        const { contacts, queuedJobs } = await exported(...words)
-        assert.deepEqual([contacts?.length, queuedJobs?.length], [0, 1])
-        assert.equal(queuedJobs?.[0]?.['body'].id, 'new')
+        const { contacts, queuedSubmissions } = await exported(...words)
+        assert.deepEqual([contacts?.length, queuedSubmissions?.length], [0, 1])
+        assert.equal(queuedSubmissions?.[0]?.['body'].id, 'new')
       }
     })
-    const id = await dead('create_feedback', { description: 'dead', contact: { email: 'dead@example.com' } })
+    const id = await dead('create_feedback', feedbackBody('dead \u0000', { contact: { email: 'dead@example.com' } }))
     const { deadSubmissions } = await exported('--email', 'Dead@example.com')
     assert.deepEqual(
-      deadSubmissions?.map((one) => [one['id'], one['reason'], one['job'].body.description] as unknown),
-      [[id, 'PostgresError 22000', 'dead']],
+      deadSubmissions?.map((one) => [one['id'], one['reason'], one['submission'].body.description] as unknown),
+      [[id, 'PostgresError 22P05', 'dead \u0000']],
     )
   })
 
-  it('has what remembers an external id that nobody has', async () => {
+  it('has records that wait for an external id that no contact has', async () => {
     await tell('/feedbacks', { description: 'remembering', contactId: 'unknown', isExternalContactId: true })
     const { contacts, feedback } = await exported('--id', 'unknown')
     assert.deepEqual([contacts, described(feedback)], [[], ['remembering']])
@@ -206,9 +203,8 @@ describe('npm run contact:export', () => {
       sourceId: 'first',
     })
     await service.sql`
-      insert into feedback (workspace_id, id, description, tags_generated, source, number, first_number, contact_id,
-        contact_given, account_given, project_given)
-      select workspace_id, gen_random_uuid(), description || n, false, source, number, first_number, contact_id, false, false, false
+      insert into feedback (workspace_id, id, description, tags_generated, source, number, first_number, contact_id)
+      select workspace_id, gen_random_uuid(), description || n, false, source, number, first_number, contact_id
       from feedback, generate_series(1, ${MANY}) as n where description = ${FIELD_OF_COPIES}`
     const { feedback } = await exported('--email', 'many@example.com')
     assert.equal(new Set(described(feedback)).size, MANY + 1)

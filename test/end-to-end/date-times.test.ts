@@ -15,7 +15,7 @@ describe('a date-time with any offset', () => {
   before(async () => {
     service = await startService()
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const applied = async (path: string, body: object): Promise<Answer> => {
     const answer = await service.submit(path, body)

@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { admissionKeys } from '../../queue/keys.ts'
-import { JOB_VERSION, type Operation } from '../../contract/job.ts'
-import type { Ledger } from '../../contract/ledger.ts'
-import { hashKeyFrom } from '../../contract/identity/own-id.ts'
-import { readLedgers } from '../support/ledgers.ts'
-import type { ReplayStores } from '../../cli/dead/replay.ts'
+import type { Operation } from '../../contract/submission.ts'
 import { markReplayed } from '../../db/submissions/dead.ts'
-import { batchIdOf } from '../../queue/batch.ts'
-import { booksIn } from '../../queue/books.ts'
-import { handingOverIn } from '../../queue/hand-over.ts'
-import { finishReplays } from '../../worker/upkeep/finish-replays.ts'
-import { handOver } from '../../worker/upkeep/upkeep.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
+import { createLog } from '../../queue/log.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
-import type { JobQueues } from '../../queue/job-queues.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { readLedger } from '../support/ledgers.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -27,10 +20,10 @@ describe('npm run dead', () => {
   before(async () => {
     service = await startService()
   })
-  after(() => service.stop())
+  after(() => service?.stop())
   beforeEach(async () => {
     await dead('drop', 'all')
-    for (const queue of Object.values(service.queues)) await queue.resume()
+    await resumeWork(service.queues)
   })
 
   const dead = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/dead/dead-command.ts', ...words)
@@ -39,15 +32,6 @@ describe('npm run dead', () => {
     assert.equal(code, 0, stderr)
     return stdout
   }
-  const storesOf = ({
-    environment,
-    redisPrefix: prefix,
-    ...stores
-  }: Service): ReplayStores & { queues: JobQueues } => ({
-    ...stores,
-    prefix,
-    hashKey: hashKeyFrom(environment['HASH_KEY']!),
-  })
   const stateOf = async (id: string): Promise<string | undefined> => {
     const [row] = await service.sql<{ state: string }[]>`select state from submission where id = ${id}`
     return row?.state
@@ -56,13 +40,9 @@ describe('npm run dead', () => {
     until(`${id} is ${state}`, async () => (await stateOf(id)) === state)
   const isExact = (queued = 0): Promise<unknown> =>
     until(`the ledger is exact with ${queued} queued`, async () => {
-      const now = await ledger()
+      const now = await readLedger(service)
       return now.difference === 0 && now.queued === queued
     })
-  const ledger = async (): Promise<Ledger> => {
-    const [found] = await readLedgers(service.sql, service.redis, service.redisPrefix)
-    return found!
-  }
   const payloads = async (): Promise<number> =>
     (await service.sql`select from dead_submission where workspace_id = ${service.workspaceId}`).count
 
@@ -73,8 +53,8 @@ describe('npm run dead', () => {
     return submissionId
   }
   const feedback = (text: string, more: object = {}) => die('create_feedback', feedbackBody(`${text} \u0000`, more))
-  /** As if a new version could store it. */
-  const mend = () => service.sql`update dead_submission set job = replace(job, ${'\\u0000'}, 'mended')`
+  /** As if a new version could apply it. */
+  const mend = () => service.sql`update dead_submission set submission = replace(submission, ${'\\u0000'}, 'mended')`
 
   it('tells how it is used', async () => {
     assert.match(await succeeds('--help'), /^usage: npm run dead/)
@@ -92,7 +72,7 @@ describe('npm run dead', () => {
     }
   })
 
-  it('lists how many there are for each reason, and which', async () => {
+  it('counts them by reason and lists them', async () => {
     const ids = [await feedback('one'), await feedback('two')]
     const contact = await die('identify_contact', { id: 'x', properties: { a: '\u0000' } })
     await service.sql`update dead_submission set reason = 'Other', died_at = now() - interval '1 hour' where id = ${contact}`
@@ -119,17 +99,20 @@ describe('npm run dead', () => {
     const id = await feedback('shown', { sourceId: 'S-1' })
     const shown = JSON.parse(await succeeds('show', id))
     assert.deepEqual([shown.id, shown.reason, shown.operation], [id, NUL_IN_TEXT, 'create_feedback'])
-    assert.equal(shown.job.body.description, 'shown \u0000')
+    assert.equal(shown.submission.body.description, 'shown \u0000')
   })
 
-  it('replays one under its id and number, and what was submitted goes only when it is stored', async () => {
-    const id = await feedback('replayed')
-    const [former] = await service.sql`select acceptance_number from submission where id = ${id}`
-    assert.equal(await succeeds('replay', id), '1 queued again\n')
-    await until('it is dead again', async () => {
+  const isDeadAgain = (id: string): Promise<unknown> =>
+    until('it is dead again', async () => {
       const [row] = await service.sql`select from dead_submission where id = ${id} and replayed_at is null`
       return row !== undefined && (await stateOf(id)) === 'dead'
     })
+
+  it('replays one under its id, and what was submitted goes only when it is applied', async () => {
+    const id = await feedback('replayed')
+    const [former] = await service.sql`select acceptance_number from submission where id = ${id}`
+    assert.equal(await succeeds('replay', id), '1 queued again\n')
+    await isDeadAgain(id)
     await isExact()
     await mend()
     assert.equal(await succeeds('replay', id), '1 queued again\n')
@@ -141,11 +124,11 @@ describe('npm run dead', () => {
     assert.equal((await dead('replay', id)).code, 1)
   })
 
-  it('is on the books while it is queued, and replayed twice it is stored once', async () => {
+  it('counts as queued while it is, and is applied once when it is replayed twice', async () => {
     const email = `${randomUUID()}@example.com`
     const id = await feedback('twice', { contact: { email } })
     await mend()
-    await service.queues.submissions.pause()
+    await holdWork(service.queues)
     assert.equal(await succeeds('replay', id), '1 queued again\n')
     assert.equal(await succeeds('replay', id), '1 queued again\n')
     assert.match(await succeeds('list'), /queued again \d{4}-/)
@@ -153,18 +136,18 @@ describe('npm run dead', () => {
     await isExact(1)
     const receipt = await service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
     assert.deepEqual([receipt.body.submission.state, receipt.body.submission.finishedAt], ['queued', null])
-    await service.queues.submissions.resume()
+    await resumeWork(service.queues)
     await reaches(id, 'applied')
     await isExact()
     const stored = await service.sql`select from feedback where description = 'twice mended'`
     assert.equal(stored.count, 1)
-    await purgeFindsNothing(email, false)
+    await purge(email)
   })
 
-  const purgeFindsNothing = async (email: string, expected: boolean): Promise<void> => {
+  const purge = async (email: string): Promise<void> => {
     const answer = await service.post('/contacts/purge', { email }, { token: service.adminToken })
-    assert.equal(answer.status, expected ? 404 : 200, answer.text)
-    if (!expected) assert.equal(await service.settled(answer), 'applied')
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(await service.settled(answer), 'applied')
   }
 
   it('replays all that a filter finds', async () => {
@@ -178,7 +161,7 @@ describe('npm run dead', () => {
     await isExact()
   })
 
-  it('takes its former place: what was accepted later stands', async () => {
+  it('does not replace what a newer submission has written', async () => {
     const record = { source: 'desk', sourceId: randomUUID() }
     const id = await feedback('earlier', record)
     await service.submit('/feedbacks', { description: 'later', ...record })
@@ -188,28 +171,17 @@ describe('npm run dead', () => {
     const [row] = await service.sql`select description from feedback where source_id = ${record.sourceId}`
     assert.equal(row!['description'], 'later')
     assert.equal(await payloads(), 0)
+    await isExact()
   })
 
-  it('brings nothing back that was purged: the purge has removed it, or fences refuse it', async () => {
-    const [removed, refused] = [`${randomUUID()}@example.com`, `${randomUUID()}@example.com`]
-    const gone = await feedback('gone', { contact: { email: removed } })
-    await purgeFindsNothing(removed, false)
+  it('cannot replay what was purged', async () => {
+    const email = `${randomUUID()}@example.com`
+    const gone = await feedback('gone', { contact: { email } })
+    await purge(email)
     assert.equal(await stateOf(gone), 'purged')
     assert.equal((await dead('replay', gone)).code, 1)
-    const late = await feedback('late', { contact: { email: refused } })
-    await mend()
-    const [held] = await service.sql`select * from dead_submission where id = ${late}`
-    await service.submit('/contacts/identify', { id: randomUUID(), properties: { $email: refused } })
-    await purgeFindsNothing(refused, false)
-    // As if the purge had not come to it.
-    await service.sql`insert into dead_submission ${service.sql(held!)}`
-    await service.sql`update submission set state = 'dead' where id = ${late}`
-    await succeeds('replay', late)
-    await reaches(late, 'purged')
     assert.equal(await payloads(), 0)
     await isExact()
-    const stored = await service.sql`select from feedback where description = 'late mended'`
-    assert.equal(stored.count, 0)
   })
 
   it('drops what was submitted, and the receipt stays dead', async () => {
@@ -221,74 +193,74 @@ describe('npm run dead', () => {
     await isExact()
   })
 
-  it('a replay whose process died before the submission was on the books is put there by the upkeep, once', async () => {
-    const id = await feedback('lost', { contact: { name: 'Ada' } })
-    await mend()
-    await service.queues.submissions.pause()
-    const { sql, redis, redisPrefix: prefix, workspaceId, queues } = service
-    const stores = storesOf(service)
-    const { outcome } = await markReplayed(sql, workspaceId, id)
-    assert.equal(outcome, 'queued')
-    const { exists, outbox, carriers } = admissionKeys(prefix, workspaceId)
-    await finishReplays(stores, HOUR_MS)
-    assert.equal((await ledger()).queued, 0, 'too early to tell')
-    for (let time = 0; time < 3; time++) await finishReplays(stores, 0)
-    await isExact(1)
-    assert.ok((await redis.hkeys(exists)).length > 0, 'others find what it says')
-    const receipt = await service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
-    assert.equal(receipt.body.submission.state, 'queued')
-    await until('a worker hands it over', async () => (await redis.zscore(outbox, id)) === null)
-    assert.notEqual(await redis.hget(carriers, id), null)
-    const left = await handOver({ ...stores, handOver: handingOverIn({ redis, prefix, queues }) })
-    assert.equal(left, 0)
-    await queues.submissions.resume()
-    await reaches(id, 'applied')
-    await isExact()
-    await finishReplays(stores, 0)
-    await isExact()
-    assert.equal((await sql`select from feedback where description = 'lost mended'`).count, 1)
-    assert.deepEqual(await redis.hkeys(exists), [])
-  })
-
-  it('whose request comes again is answered as before, also while a replay is on its way', async () => {
+  it('answers a repeated request as before, also while a replay is queued', async () => {
     const headers = { 'Idempotency-Key': randomUUID() }
+    const { redis, redisPrefix, workspaceId, queues, sql } = service
     const ask = () => service.post('/feedbacks', { description: 'asked again' }, { headers })
-    const { redis, redisPrefix, workspaceId } = service
-    await service.queues.submissions.pause()
+    await holdWork(queues)
     const first = await ask()
+    assert.equal(first.status, 201, first.text)
+    const id = first.headers.get('Submission-Id')!
     const isAnsweredAsBefore = async (): Promise<void> => {
       const again = await ask()
       assert.deepEqual([again.status, again.headers.get('Submission-Id')], [201, id], again.text)
       assert.deepEqual(again.body, first.body)
     }
-    assert.equal(first.status, 201, first.text)
-    const id = first.headers.get('Submission-Id')!
-    const name = admissionKeys(redisPrefix, workspaceId).batch(batchIdOf(id))
-    const batch = await redis.get(name)
-    await redis.set(name, batch!.replace('asked again', 'asked again \\u0000'))
-    await service.queues.submissions.resume()
+    await spoilLast(workspaceKeys(redisPrefix, workspaceId).log)
+    await resumeWork(queues)
     await reaches(id, 'dead')
     await isExact()
     await isAnsweredAsBefore()
-    await service.queues.submissions.pause()
+    await holdWork(queues)
     assert.equal(await succeeds('replay', id), '1 queued again\n')
     await isAnsweredAsBefore()
-    assert.notEqual(await booksIn(redis, redisPrefix).read({ workspaceId, batchId: id }), undefined)
-    await service.queues.submissions.resume()
-    await until('it is dead again', async () => {
-      const [row] = await service.sql`select from dead_submission where id = ${id} and replayed_at is null`
-      return row !== undefined
-    })
+    await isExact(1)
+    await resumeWork(queues)
+    await isDeadAgain(id)
     await isExact()
     await isAnsweredAsBefore()
+    assert.equal((await sql`select from feedback where description like 'asked again%'`).count, 0)
+    assert.equal(await redis.exists(workspaceKeys(redisPrefix, workspaceId).state), 1)
   })
 
-  it('a purge that lost its place is not replayed: it would take away what was accepted since', async () => {
+  /** Puts a NUL, which Postgres refuses, into the last entry of a log. */
+  const spoilLast = async (log: string): Promise<void> => {
+    const [entry] = await service.redis.xrevrange(log, '+', '-', 'COUNT', 1)
+    const [id, [, value]] = entry as [string, [string, string]]
+    await service.redis.xdel(log, id)
+    await service.redis.xadd(log, id, 'v', value.replace('asked again', 'asked again \\u0000'))
+  }
+
+  it('is applied once when the process dies before it has appended the replay', async () => {
+    const id = await feedback('lost')
+    await mend()
+    const { sql, redis, redisPrefix, workspaceId } = service
+    const { outcome } = await markReplayed(sql, workspaceId, id)
+    assert.equal(outcome, 'queued')
+    // Maintenance leaves replays alone that have just begun.
+    await sql`update dead_submission set replayed_at = now() - interval '1 day' where id = ${id}`
+    await reaches(id, 'applied')
+    await isExact()
+    assert.equal((await sql`select from feedback where description = 'lost mended'`).count, 1)
+    assert.equal(await waitingIn(createLog(redis, redisPrefix).readWaiting(workspaceId)), 0)
+  })
+
+  const waitingIn = async (submissions: AsyncIterable<unknown>): Promise<number> => {
+    let count = 0
+    for await (const _submission of submissions) count++
+    return count
+  }
+
+  it('does not replay a purge: it would remove what was accepted since', async () => {
     const id = randomUUID()
-    const job = { version: JOB_VERSION, operation: 'purge_contact', workspaceId: service.workspaceId, submissionId: id }
-    await service.sql`
-      select set_aside(${service.workspaceId}, ${service.sql.json({ id, number: 1, operation: 'purge_contact', attempts: 8, reason: 'x', keys: [] })},
-        ${JSON.stringify({ ...job, number: 1, body: { id: 'somebody' } })})`
+    const { sql, workspaceId } = service
+    const submission = { operation: 'purge_contact', workspaceId, submissionId: id, number: 1, body: { id: 'ada' } }
+    await sql`
+      insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
+      values (${workspaceId}, ${id}, 1, 'purge_contact', 'dead', 8, now())`
+    await sql`
+      insert into dead_submission (workspace_id, id, reason, submission, keys)
+      values (${workspaceId}, ${id}, 'x', ${JSON.stringify(submission)}, '{}')`
     const { code, stdout } = await dead('replay', id)
     assert.deepEqual([code, stdout.startsWith('1 purges')], [1, true])
     assert.equal(await stateOf(id), 'dead')

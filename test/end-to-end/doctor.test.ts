@@ -10,7 +10,9 @@ import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import { writeServiceFile } from '../../process/service-file.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { until } from '../support/until.ts'
 import { runCommand } from '../support/command.ts'
@@ -19,7 +21,7 @@ import { testServers } from '../support/servers.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const PROGRAM = 'cli/doctor/doctor-command.ts'
-const NOBODY = 'postgres://nobody:secret-word@127.0.0.1:1/none'
+const AWAY = 'postgres://nobody:secret-word@127.0.0.1:1/none'
 
 describe('the doctor', () => {
   const folder = temporaryDirectory()
@@ -63,7 +65,7 @@ describe('the doctor', () => {
       redisPrefix: service.redisPrefix,
       hashKey: service.environment['HASH_KEY']!,
     })
-    // Nothing but the directory: the rest is in its file.
+    // The directory is enough: the rest is in its file.
     const { code, stdout } = await runCommand({ environment: { DATA_DIR: folder } }, PROGRAM)
     assert.equal(code, 0, stdout)
     for (const said of [
@@ -81,7 +83,7 @@ describe('the doctor', () => {
       /^well +The clock of Postgres is \d+ ms/m,
       /^well +The clock of Redis is \d+ ms/m,
       /^well +\d+ jobs wait; [1-9]\d* worker processes take them/m,
-      /^well +0 submissions are accepted and not stored/m,
+      /^well +0 submissions are accepted and not applied/m,
       /^0 wrong, /m,
     ]) {
       assert.match(stdout, said)
@@ -99,7 +101,7 @@ describe('the doctor', () => {
   })
 
   it('tells servers that are away, and shows no password', async () => {
-    const { code, wrong, stdout } = await run({ DATABASE_URL: NOBODY, REDIS_URL: 'redis://:secret-word@127.0.0.1:1' })
+    const { code, wrong, stdout } = await run({ DATABASE_URL: AWAY, REDIS_URL: 'redis://:secret-word@127.0.0.1:1' })
     assert.equal(code, 1)
     assert.ok(wrong.some((line) => line.includes('Postgres failed')))
     assert.ok(wrong.some((line) => line.includes('Redis cannot be reached')))
@@ -112,28 +114,21 @@ describe('the doctor', () => {
     assert.match(other.wrong[0]!, /HASH_KEY is not the one/)
     const empty = await run({ DATABASE_SCHEMA: `${service.environment['DATABASE_SCHEMA']}_none` })
     assert.match(empty.stdout, /^wrong +The database is empty\.\n +→ Run: npm run migrate/m)
-    const taken = await service.sql<{ number: number; name: string }[]>`
-      delete from schema_migration where number > 21 returning number, name`
+    const applied = await service.sql<{ number: number; name: string; checksum: string }[]>`
+      delete from schema_migration returning number, name, checksum`
     try {
-      assert.match((await run()).stdout, /^wrong +Migrations are missing: 0022_.*\n +→ Run: npm run migrate/m)
-      const older = await service.sql<{ number: number; name: string }[]>`
-        delete from schema_migration where number > 20 returning number, name`
-      taken.push(...older)
-      assert.match(
-        (await run()).stdout,
-        /^wrong +The database is at migration 20.*\n +→ Migrate it with release 0\.1 first/m,
-      )
-      await service.sql`insert into schema_migration (number, name) values (9999, '9999_later.sql')`
+      assert.match((await run()).stdout, /^wrong +Migrations are missing: 0001_.*\n +→ Run: npm run migrate/m)
+      await service.sql`insert into schema_migration (number, name, checksum) values (9999, '9999_later.sql', 'x')`
       assert.match((await run()).stdout, /^wrong +The database is at migration 9999.*\n +→ Start a newer version/m)
     } finally {
       await service.sql`delete from schema_migration where number = 9999`
-      await service.sql`insert into schema_migration ${service.sql(taken)}`
+      await service.sql`insert into schema_migration ${service.sql(applied)}`
     }
-    await service.sql`update schema_functions set edition = edition - 1`
+    await service.sql`update schema_functions set checksum = reverse(checksum)`
     try {
       assert.match((await run()).stdout, /^wrong +The functions of the database are not those of this version/m)
     } finally {
-      await service.sql`update schema_functions set edition = edition + 1`
+      await service.sql`update schema_functions set checksum = reverse(checksum)`
     }
   })
 
@@ -146,8 +141,10 @@ describe('the doctor', () => {
     assert.ok(lazy.wrong.some((line) => line.includes('appendfsync no')))
     const bare = await atRedis((client) => client.config('SET', 'appendonly', 'no'))
     assert.ok(bare.wrong.some((line) => line.includes('no append-only file')))
-    // Nobody works on this one.
+    // No worker works on this one.
     assert.match(bare.stdout, /^wrong +No worker is running\..*\n +→ Start a worker/m)
+    const slow = await atRedis((client) => client.config('SET', 'slowlog-log-slower-than', '10000'))
+    assert.match(slow.stdout, /^warning +Redis keeps a slow log, which may hold content of submissions/m)
     const full = await atRedis((client) => client.config('SET', 'maxmemory', '1mb'))
     assert.ok(full.wrong.some((line) => line.includes('Redis is nearly full. Submissions are refused')))
   })
@@ -155,11 +152,11 @@ describe('the doctor', () => {
   it('tells tokens that are gone and submissions that are dead', async () => {
     const revoked = await service.sql`update token set revoked_at = now() where revoked_at is null returning id`
     await service.sql`
-      insert into dead_submission (workspace_id, id, reason, job, keys)
+      insert into dead_submission (workspace_id, id, reason, submission, keys)
       values (${service.workspaceId}, gen_random_uuid(), 'Error 22P05', '{}', '{}')`
     try {
       const { code, stdout } = await run()
-      assert.match(stdout, /^warning +Live tokens: 0 may submit.*\n +→ Nobody can submit/m)
+      assert.match(stdout, /^warning +Live tokens: 0 may submit.*\n +→ No token can submit/m)
       assert.match(stdout, /^warning +1 submissions are dead, the newest since 20/m)
       assert.equal(code, 0, stdout)
     } finally {
@@ -168,10 +165,10 @@ describe('the doctor', () => {
     }
   })
 
-  it('tells which workspace crowds others, and nothing of the kind while nobody else waits', async () => {
+  it('tells which workspace crowds others, and nothing while no other workspace waits', async () => {
     const { queues } = service
     const heavy = (await createWorkspace(service.sql, 'heavy'))!
-    await queues.submissions.pause()
+    await holdWork(queues)
     try {
       for (const agoMs of [30_000, 20_000, 15_000]) {
         await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
@@ -184,12 +181,28 @@ describe('the doctor', () => {
       const said =
         /^warning +The workspace heavy has most of what waits.*, while others wait\.\n +→ More workers help the others.*SUBMISSIONS_PER_MINUTE/m
       assert.match(stdout, said)
-      assert.match(stdout, /^well +4 submissions are accepted and not stored, the oldest for [3-9]\d s\./m)
+      assert.match(stdout, /^well +4 submissions are accepted and not applied, the oldest for [3-9]\d s\./m)
     } finally {
-      await queues.submissions.resume()
-      await until('all is stored', async () =>
+      await resumeWork(queues)
+      await until('all is applied', async () =>
         (await readLedgers(service.sql, service.redis, service.redisPrefix)).every(({ queued }) => queued === 0),
       )
+    }
+  })
+
+  it('tells logs that a worker has left, and submissions in quarantine', async () => {
+    const { queues, redis, redisPrefix, workspaceId } = service
+    const { state } = workspaceKeys(redisPrefix, workspaceId)
+    await holdWork(queues)
+    try {
+      await inject(service, queues, { body: feedbackBody('left') })
+      await redis.hset(state, { holder: 'gone', until: Date.now() - 60_000, alone: 2 })
+      const { stdout } = await run()
+      assert.match(stdout, /^warning +In 1 workspaces a worker ended while it applied submissions/m)
+      assert.match(stdout, /^warning +In 1 workspaces a submission is suspected of ending workers/m)
+    } finally {
+      await redis.hdel(state, 'holder', 'until', 'alone')
+      await resumeWork(queues)
     }
   })
 

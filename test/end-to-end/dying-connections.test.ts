@@ -19,7 +19,7 @@ describe('processes whose connections to Postgres are ended again and again', ()
     url.searchParams.set('application_name', name)
     service = await startService({ environment: { DATABASE_URL: url.href, CONVERSATIONS_PER_MINUTE: '1000000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   it(`go on, and lose nothing, ${KILLED} times under load`, async () => {
     const { sql, redis, redisPrefix: prefix, queues, accessToken, urls, workerUrls } = service

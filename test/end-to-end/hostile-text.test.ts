@@ -14,7 +14,7 @@ describe('text that does harm elsewhere', () => {
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   /** Compared by Postgres, for the same reason. */
   const assertStored = async (table: string, column: string, wanted: string): Promise<void> => {

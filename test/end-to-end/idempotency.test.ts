@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { idempotencyOf } from '../../queue/idempotency.ts'
-import { admissionKeys, compactId } from '../../queue/keys.ts'
+import { compactId, workspaceKeys } from '../../queue/keys.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { readLedger } from '../support/ledgers.ts'
 import { startProcess } from '../support/service-process.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -27,7 +29,7 @@ describe('an idempotency key while no worker runs', () => {
   before(async () => {
     service = await startService({ apis: 2, workers: 0 })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   it('is answered from the moment of the admission, by whichever process, and applied once when a worker comes', async () => {
     const first = await send(service, 'waiting', { description: 'waiting' })
@@ -57,9 +59,9 @@ describe('an idempotency key of a settled submission', () => {
   before(async () => {
     service = await startService({ apis: 2 })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
-  const keys = () => admissionKeys(service.redisPrefix, service.workspaceId)
+  const keys = () => workspaceKeys(service.redisPrefix, service.workspaceId)
   const hashOf = (key: string): string => {
     const hashKey = hashKeyFrom(service.environment['HASH_KEY']!)
     return idempotencyOf(hashKey, { operation: 'create_feedback', key, bodyText: '' }).key
@@ -67,17 +69,17 @@ describe('an idempotency key of a settled submission', () => {
   const settled = async (key: string, options: Parameters<typeof send>[2]): Promise<Answer> => {
     const answer = await send(service, key, options)
     assert.equal(await service.settled(answer), 'applied')
-    await until('it is off the books', async () => (await service.redis.hget(keys().ledger, 'queued')) === '0')
+    await until('it is out of the log', async () => (await readLedger(service)).queued === 0)
     return answer
   }
   /** As if so many had come since that all keys had to leave Redis. */
   const forgetAll = async (): Promise<void> => {
-    const number = await service.redis.get(keys().number)
-    await service.redis.hset(keys().ledger, 'forgotten', number!)
-    await service.redis.del(keys().idempotency, keys().settledKeys)
+    const number = await service.redis.hget(keys().state, 'number')
+    await service.redis.hset(keys().state, 'forgotten', number!)
+    await service.redis.del(keys().idempotency, keys().keyOrder)
   }
   const inPostgres = async (key: string): Promise<number> =>
-    (await service.sql`select from idempotency_key where key = ${hashOf(key)}`).count
+    (await service.sql`select from submission where idempotency_key = ${hashOf(key)}`).count
 
   it('leaves nothing in Redis but the key as a hash, the hash of the body, the id and the number', async () => {
     const answer = await settled('all-that-is-left', { description: 'sEcReT' })
@@ -100,13 +102,12 @@ describe('an idempotency key of a settled submission', () => {
     assert.deepEqual([await storedWith(service, 'old'), await storedWith(service, 'fresh since')], [1, 1])
   })
 
-  it('of a purge that has left Redis gives its answer again although nobody is left', async () => {
+  it('of a purge that has left Redis gives its answer again although the contact is gone', async () => {
     await service.submit('/contacts/identify', { id: 'purged-once' })
     const headers = { 'Idempotency-Key': 'purged' }
     const purge = () => service.post('/contacts/purge', { id: 'purged-once' }, { token: service.adminToken, headers })
     const first = await purge()
     assert.equal(await service.settled(first), 'applied')
-    await until('it is off the books', async () => (await service.redis.zcard(keys().removing)) === 0)
     await forgetAll()
     const again = await purge()
     assert.deepEqual([again.status, idOf(again)], [200, idOf(first)])
@@ -114,7 +115,9 @@ describe('an idempotency key of a settled submission', () => {
 
   it('is recognised only as long as Redis has it while Postgres does not answer', async () => {
     const first = await settled('while-away', { description: 'while away' })
-    await service.sql`alter table idempotency_key rename to taken_away`
+    // A worker could save nothing now.
+    await holdWork(service.queues)
+    await service.sql`alter table submission rename column idempotency_key to taken_away`
     try {
       assert.equal(idOf(await send(service, 'while-away', { description: 'while away' })), idOf(first))
       await forgetAll()
@@ -122,7 +125,8 @@ describe('an idempotency key of a settled submission', () => {
       assert.equal(again.status, 201)
       assert.notEqual(idOf(again), idOf(first))
     } finally {
-      await service.sql`alter table taken_away rename to idempotency_key`
+      await service.sql`alter table submission rename column taken_away to idempotency_key`
+      await resumeWork(service.queues)
     }
   })
 
@@ -130,7 +134,8 @@ describe('an idempotency key of a settled submission', () => {
     const first = await settled('of-yesterday', { description: 'of yesterday' })
     await forgetAll()
     await service.sql`
-      update idempotency_key set number = number - 24 * 60 * 60 * 1000000::bigint where key = ${hashOf('of-yesterday')}`
+      update submission set acceptance_number = acceptance_number - 24 * 60 * 60 * 1000000::bigint
+      where idempotency_key = ${hashOf('of-yesterday')}`
     const again = await send(service, 'of-yesterday', { description: 'of yesterday' })
     assert.equal(again.status, 201)
     assert.notEqual(idOf(again), idOf(first))

@@ -29,7 +29,7 @@ describe('the import of a file', () => {
   before(async () => {
     service = await startService()
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const fileOf = (name: string, content: string): string => {
     const path = join(folder, name)

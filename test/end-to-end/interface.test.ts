@@ -58,7 +58,7 @@ describe('every field of the interface', () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
     introduced = await introduce(service)
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const known = (): Known => ({ ...introduced, unique: `unique-${++count}` })
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { batchIdOf } from '../../queue/batch.ts'
-import { admissionKeys } from '../../queue/keys.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
-describe('a line of the log says whom it is about:', () => {
+describe('a line of the log says what it is about:', () => {
   let service: Service
   before(async () => {
     service = await startService()
@@ -52,8 +52,8 @@ describe('a line of the log says whom it is about:', () => {
     service.post('/feedbacks', { description: 'x', tags: [] }, { headers })
 
   it('a submission that was not admitted', async () => {
-    const { ledger } = admissionKeys(service.redisPrefix, service.workspaceId)
-    const answer = await withText(ledger, () => post({ 'X-Request-Id': 'mine-1' }))
+    const { state } = workspaceKeys(service.redisPrefix, service.workspaceId)
+    const answer = await withText(state, () => post({ 'X-Request-Id': 'mine-1' }))
     await assertFound('admission_failed', answer)
     assert.equal((await lineOf('admission_failed'))['fault'], 'ReplyError WRONGTYPE')
     assert.match(answer.body.error, /^The queue is there and takes nothing in/)
@@ -61,7 +61,7 @@ describe('a line of the log says whom it is about:', () => {
 
   it('a purge whose contact could not be looked up', async () => {
     const purge = () => service.post('/contacts/purge', { id: 'x' }, { token: service.adminToken })
-    await assertFound('purge_look_up_failed', await without('identity_key', purge))
+    await assertFound('purge_look_up_failed', await without('contact_email', purge))
   })
 
   it('a receipt that could not be read', async () => {
@@ -83,17 +83,17 @@ describe('a line of the log says whom it is about:', () => {
     )
   })
 
-  it('a batch that is tried again', async () => {
-    await service.queues.submissions.pause()
+  it('a submission that is tried again', async () => {
+    await holdWork(service.queues)
     const answer = await post()
     const id = answer.headers.get('Submission-Id')!
-    // Neither for good nor an outage: what is tried again by its job.
+    // Neither permanent nor an outage.
     await service.sql`
       create function not_now() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$`
     await service.sql`create trigger not_now before insert on feedback execute function not_now()`
-    await service.queues.submissions.resume()
-    const { workspaceId, queue, fault } = await lineOf('job_failed', (one) => one['batchId'] === batchIdOf(id))
-    assert.deepEqual([workspaceId, queue, fault], [service.workspaceId, 'submissions', 'PostgresError P0001'])
+    await resumeWork(service.queues)
+    const { workspaceId, attempts, fault } = await lineOf('apply_failed', (one) => one['submissionId'] === id)
+    assert.deepEqual([workspaceId, attempts, fault], [service.workspaceId, 1, 'PostgresError P0001'])
     await service.sql`drop function not_now cascade`
     assert.equal(await service.settled(answer), 'applied')
   })

@@ -12,7 +12,7 @@ describe('a conversation', () => {
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const next = (): string => `id-${++count}`
   const contactOf = async (externalId: string, source = SOURCE): Promise<string> => {

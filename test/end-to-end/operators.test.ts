@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
-import { batchIdOf } from '../../queue/batch.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-type BoardJob = { id: string; name: string; data: { batches: object[] }; returnValue: unknown }
+type BoardJob = { id: string; name: string; data: { workspaceIds: string[] }; returnValue: unknown }
 
 const GUARDED = [
   '/metrics',
@@ -15,7 +15,7 @@ const GUARDED = [
   '/admin/queues',
   '/admin/queues/',
   '/admin/queues/api/queues',
-  '/admin/queues/queue/submissions',
+  '/admin/queues/queue/wake',
 ]
 
 describe('what is outside the base path', () => {
@@ -26,7 +26,7 @@ describe('what is outside the base path', () => {
     operatorToken = makeToken()
     await addToken(service.sql, { token: operatorToken, workspace: null, scopes: ['operator'], expiresAt: null })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const get = (path: string, authorization?: string): Promise<Answer> =>
     service.request(path, undefined, {
@@ -48,7 +48,7 @@ describe('what is outside the base path', () => {
       for (const authorization of allowed) assert.equal((await get(path, authorization)).status, 200, authorization)
     })
 
-    it(`${path} answers 401 to everybody else`, async () => {
+    it(`${path} answers 401 to all others`, async () => {
       const submitting = service.accessToken
       const refused = [
         undefined,
@@ -68,13 +68,12 @@ describe('what is outside the base path', () => {
     })
   }
 
-  it('the board shows which batches a job names, and nothing that was submitted', async () => {
+  it('the board shows which workspaces a job names, and nothing that was submitted', async () => {
     const secret = 'sEcReT'
     const { workspaceId } = service
-    await service.queues.submissions.pause()
+    await holdWork(service.queues)
     const description = `The export is slow, says ${secret}`
     const answer = await service.post('/feedbacks', { description, contact: { name: secret } })
-    const id = answer.headers.get('Submission-Id')!
     const bearer = `Bearer ${operatorToken}`
     const jobsIn = async (queue: string): Promise<BoardJob[]> => {
       const { text } = await get(`/admin/queues/api/queues?activeQueue=${queue}&status=latest`, bearer)
@@ -82,32 +81,21 @@ describe('what is outside the base path', () => {
       const { queues } = JSON.parse(text) as { queues: { name: string; jobs: BoardJob[] }[] }
       return queues.find(({ name }) => name === queue)!.jobs
     }
-    const job = await until('it is handed over', async () =>
-      (await jobsIn('submissions')).find(({ name }) => name === '1 create_feedback'),
+    const job = await until('a worker is woken', async () =>
+      (await jobsIn('wake')).find(({ name }) => /^1 workspaces?, 1 submissions?$/.test(name)),
     )
-    assert.deepEqual(
-      job.data.batches.map((batch) => ({ ...batch, bytes: 0 })),
-      [{ workspaceId, batchId: batchIdOf(id), submissions: 1, bytes: 0, follows: 'nothing' }],
-    )
-    const whole = await get(`/admin/queues/api/queues/submissions/${job.id}`, bearer)
-    assert.deepEqual(
-      [whole.status, whole.text.includes(batchIdOf(id)), whole.text.includes(secret)],
-      [200, true, false],
-    )
-    await service.queues.submissions.resume()
+    assert.deepEqual(job.data, { workspaceIds: [workspaceId] })
+    const whole = await get(`/admin/queues/api/queues/wake/${job.id}`, bearer)
+    assert.deepEqual([whole.status, whole.text.includes(workspaceId), whole.text.includes(secret)], [200, true, false])
+    await resumeWork(service.queues)
     await service.settled(answer)
-    const result = await until('its job is done', async () => {
-      const found = (await jobsIn('submissions')).find((one) => one.id === job.id)
-      return found?.returnValue
-    })
-    assert.equal(result, 'done')
     await until('its text is read for tags', async () =>
       (await jobsIn('tagging')).some(({ returnValue }) => returnValue != null),
     )
   })
 
   it('the board has nothing that changes a queue', async () => {
-    const pause = await service.request('/admin/queues/api/queues/submissions/pause', '{}', {
+    const pause = await service.request('/admin/queues/api/queues/wake/pause', '{}', {
       method: 'PUT',
       token: operatorToken,
     })

@@ -5,6 +5,7 @@ import { beginDeletion } from '../../db/delete-workspace.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
 import { LATELY_SECONDS, processReportsIn, startReporting } from '../../queue/process-reports.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -16,7 +17,7 @@ describe('the overview', () => {
   before(async () => {
     service = await startService()
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const get = (path: string, token: string | null = service.adminToken): Promise<Answer> =>
     service.request(path, undefined, { method: 'GET', token })
@@ -88,13 +89,7 @@ describe('the overview', () => {
     // The machine of the tests may be too busy to be punctual while the processes start.
     const { findings } = await untilSays('all is well', ({ verdict }) => verdict === 'well')
     assert.deepEqual(findings, [])
-    assert.deepEqual(Object.keys(queues ?? {}).toSorted(), [
-      'backlogs',
-      'conversations',
-      'purges',
-      'submissions',
-      'tagging',
-    ])
+    assert.deepEqual(Object.keys(queues ?? {}).toSorted(), ['backlog', 'removal', 'tagging', 'wake'])
     const { at, ...latest } = points.at(-1)!
     assert.ok(Math.abs(at - Date.now()) < 60_000)
     for (const [name, value] of Object.entries(latest)) {
@@ -111,7 +106,7 @@ describe('the overview', () => {
     assert.ok((await overview('?since=x')).points.length >= all.length)
   })
 
-  it('says which workspace crowds others, what each takes, and no more when it is over', async () => {
+  it('says which workspace crowds others, what each takes, and is quiet when it is over', async () => {
     const { sql, redis, redisPrefix, queues, workspaceId } = service
     assert.deepEqual((await overview()).workspaces, [])
     const heavy = (await createWorkspace(sql, 'heavy'))!
@@ -122,10 +117,10 @@ describe('the overview', () => {
       processReportsIn(redis, redisPrefix),
       { id: 'busy', kind: 'worker' },
       async () => ({
-        lanes: { total: LATELY_SECONDS, byWorkspace },
+        applying: { total: LATELY_SECONDS, byWorkspace },
       }),
     )
-    await queues.submissions.pause()
+    await holdWork(queues)
     try {
       for (const agoMs of [30_000, 20_000]) {
         await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
@@ -133,7 +128,7 @@ describe('the overview', () => {
       await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
       const { findings, workspaces } = await untilSays(
         'one crowds others',
-        (now) => now.findings.length > 0 && now.workspaces?.[0]?.laneShare,
+        (now) => now.findings.length > 0 && now.workspaces?.[0]?.applyingShare,
       )
       const [finding] = findings
       assert.equal(finding?.what, 'The workspace heavy has most of what waits, while others wait.')
@@ -141,12 +136,12 @@ describe('the overview', () => {
       const [first, second, ...others] = workspaces!
       assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heavy', 2])
       // The worker of the test has taken a little time, too.
-      assert.ok(first!.laneShare > 0.4 && first!.laneShare <= 0.5, String(first!.laneShare))
+      assert.ok(first!.applyingShare > 0.4 && first!.applyingShare <= 0.5, String(first!.applyingShare))
       assert.ok(first!.oldestSeconds >= 30)
       assert.deepEqual([second?.id, second?.name, second?.waiting], [workspaceId, 'default', 1])
       assert.deepEqual(others, [])
     } finally {
-      await queues.submissions.resume()
+      await resumeWork(queues)
       await reporting.stop()
     }
     const { verdict } = await untilSays('nobody takes anything', ({ workspaces }) => workspaces?.length === 0)

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 const BATCHES = 40
 const ITEMS = 250
 
-describe('the queue of backlogs', () => {
+describe('the queue backlog', () => {
   it('stops within moments when an operator pauses it, however much waits, and goes on when it is resumed', async () => {
     await using running = new AsyncDisposableStack()
     const service = await startService({ workers: 0 })
@@ -20,20 +20,19 @@ describe('the queue of backlogs', () => {
       const { status, text } = await service.post('/batch', { items })
       assert.equal(status, 200, text)
     }
-    const { backlogs } = service.queues
-    assert.equal(await backlogs.getWaitingCount(), 1)
+    const { backlog } = service.queues
     const stored = async (): Promise<number> => (await service.sql`select from feedback`).count
 
     const worker = await startProcess('worker/main.ts', 'working', service.environment)
     running.defer(() => worker.stop())
     await until('some is stored', async () => (await stored()) > 0)
-    await backlogs.pause()
-    await until('nothing is at work', async () => (await backlogs.getActiveCount()) === 0)
+    await backlog.pause()
+    await until('nothing is at work', async () => (await backlog.getActiveCount()) === 0)
     const before = await stored()
     assert.ok(before < BATCHES * ITEMS, 'all was stored before it stopped')
-    assert.equal(await backlogs.isPaused(), true)
+    assert.equal(await backlog.isPaused(), true)
 
-    await backlogs.resume()
+    await backlog.resume()
     await until('all is stored', async () => (await stored()) === BATCHES * ITEMS)
   })
 })

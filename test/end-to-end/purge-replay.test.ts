@@ -12,8 +12,8 @@ const CREATED_AT = '2026-01-01T00:00:00Z'
 
 describe('after a backup was restored', () => {
   let service: Service
-  const directory = mkdtempSync(join(tmpdir(), 'fences-'))
-  const file = join(directory, 'fences.ndjson')
+  const directory = mkdtempSync(join(tmpdir(), 'purged-keys-'))
+  const file = join(directory, 'purged-keys.ndjson')
   before(async () => {
     service = await startService()
   })
@@ -43,10 +43,8 @@ describe('after a backup was restored', () => {
           return `truncate ${name}; insert into ${name} (${list}) select ${list} from backup_${name}; drop table backup_${name}`
         }),
       )
-      // As pg_restore does it: what triggers keep is in the backup already. The statements are one transaction.
-      await service.sql.unsafe(
-        `select set_config('session_replication_role', 'replica', true); ${statements.join('; ')}`,
-      )
+      // The statements are one transaction.
+      await service.sql.unsafe(statements.join('; '))
     }
   }
 
@@ -104,12 +102,12 @@ describe('after a backup was restored', () => {
     assert.equal(replayed.code, 0, replayed.stderr)
     assert.match(
       replayed.stdout,
-      /^\d+ fences read, 1 contacts purged again\.\n1 conversations wait to be tagged anew\.\n$/,
+      /^\d+ purged keys read, 1 contacts purged again\.\n1 conversations wait to be tagged again\.\n$/,
     )
     await untilTagged('invoice')
     assert.deepEqual(await tablesWith(service, 'gazebo'), [])
     assert.deepEqual(await tablesWith(service, 'restored-person'), [])
-    assert.deepEqual(await tablesWith(service, 'another'), ['contact', 'contact_external_id', 'identity_key'])
+    assert.deepEqual(await tablesWith(service, 'another'), ['contact', 'contact_external_id'])
     assert.match(
       (await command('cli/purge/replay-command.ts', file)).stdout,
       /, 0 contacts purged again\.\n0 conversations wait/,
@@ -122,7 +120,7 @@ describe('after a backup was restored', () => {
     assert.match(missing.stderr, /missing cannot be read/)
     writeFileSync(file, '\n{"a":1}\n')
     const bad = await command('cli/purge/replay-command.ts', file)
-    assert.match(bad.stderr, /Line 2 of .* is no fence of purge:export/)
+    assert.match(bad.stderr, /Line 2 of .* is no purged key of purge:export/)
     assert.equal((await command('cli/purge/replay-command.ts')).code, 1)
   })
 })

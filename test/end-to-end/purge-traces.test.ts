@@ -13,7 +13,7 @@ describe('a purge', () => {
   before(async () => {
     service = await startService()
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const purge = async (email: string): Promise<void> => {
     const answer = await service.post('/contacts/purge', { email }, { token: service.adminToken })

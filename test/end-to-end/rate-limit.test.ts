@@ -26,7 +26,7 @@ describe('the limit on conversations', () => {
   before(async () => {
     service = await startService({ apis: 2, workers: 0 })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
   afterEach(() => service.redis.del(bucket()))
 
   // The bucket as queue/admission.ts keeps it: the moments at which tokens were spent, in microseconds, oldest last.
@@ -219,7 +219,7 @@ describe('a limit on the other operations', () => {
   before(async () => {
     service = await startService({ workers: 0, environment: { SUBMISSIONS_PER_MINUTE: '3' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   it('is counted for each of them, and named in the refusal', async () => {
     for (const path of ['/feedbacks', '/contacts/identify', '/accounts/identify'] as const) {
@@ -242,7 +242,7 @@ describe('a limit while too much is waiting', () => {
   before(async () => {
     service = await startService({ workers: 0, environment: { MAX_BACKLOG: '1' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   it('is told with a 503, and not used up', async () => {
     assert.equal((await service.post('/feedbacks', LEAST['/feedbacks']('x'))).status, 201)

@@ -16,7 +16,7 @@ describe('requests that are turned away', () => {
     service = await startService()
     operatorToken = await tokenWith({ scopes: ['operator'], workspace: null, expiresAt: FOREVER })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const tokenWith = async (about: Omit<Parameters<typeof addToken>[1], 'token'>): Promise<string> => {
     const token = makeToken()

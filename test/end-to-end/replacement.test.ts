@@ -11,7 +11,7 @@ describe('submitting the same record again', () => {
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const next = (): string => `id-${++count}`
 
@@ -108,6 +108,19 @@ describe('submitting the same record again', () => {
       )
     })
 
+    it('that is older by its updatedAt replaces nothing, and adds what is missing', async () => {
+      const id = next()
+      const [older, newer] = ['2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z']
+      await submit({ id, title: 'Newer', updatedAt: newer, properties: { a: 1 }, messages: [message('1')] })
+      const messages = [message('1', { content: 'older' }), message('2')]
+      await submit({ id, title: 'Older', updatedAt: older, properties: { b: 2 }, messages, contacts: [{ id: 'late' }] })
+      const [row] = await service.sql`
+        select title, properties, updated_at from conversation where external_id = ${id}`
+      assert.deepEqual({ ...row }, { title: 'Newer', properties: { a: 1 }, updated_at: new Date(newer) })
+      assert.deepEqual(await messagesOf(id), { 1: 'content of 1', 2: 'content of 2' })
+      assert.deepEqual(await contactsOf(id), ['late'])
+    })
+
     it('is another one in another source', async () => {
       const id = next()
       await submit({ id })
@@ -173,6 +186,18 @@ describe('submitting the same record again', () => {
         where e.external_id = ${contact.id}`
       assert.equal(row?.['name'], 'Later')
     })
+  })
+
+  it('a contact that is identified with an older $updatedAt only gets what it lacks', async () => {
+    const id = next()
+    const identify = (properties: JsonObject): Promise<Answer> =>
+      service.submit('/contacts/identify', { id, properties })
+    await identify({ $name: 'Newer', $updatedAt: '2026-01-03T00:00:00Z', plan: 'gold' })
+    await identify({ $name: 'Older', $updatedAt: '2026-01-02T00:00:00Z', $contractValue: 7, plan: 'free', seats: 3 })
+    const [row] = await service.sql`
+      select c.name, c.contract_value::float8 as value, c.properties from contact as c
+      join contact_external_id as e on e.contact_id = c.id where e.external_id = ${id}`
+    assert.deepEqual({ ...row }, { name: 'Newer', value: 7, properties: { plan: 'gold', seats: 3 } })
   })
 
   it('a contact or account: properties merge key by key, null clears', async () => {

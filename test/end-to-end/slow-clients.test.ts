@@ -17,7 +17,7 @@ describe('a client that is slow', () => {
   before(async () => {
     service = await startService({ workers: 0 })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   /** Sends the beginning of a request, and then, unless it is silent, a byte each second. */
   const sendSlowly = (begins: string, { isSilent = false } = {}) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
-import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
+import type { TaggingJob } from '../../contract/jobs.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { enqueueTagging, taggingOutcome } from '../../queue/job-queues.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tags/tagging.ts'
@@ -22,7 +22,7 @@ describe('the memory of the tagger', () => {
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
   beforeEach(() => clearTables(service.sql))
 
   const realm = () => ({
@@ -60,7 +60,6 @@ describe('the memory of the tagger', () => {
   }
   const run = async (job: Pick<TaggingJob, 'feedbackIds' | 'conversationIds' | 'again'>, times = 1): Promise<void> => {
     const jobs = Array.from({ length: times }, (): TaggingJob => ({
-      version: JOB_VERSION,
       workspaceId: service.workspaceId,
       ...job,
     }))

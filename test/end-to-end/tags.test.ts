@@ -16,7 +16,7 @@ describe('tags', () => {
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   type Tags = { tags: string[] | null; generated: boolean }
   const tagsOf = async (id: string): Promise<Tags> => {

@@ -83,7 +83,7 @@ describe('who may do what', () => {
       operator: (await make(null, ['operator'])).token,
     }
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const ask = async (where: string, kind: Kind): Promise<Answer> => {
     const [method = '', path = ''] = where.split(' ')

@@ -14,7 +14,7 @@ describe('the commands for workspaces and tokens', () => {
   before(async () => {
     service = await startService({ apis: 2, environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const workspaces = (...words: string[]): Promise<CommandResult> =>
     runCommand(service, 'cli/workspace-command.ts', ...words)
@@ -109,7 +109,7 @@ describe('the commands for workspaces and tokens', () => {
     assert.doesNotMatch((await succeed(workspaces('list'))).stdout, /\bleaving$/m)
     const rows = await service.sql`
       select workspace_id from feedback union select workspace_id from contact union select workspace_id from submission
-      union select workspace_id from identity_key union select workspace_id from feedback_category
+      union select workspace_id from contact_email union select workspace_id from feedback_category
       except select id from workspace`
     assert.equal(rows.count, 0)
     assert.equal((await service.sql`select from feedback where id = ${stays.body.feedback.id}`).count, 1)

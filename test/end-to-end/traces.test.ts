@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { batchIdOf } from '../../queue/batch.ts'
-import { booksIn } from '../../queue/books.ts'
+import { createLog } from '../../queue/log.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { RawConnection } from '../support/raw-connection.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -59,7 +59,7 @@ describe('traces', () => {
     assert.deepEqual(stored.attributes, {
       'messaging.system': 'bullmq',
       'messaging.operation.type': 'process',
-      'messaging.destination.name': 'submissions',
+      'messaging.destination.name': 'wake',
       'messaging.batch.message_count': 1,
       'feedback_insights.operation': 'create_feedback',
       'feedback_insights.workspace.id': service.workspaceId,
@@ -111,37 +111,37 @@ describe('traces', () => {
     )
   })
 
-  it('tell of every operation, and of purges until their end', async () => {
+  it('tell of every operation, and of purges until they are decided', async () => {
     const contact = { id: 'traced', source: 'crm', properties: { $name: 'T', $email: 'traced@example.com' } }
     const createdAt = '2026-01-31T09:30:00Z'
     const messages = [{ id: 'm', incoming: true, content: 'Hi', createdAt }]
     const conversation = { id: 'c', source: 'chat', createdAt, contacts: [{ id: 'traced' }], messages }
-    const submissions: [path: string, body: object, queue: string][] = [
-      ['/contacts/identify', contact, 'submissions'],
-      ['/accounts/identify', { id: 'a' }, 'submissions'],
-      ['/conversations', conversation, 'conversations'],
-      ['/contacts/purge', { id: 'traced' }, 'purges'],
+    const submissions: [path: string, body: object][] = [
+      ['/contacts/identify', contact],
+      ['/accounts/identify', { id: 'a' }],
+      ['/conversations', conversation],
+      ['/contacts/purge', { id: 'traced' }],
     ]
     const ids: string[] = []
     for (const [path, body] of submissions) {
       ids.push(idIn(await service.submit(path, body, { token: service.adminToken })))
     }
-    for (const [index, [path, , queue]] of submissions.entries()) {
+    for (const [index, [path]] of submissions.entries()) {
       const id = ids[index]!
       const request = await spanOf(id, SERVER)
       const stored = await spanOf(id, CONSUMER)
       assert.deepEqual(
         [request.attributes['http.route'], stored.name, stored.traceId, stored.attributes['feedback_insights.state']],
-        [`/api/v1${path}`, `process ${queue}`, request.traceId, 'applied'],
+        [`/api/v1${path}`, 'process wake', request.traceId, path === '/contacts/purge' ? 'queued' : 'applied'],
       )
     }
   })
 
-  it('say how many submissions were stored together', async () => {
-    await service.queues.submissions.pause()
+  it('say how many submissions were applied together', async () => {
+    await holdWork(service.queues)
     const bodies = Array.from({ length: 20 }, (_, index) => ({ description: `Together ${index}` }))
     const ids = await Promise.all(bodies.map(async (body) => idIn(await service.post('/feedbacks', body))))
-    await service.queues.submissions.resume()
+    await resumeWork(service.queues)
     const stored = await Promise.all(ids.map((id) => spanOf(id, CONSUMER)))
     assert.ok(stored.some(({ attributes }) => Number(attributes['messaging.batch.message_count']) > 1))
     assert.equal(new Set(stored.map(({ traceId }) => traceId)).size, ids.length)
@@ -159,7 +159,7 @@ describe('traces', () => {
     const connection = new RawConnection(service.urls[0]!)
     const head = 'QX7 /api/v1/Qx7-path?Qx7-query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
     // Bun takes no other methods; on Deno it gets as far as any.
-    await connection.send(Buffer.from(head), { hasBody: true, timeoutMs: 5_000 }).catch(() => {})
+    await connection.send(Buffer.from(head), { hasBody: true, timeoutMs: 30_000 }).catch(() => {})
     connection.close()
     await service.post('/Qx7-path?Qx7-query', {})
     await collector.span('no path', (span) => span.name === 'POST' && span.attributes['http.route'] === undefined)
@@ -186,7 +186,7 @@ describe('traces', () => {
     await service.post('/feedbacks', { ...body, rating: canary })
     await service.post('/feedbacks', { description: `other ${canary}` }, { headers })
     await service.submit('/contacts/purge', { email: `${canary}@example.com` }, { token: service.adminToken })
-    // Only below the ingress can a text be queued that Postgres refuses.
+    // Only below the ingress can a text be admitted that Postgres refuses.
     const { submissionId } = await inject(service, service.queues, { body: feedbackBody(`${canary} \u0000`) })
     const dead = await spanOf(submissionId, CONSUMER)
     assert.deepEqual([dead.attributes['feedback_insights.state'], dead.fault], ['dead', 'PostgresError 22P05'])
@@ -273,13 +273,10 @@ describe('a process that does not trace', () => {
       const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
       const id = idIn(await service.post('/feedbacks', { description: 'Untraced' }, { headers }))
       const { workspaceId, redis, redisPrefix } = service
-      const batch = await booksIn(redis, redisPrefix).read({ workspaceId, batchId: batchIdOf(id) })
-      assert.deepEqual(
-        Object.keys(batch!.submissions[0]!.submission).toSorted(),
-        'body number operation submissionId version workspaceId'.split(' '),
-      )
-      const job = await until('it is handed over', async () => (await service.queues.submissions.getJobs())[0])
-      assert.deepEqual(Object.keys(job.data as object), ['version', 'batches'])
+      const [submission, ...others] = await Array.fromAsync(createLog(redis, redisPrefix).readWaiting(workspaceId))
+      assert.deepEqual([submission?.submissionId, submission?.traceparent, others.length], [id, undefined, 0])
+      const job = await until('a worker is woken', async () => (await service.queues.wake.getJobs())[0])
+      assert.deepEqual(job.data, { workspaceIds: [workspaceId] })
     } finally {
       await service.stop()
     }

@@ -31,7 +31,7 @@ describe('unflattening', () => {
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const next = (): string => `id-${++count}`
 

@@ -10,7 +10,7 @@ import { LEAST } from './body-with.ts'
 
 const TOKENS = 10
 const POLICY = `"submit_conversation";q=${TOKENS};w=60`
-const ANSWERED_WITHIN_MS = 2_000
+const ANSWERED_WITHIN_MS = 30_000
 
 describe('a limit that is known to be used up', () => {
   let service: Service
@@ -18,7 +18,7 @@ describe('a limit that is known to be used up', () => {
     service = await startService({ workers: 0 })
     for (let sent = 0; sent < TOKENS; sent++) await service.post('/conversations', LEAST['/conversations'](`c${sent}`))
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const announce = async (bytes: number, more = ''): Promise<RawAnswer> => {
     const connection = new RawConnection(service.urls[0]!)

@@ -11,7 +11,7 @@ describe('validation', () => {
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   it('names all problems of a feedback at once', async () => {
     const answer = await service.post('/feedbacks', {
@@ -59,6 +59,28 @@ describe('validation', () => {
       'messages.1',
       'source',
     ])
+  })
+
+  it('refuses a placeholder as an external id, and says so', async () => {
+    const properties = { $name: 'Acme', $domain: 'acme.example' }
+    const conversation = { source: 'chat', createdAt: '2026-01-01T00:00:00Z', messages: [] }
+    const refused: [path: string, body: object, problem: string][] = [
+      ['/contacts/identify', { id: 'undefined' }, 'id'],
+      ['/contacts/identify', { id: 'c', account: { id: 'null', properties } }, 'account.id'],
+      ['/accounts/identify', { id: ' N/A ', properties }, 'id'],
+      ['/contacts/purge', { id: 'Anonymous' }, 'id'],
+      ['/feedbacks', { description: 'x', isExternalContactId: true, contactId: '0' }, 'contactId'],
+      ['/feedbacks', { description: 'x', isExternalContactId: true, contact: { id: '[object Object]' } }, 'contact.id'],
+      ['/feedbacks', { description: 'x', isExternalAccountId: true, accountId: '-' }, 'accountId'],
+      ['/feedbacks', { description: 'x', isExternalAccountId: true, account: { id: 'none' } }, 'account.id'],
+      ['/conversations', { ...conversation, id: 'c', contacts: [{ id: 'guest' }] }, 'contacts.0.id'],
+    ]
+    for (const [path, body, problem] of refused) {
+      const answer = await service.post(path, body, { token: service.adminToken })
+      assert.deepEqual(problemPaths(answer), [problem], path)
+      assert.match(problemsOf(answer)[0]!.message, /placeholder/)
+    }
+    assert.equal((await service.post('/feedbacks', { description: 'x', contactId: 'null' })).status, 201)
   })
 
   it('names 100 problems at most', async () => {

@@ -13,7 +13,7 @@ describe('metrics of what waits', () => {
   before(async () => {
     service = await startService({ workers: 0 })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const scrape = async (): Promise<string> =>
     (await service.request('/metrics', undefined, { method: 'GET', token: service.adminToken })).text
@@ -27,7 +27,7 @@ describe('metrics of what waits', () => {
   /** The n-th workspace has n submissions that wait, the oldest for n minutes. */
   const addWorkspace = async (n: number): Promise<string> => {
     const { id } = (await createWorkspace(service.sql, `number ${n}`))!
-    for (let minutes = 1; minutes <= n; minutes++) {
+    for (let minutes = n; minutes >= 1; minutes--) {
       const waits = { body: feedbackBody('waits'), agoMs: minutes * MINUTE_MS }
       await inject({ ...service, workspaceId: id }, service.queues, waits)
     }
@@ -51,7 +51,7 @@ describe('metrics of what waits', () => {
 
     await beginDeletion(service.sql, ids.at(-1)!)
     const later = await scrape()
-    assert.ok(!later.includes(ids.at(-1)!), 'what is deleted is not shown')
+    assert.ok(!later.includes(ids.at(-1)!), 'a deleted workspace is not shown')
     assert.equal(byWorkspace(later, 'submissions').get(fewest![0]), 1)
   })
 })

@@ -1,24 +1,27 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
+import type { QueueName } from '../../contract/queues.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { spawnProgram } from '../support/service-process.ts'
 import { type Service, startService } from '../support/service.ts'
 import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
 const COMMAND = 'cli/workspace-command.ts'
+const QUEUES = ['wake', 'backlog', 'removal'] as const satisfies QueueName[]
 
 describe('npm run workspace -- delete', () => {
   let service: Service
   before(async () => {
     service = await startService({ apis: 2 })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const command = (...words: string[]): Promise<CommandResult> => runCommand(service, COMMAND, ...words)
   const verify = (...words: string[]) => runCommand(service, 'cli/purge/verify-command.ts', ...words)
@@ -36,6 +39,7 @@ describe('npm run workspace -- delete', () => {
   const isGone = async (id: string): Promise<void> => {
     assert.match(await succeed(verify('--workspace', id)), /^workspace: found nowhere$/m)
   }
+  const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
   const isBegun = async (id: string): Promise<boolean> =>
     (await service.sql`select from deleted_workspace where id = ${id}`).count === 1
   const die = async (workspaceId: string, text: string): Promise<string> => {
@@ -48,7 +52,7 @@ describe('npm run workspace -- delete', () => {
     return submissionId
   }
 
-  it('removes what is stored, waits, is dead or is replayed; nothing is found of it, and all of another', async () => {
+  it('removes what is stored, waits, is dead or is replayed, and leaves all of another workspace', async () => {
     const { id, token } = await make('leaving')
     const text = 'Exporting a report takes ages'
     const said = { description: text, contact: { email: 'leaving@x.example' }, account: { name: 'Leaving Ltd' } }
@@ -57,14 +61,13 @@ describe('npm run workspace -- delete', () => {
     const stays = await service.submit('/feedbacks', { description: 'stays', contact: { email: 'stays@x.example' } })
     await die(id, text)
     const replayed = await die(id, text)
-    await service.queues.submissions.pause()
-    await service.queues.purges.pause()
+    await holdWork(service.queues)
     await succeed(runCommand(service, 'cli/dead/dead-command.ts', 'replay', replayed))
     for (let waiting = 0; waiting < 5; waiting++) {
       const headers = { 'Idempotency-Key': `key-${waiting}` }
       assert.equal((await service.post('/feedbacks', said, { token, headers })).status, 201)
     }
-    assert.equal((await service.post('/contacts/purge', { id: 'left-1' }, { token })).status, 200)
+    const purging = service.post('/contacts/purge', { id: 'left-1' }, { token })
 
     const found = await verify('--workspace', id)
     assert.equal(found.code, 1)
@@ -74,13 +77,9 @@ describe('npm run workspace -- delete', () => {
     assert.match(printed, new RegExp(`^deleted leaving, with ${total} rows and \\d+ keys in Redis$`, 'm'))
     assert.match(printed, new RegExp(`purge:verify -- --workspace ${id}$`, 'm'))
     await isGone(id)
-    await service.queues.submissions.resume()
-    await service.queues.purges.resume()
-    await until('no job is left', async () =>
-      (await Promise.all([service.queues.submissions, service.queues.purges].map((queue) => queue.count()))).every(
-        (count) => count === 0,
-      ),
-    )
+    await purging
+    await resumeWork(service.queues)
+    await until('no job is left', async () => (await Promise.all(QUEUES.map(countOf))).every((count) => count === 0))
     await service.submit('/feedbacks', { description: 'after them' })
     await isGone(id)
     assert.deepEqual(await findTraces(service, [text, 'leaving@x.example', 'Leaving Ltd', 'left-1']), [])
@@ -135,11 +134,11 @@ describe('npm run workspace -- delete', () => {
     assert.equal((await command('delete', 'half', '--yes')).code, 1)
 
     await succeed(command('create', 'half'))
-    const [anew] = await service.sql<{ id: string }[]>`select id from workspace where name = 'half'`
-    assert.notEqual(anew!.id, id)
+    const [again] = await service.sql<{ id: string }[]>`select id from workspace where name = 'half'`
+    assert.notEqual(again!.id, id)
     const [own, unknown] = [makeToken(), token]
     await addToken(service.sql, { token: own, workspace: 'half', scopes: ['submit'], expiresAt: null })
-    await service.submit('/feedbacks', { description: 'anew' }, { token: own })
+    await service.submit('/feedbacks', { description: 'again' }, { token: own })
     assert.equal((await service.post('/feedbacks', { description: 'x' }, { token: unknown })).status, 401)
   })
 })

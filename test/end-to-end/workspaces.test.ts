@@ -19,7 +19,7 @@ describe('two workspaces', () => {
     await tell(service.accessToken)
     await tell(other.token)
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   /** The same of everything, in the workspace of the token. */
   const tell = async (token: string): Promise<void> => {

@@ -17,9 +17,9 @@ const ROUNDS = 3
 const AT_ONCE = 8
 const WORKERS = 2
 const RECOVERED_WITHIN_MS = LONG ? 600_000 : 120_000
-/** Everything of a purged contact has this word in it, and nothing else has. */
+/** This word is in everything of a purged contact, and nowhere else. */
 const MARK = `canary${randomBytes(4).toString('hex')}`
-const KEPT = 'whoever-stays'
+const KEPT = 'a-contact-that-stays'
 
 /** What is submitted of one contact before it is purged. */
 const scenarios = fc.record({
@@ -57,7 +57,7 @@ describe('of a purged contact', () => {
     assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
   }
 
-  /** A job that Postgres refuses, as if an older ingress had let it in: it ends as a dead submission. */
+  /** Postgres refuses it, so it ends as a dead submission. */
   const kill = async (mark: string, email: string): Promise<void> => {
     await inject(service, service.queues, { body: feedbackBody(`${mark} \u0000`, { contact: { email } }) })
   }

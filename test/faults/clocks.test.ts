@@ -3,15 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import { tokenHash } from '../../contract/token-format.ts'
 import { clockLibrary, forgetEndedClocks, hostAhead, openClock } from '../support/clocks.ts'
 import { runCommand } from '../support/command.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { serveOn } from '../support/host-server.ts'
+import { readLedger } from '../support/ledgers.ts'
 import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { describeWhere } from '../support/where.ts'
 
 const HOUR_SECONDS = 3_600
 const LIMIT = 100
@@ -35,7 +38,7 @@ const APART: Readonly<Record<string, Aheads>> = {
 const RIGHT: Aheads = { api: 0, worker: 0, redis: 0, postgres: 0 }
 
 const library = clockLibrary()
-const skip = library === undefined && 'libfaketime is not installed (Debian has it as faketime)'
+const missing = library === undefined ? 'libfaketime is not installed (Debian has it as faketime)' : undefined
 
 const startRig = async (aheads: Aheads) => {
   const running = new AsyncDisposableStack()
@@ -124,7 +127,7 @@ const assertNumbersAbove = async ({ sql }: Service, ids: Iterable<string>, highe
 }
 
 for (const [how, aheads] of Object.entries(APART))
-  describe(`a service whose clocks ${how}`, { skip }, () => {
+  describeWhere(`a service whose clocks ${how}`, missing, () => {
     let rig: Rig
     before(async () => {
       rig = await startRig(aheads)
@@ -155,7 +158,7 @@ for (const [how, aheads] of Object.entries(APART))
     })
   })
 
-describe('a service one of whose clocks goes back by an hour', { skip }, () => {
+describeWhere('a service one of whose clocks goes back by an hour', missing, () => {
   let rig: Rig
   before(async () => {
     rig = await startRig(RIGHT)
@@ -219,12 +222,12 @@ describe('a service one of whose clocks goes back by an hour', { skip }, () => {
     const [{ id }] = await service.sql<[{ id: string }]>`
       select id::text from token where hash = decode(${tokenHash(token)}, 'hex')`
     assert.equal((await service.post('/feedbacks', { description: 'of a token' }, { token })).status, 201)
-    await service.queues.submissions.pause()
+    await holdWork(service.queues)
     const waiting = service.post('/feedbacks', { description: 'waits' }, { headers: { Prefer: 'wait=3' } })
-    await until('it is waiting', async () => (await service.queues.submissions.getWaitingCount()) > 0)
+    await until('it is waiting', async () => (await readLedger(service)).queued > 0)
     clocks.api.set(-HOUR_SECONDS)
     assert.equal((await waiting).headers.get('Submission-State'), 'queued')
-    await service.queues.submissions.resume()
+    await resumeWork(service.queues)
     const revoked = await runCommand(service, 'cli/token-command.ts', 'revoke', id)
     assert.equal(revoked.code, 0, revoked.stderr)
     await until('it is refused', async () => {

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type FaultStack, startFaultStack } from '../support/fault-stack.ts'
 import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { type Disk, mountDisk } from '../support/power-cut.ts'
 import { assertNothingLost, assertWellAnswered, damage, recovery } from '../support/recovery.ts'
+import { describeWhere } from '../support/where.ts'
 
 /** Redis writes out once a second, and the next time it looks. */
 const WRITTEN_OUT_AFTER_MS = 2_500
 
 for (const appendFsync of ['always', 'everysec'] as const) {
   const disk = mountDisk()
-  describe(
+  describeWhere(
     `a machine of Redis and Postgres that loses power, with appendfsync ${appendFsync}`,
-    {
-      skip: disk === undefined && 'no file system can be mounted here',
-    },
+    disk === undefined ? 'no file system can be mounted here' : undefined,
     () => {
       let stack: FaultStack
       before(async () => {
@@ -32,7 +31,7 @@ for (const appendFsync of ['always', 'everysec'] as const) {
       it(`has ${appendFsync === 'always' ? 'all' : 'all but the last moments'} of what was confirmed, once`, async () => {
         const load = startLoad(stack)
         await moreIsAccepted(load, 100)
-        // From here on Postgres stores nothing, and Redis alone has what is accepted.
+        // From here on Redis alone has what is accepted.
         await stack.kept.worker.hold()
         await moreIsAccepted(load, 100)
         const written = new Map(load.seen.accepted)

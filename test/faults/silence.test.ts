@@ -18,7 +18,7 @@ describe('what was submitted', () => {
   before(async () => {
     service = await startService({ environment: { LOG_LEVEL: 'debug' } })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const ask = async (path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> => {
     const answer = await service.request(path, body, options)
@@ -111,20 +111,19 @@ describe('what was submitted', () => {
     const listed = await runCommand(service, 'cli/dead/dead-command.ts', 'list')
     const replayed = await runCommand(service, 'cli/dead/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])
-    await service.queues.submissions.add('foreign', { version: 0, [CANARY]: CANARY }, { jobId: 'foreign' })
-    // A fault that quotes what is stored, and that trying again may mend.
+    await service.queues.wake.add('foreign', { [CANARY]: CANARY }, { jobId: 'foreign' })
+    // A fault that quotes the row, and that trying again may mend.
     await service.sql`
       create function quote() returns trigger language plpgsql as $$
       begin raise exception 'cannot keep %', new using detail = new::text, hint = new::text; end $$`
     await service.sql`create trigger quoting before insert on project for each row execute function quote()`
     const failing = await service.post('/feedbacks', { description: CANARY, project: { name: `${CANARY} 2` } })
     ids.push(failing.headers.get('Submission-Id')!)
-    const reasons = () =>
-      until('jobs have failed', async () => {
-        const found = await jobsOf()
-        return found.filter(({ failedReason }) => failedReason).length >= 2 ? found : undefined
-      })
-    const jobs = await reasons()
+    await until('the fault is told', () => Promise.resolve(service.output().includes('P0001')))
+    const jobs = await until('a job has failed', async () => {
+      const found = await jobsOf()
+      return found.some(({ failedReason }) => failedReason) && found
+    })
     await service.sql`drop trigger quoting on project`
     assert.equal(await service.settled(failing), 'applied')
     const receipts = await Promise.all(ids.map((id) => get(`/api/v1/submissions/${id}`)))

@@ -32,7 +32,7 @@ describe('accounts by name and domain', () => {
     assert.equal(accountOf(tables, DOMAIN)?.updated_number, 2)
   })
 
-  it('follow the domain of the link to whoever claims it', () => {
+  it('follow the domain of the link to the account that claims it', () => {
     const tables = after(
       feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
       identified('a', 'Other', 'acme.example'),
@@ -51,7 +51,7 @@ describe('accounts by name and domain', () => {
     assert.equal(accountIdOf(tables, 3), idOf('account_name', 'Acme'))
   })
 
-  it('stay with the first link when the name is linked anew', () => {
+  it('stay with the first link when the name is linked again', () => {
     const tables = after(
       feedback({ account: { name: 'Acme' } }),
       feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
@@ -63,5 +63,28 @@ describe('accounts by name and domain', () => {
       [1, 2, 3, 4].map((number) => accountIdOf(tables, number)),
       [DOMAIN, DOMAIN, NEW, NEW],
     )
+  })
+
+  it('are alike in names that differ in spaces and normal form, and in domains that are URLs', () => {
+    const names = ['Soci\u00e9t\u00e9 A', ' Socie\u0301te\u0301\u00a0\u00a0A\u200b']
+    const domains = ['acme.example', 'https://www.ACME.example/pricing', 'acme.example.']
+    const tables = after(
+      ...names.map(($name) => feedback({ account: { name: $name } })),
+      ...domains.map(($domain) => feedback({ account: { domain: $domain } })),
+    )
+    assert.deepEqual(new Set(tables.account.map(({ name, domain }) => name ?? domain)), new Set([names[0], domains[0]]))
+  })
+
+  it('keep a claimed name and domain when an older identify claims them', () => {
+    const dated = (id: string, $updatedAt: string) =>
+      account({ id, properties: { $name: 'Acme', $domain: 'acme.example', $updatedAt } })
+    const tables = after(
+      dated('b', '2026-02-02T00:00:00Z'),
+      dated('a', '2026-02-02T00:00:00Z'),
+      dated('b', '2026-01-01T00:00:00Z'),
+      feedback({ account: { domain: 'acme.example' } }),
+      feedback({ account: { name: 'Acme' } }),
+    )
+    assert.deepEqual([accountIdOf(tables, 4), accountIdOf(tables, 5)], [A, A])
   })
 })

@@ -1,17 +1,18 @@
 import type { AccountRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import { comparableDomain, comparableName, ownId, type Realm } from '../../contract/identity/own-id.ts'
+import { canonicalDomain, canonicalName } from '../../contract/identity/canonical.ts'
+import { ownId, type Realm } from '../../contract/identity/own-id.ts'
 import { identifiedValues } from './identified-values.ts'
-import { absorb, fill, identify, type Profile } from './profile.ts'
-import { type Claims, findOrOpen, giveOwnId, linkAwaiting, openRegister, type Register } from './register.ts'
+import { absorb, fill, identify, isLate, type Moment, type Profile } from './profile.ts'
+import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
-/** What a name means now: an account, or whatever account a domain means at the time of asking. */
+/** What a name means: an account, or the account that a domain means at the time of asking. */
 type NameMeaning =
   { kind: 'claimed'; profile: Profile } | { kind: 'linked'; domain: string } | { kind: 'anonymous'; profile: Profile }
 
 export type Accounts = Register & {
   readonly realm: Realm
-  /** With the source of whoever identified it first: accounts are the same in all sources. */
+  /** With the source of the first identify: accounts are the same in all sources. */
   readonly byExternalId: Map<string, { source: string; profile: Profile }>
   readonly byDomain: Map<string, { profile: Profile; claimed: boolean }>
   readonly byName: Map<string, NameMeaning>
@@ -25,55 +26,70 @@ export const openAccounts = (realm: Realm): Accounts => ({
   byName: new Map(),
 })
 
-type Identified = { record: AccountRecord; source: string; number: number; claims: Claims }
+type Identified = { record: AccountRecord; source: string; moment: Moment; claims: Claims }
 
-export const identifyAccount = (accounts: Accounts, { record, source, number, claims }: Identified): Profile => {
-  const profile = findOrOpen(accounts, ownId(accounts.realm, 'account_external', record.id), number)
+/** Who claims a key, and whether something newer has spoken of the claimant. */
+type Claimant = { profile: Profile; number: number; late: boolean }
+
+export const identifyAccount = (accounts: Accounts, { record, source, moment, claims }: Identified): Profile => {
+  const profile = findOrOpen(accounts, ownId(accounts.realm, 'account_external', record.id), moment.number)
   if (!accounts.byExternalId.has(record.id)) {
     accounts.byExternalId.set(record.id, { source, profile })
     linkAwaiting(accounts, record.id, profile)
   }
   const values = identifiedValues(record, 'account')
-  identify(profile, values, number)
-  const domain = comparableDomain((values.columns['domain'] ?? '') as string)
-  const name = comparableName((values.columns['name'] ?? '') as string)
-  if (domain !== undefined) claims.set(`domain ${domain}`, () => claimDomain(accounts, domain, profile))
-  if (name !== undefined) claims.set(`name ${name}`, () => claimName(accounts, name, profile))
+  const late = isLate(profile, values, moment)
+  if (late) fill(profile, values, moment.number)
+  else identify(profile, values, moment.number)
+
+  const domain = canonicalDomain((values.columns['domain'] ?? '') as string)
+  const name = canonicalName((values.columns['name'] ?? '') as string)
+  const claimant = { profile, number: moment.number, late }
+  if (domain !== undefined) {
+    const apply = () => claimDomain(accounts, domain, claimant)
+    noteClaim(claims, { key: `domain ${domain}`, isLate: late, apply })
+  }
+  if (name !== undefined) {
+    noteClaim(claims, { key: `name ${name}`, isLate: late, apply: () => claimName(accounts, name, claimant) })
+  }
   return profile
 }
 
-/** The latest claim holds. The first one takes over the anonymous account, which nobody had claimed. */
-const claimDomain = (accounts: Accounts, domain: string, claimant: Profile): void => {
+/** The latest claim holds. The first one takes over the anonymous account. */
+const claimDomain = (accounts: Accounts, domain: string, { profile, number, late }: Claimant): void => {
   const meant = accounts.byDomain.get(domain)
-  if (meant && !meant.claimed) absorb(claimant, meant.profile)
-  giveOwnId(accounts, ownId(accounts.realm, 'account_domain', domain), claimant)
-  accounts.byDomain.set(domain, { profile: claimant, claimed: true })
+  if (meant?.claimed === true && late) return
+  if (meant && !meant.claimed) absorb(profile, meant.profile, number)
+  accounts.byDomain.set(domain, { profile, claimed: true })
 }
 
-/** As for a domain; but the anonymous account of a name may have gone to a domain's before. */
-const claimName = (accounts: Accounts, name: string, claimant: Profile): void => {
+/**
+ * As for a domain. The anonymous account of a name may have been merged into that of a domain
+ * before.
+ */
+const claimName = (accounts: Accounts, name: string, { profile, number, late }: Claimant): void => {
   const meant = accounts.byName.get(name)
-  if (meant?.kind === 'anonymous') absorb(claimant, meant.profile)
-  giveOwnId(accounts, ownId(accounts.realm, 'account_name', name), claimant)
-  accounts.byName.set(name, { kind: 'claimed', profile: claimant })
+  if (meant?.kind === 'claimed' && late) return
+  if (meant?.kind === 'anonymous') absorb(profile, meant.profile, number)
+  accounts.byName.set(name, { kind: 'claimed', profile })
 }
 
-/** By domain, which a name given with it is linked to; else by name. */
+/** By domain, and a name beside it is linked to the domain; without a domain by name. */
 export const findOrCreateAccount = (
   accounts: Accounts,
   account: FeedbackRecord['account'],
   number: number,
 ): Profile | undefined => {
-  const domain = comparableDomain(account?.domain ?? '')
-  const name = comparableName(account?.name ?? '')
+  const domain = canonicalDomain(account?.domain ?? '')
+  const name = canonicalName(account?.name ?? '')
   if (domain === undefined && name === undefined) return undefined
 
   const profile =
     domain === undefined ? findOrCreateByName(accounts, name!, number) : findOrCreateByDomain(accounts, domain, number)
-  if (domain !== undefined && name !== undefined) linkName(accounts, name, domain)
+  if (domain !== undefined && name !== undefined) linkName(accounts, { name, domain, number })
   const columns = {
     ...(domain !== undefined && { domain: account?.domain ?? '' }),
-    ...(name !== undefined && { name }),
+    ...(name !== undefined && { name: account?.name ?? '' }),
     ...(account?.contractValue != null && { contract_value: account.contractValue }),
   }
   fill(profile, { columns, properties: account?.sourceData ?? {} }, number)
@@ -97,12 +113,15 @@ const findOrCreateByName = (accounts: Accounts, name: string, number: number): P
   return profile
 }
 
-/** The latest link holds until an identified account claims the name. The first takes over the anonymous account. */
-const linkName = (accounts: Accounts, name: string, domain: string): void => {
+type NameLink = { name: string; domain: string; number: number }
+
+/**
+ * The latest link holds until an identified account claims the name. The first takes over the
+ * anonymous account.
+ */
+const linkName = (accounts: Accounts, { name, domain, number }: NameLink): void => {
   const meant = accounts.byName.get(name)
   if (meant?.kind === 'claimed') return
-  const { profile } = accounts.byDomain.get(domain)!
-  if (meant?.kind === 'anonymous') absorb(profile, meant.profile)
-  giveOwnId(accounts, ownId(accounts.realm, 'account_name', name), profile)
+  if (meant?.kind === 'anonymous') absorb(accounts.byDomain.get(domain)!.profile, meant.profile, number)
   accounts.byName.set(name, { kind: 'linked', domain })
 }

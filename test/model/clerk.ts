@@ -1,16 +1,16 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
-import type { SubmissionJob } from '../../contract/job.ts'
+import type { Submission } from '../../contract/submission.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import { DEFAULT_SOURCE } from '../../contract/stored-feedback.ts'
 import { identifyAccount, openAccounts, type Accounts } from './accounts.ts'
 import { identifyContact, openContacts, type Contacts } from './contacts.ts'
 import { submitConversation, type Conversation } from './conversations.ts'
 import { createFeedback, type Feedback } from './feedbacks.ts'
-import type { Profile } from './profile.ts'
+import { type Moment, type Profile, touch } from './profile.ts'
 import { purge } from './purge.ts'
 import { type Claims, openRegister, type Register } from './register.ts'
 
-/** One careful clerk, who keeps the files of one workspace and takes in one submission after the other. */
+/** The state of one workspace, to which submissions are applied one after the other. */
 export type Clerk = {
   readonly contacts: Contacts
   readonly accounts: Accounts
@@ -18,6 +18,8 @@ export type Clerk = {
   /** By own id, as are the conversations. */
   readonly feedbacks: Map<string, Feedback>
   readonly conversations: Map<string, Conversation>
+  /** Replays that wrote nothing, since a newer submission had replaced their record. */
+  readonly superseded: Set<string>
 }
 
 export const openClerk = (realm: Realm): Clerk => ({
@@ -26,42 +28,51 @@ export const openClerk = (realm: Realm): Clerk => ({
   projects: openRegister(),
   feedbacks: new Map(),
   conversations: new Map(),
+  superseded: new Set(),
 })
 
-export const takeIn = (clerk: Clerk, job: SubmissionJob): void => {
-  const { number } = job
+export const applySubmission = (clerk: Clerk, submission: Submission): void => {
   const claims: Claims = new Map()
-  switch (job.operation) {
-    case 'create_feedback':
-      createFeedback(clerk, job)
-      break
-    case 'identify_contact':
-      identifyWithAccount(clerk, { record: job.body, defaultSource: DEFAULT_SOURCE, number, claims })
-      break
-    case 'identify_account':
-      identifyAccount(clerk.accounts, { record: job.body, source: DEFAULT_SOURCE, number, claims })
-      break
-    case 'submit_conversation':
-      submitConversation(clerk, job, (record) =>
-        identifyWithAccount(clerk, { record, defaultSource: job.body.source, number, claims }),
-      )
-      break
-    case 'purge_contact':
-      purge(clerk, job)
-      break
-  }
+  const state = applyOperation(clerk, submission, claims)
   for (const claim of claims.values()) claim()
+  if (state === 'superseded') clerk.superseded.add(submission.submissionId)
 }
 
-type Identified = { record: ContactRecord; defaultSource: string; number: number; claims: Claims }
-
-/** A contact record without an account leaves the contact's account as it is. */
-const identifyWithAccount = ({ contacts, accounts }: Clerk, identified: Identified): Profile => {
-  const { record, defaultSource, number, claims } = identified
-  const contact = identifyContact(contacts, identified)
-  if (record.account != null) {
-    const source = record.source ?? defaultSource
-    contact.account = identifyAccount(accounts, { record: record.account, source, number, claims })
+const applyOperation = (clerk: Clerk, submission: Submission, claims: Claims): 'applied' | 'superseded' => {
+  const moment = { number: submission.number, originalNumber: submission.originalNumber }
+  switch (submission.operation) {
+    case 'create_feedback':
+      return createFeedback(clerk, submission)
+    case 'identify_contact':
+      identifyWithAccount(clerk, { record: submission.body, defaultSource: DEFAULT_SOURCE, moment, claims })
+      return 'applied'
+    case 'identify_account':
+      identifyAccount(clerk.accounts, { record: submission.body, source: DEFAULT_SOURCE, moment, claims })
+      return 'applied'
+    case 'submit_conversation':
+      return submitConversation(clerk, submission, (record) =>
+        identifyWithAccount(clerk, { record, defaultSource: submission.body.source, moment, claims }),
+      )
+    case 'purge_contact':
+      purge(clerk, submission.body)
+      return 'applied'
   }
+}
+
+type Identified = { record: ContactRecord; defaultSource: string; moment: Moment; claims: Claims }
+
+/**
+ * A contact record without an account leaves the contact's account as it is. A late one only links
+ * a missing one.
+ */
+const identifyWithAccount = ({ contacts, accounts }: Clerk, identified: Identified): Profile => {
+  const { record, defaultSource, moment, claims } = identified
+  const { profile: contact, late } = identifyContact(contacts, identified)
+  if (record.account == null) return contact
+  const source = record.source ?? defaultSource
+  const account = identifyAccount(accounts, { record: record.account, source, moment, claims })
+  if (late && contact.account !== null) return contact
+  contact.account = account
+  touch(contact, moment.number)
   return contact
 }

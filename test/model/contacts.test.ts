@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { idOfEpoch } from '../../contract/identity/own-id.ts'
 import {
   after,
   ANN,
   byEmail,
+  byExternalId,
   claiming,
   contact,
   contactIdOf,
   contactOf,
   feedback,
   idOf,
+  purging,
   submissionId,
   workspaceId,
   X,
@@ -23,13 +26,23 @@ describe('a contact known by its email', () => {
     assert.equal(contactOf(tables, ANN)?.email, ' Ann@Example.org')
   })
 
+  it('is the same in display form, as mailto: and with invisible characters, but no K is a KELVIN SIGN', () => {
+    const forms = ['Ann <ann@example.org>', 'MAILTO:Ann@example.org', '\u200fann@example.org\u200b']
+    const tables = after(...forms.map((form) => byEmail(form)), byEmail('kim@x.example'), byEmail('\u212aim@x.example'))
+    assert.deepEqual(
+      [1, 2, 3].map((number) => contactIdOf(tables, number)),
+      [ANN, ANN, ANN],
+    )
+    assert.notEqual(contactIdOf(tables, 4), contactIdOf(tables, 5))
+  })
+
   it('compares in upper and lower case what does not look like an email', () => {
     const tables = after(byEmail('user-7 '), byEmail('USER-7'))
     assert.equal(contactIdOf(tables, 1), idOf('contact_email', 'user-7'))
     assert.equal(contactIdOf(tables, 2), idOf('contact_email', 'USER-7'))
   })
 
-  it('becomes one with whoever claims the email first, with all it had', () => {
+  it('becomes one with the contact that claims the email first, with all it had', () => {
     const tables = after(
       byEmail('ann@example.org', { name: 'Ann', sourceData: { plan: 'a', seats: 1 } }),
       contact({ id: 'x', properties: { $email: 'ann@example.org', plan: 'b' } }),
@@ -74,14 +87,14 @@ describe('a contact known by its email', () => {
     assert.equal(contactOf(tables, X)?.email, 'new@example.org')
   })
 
-  it('takes the value that was given first, also when that comes to it by absorption', () => {
+  it('keeps its own values when it takes over an anonymous contact', () => {
     const tables = after(
       claiming('x', 'x@example.org'),
       byEmail('ann@example.org', { sourceData: { plan: 'first' } }),
       byEmail('x@example.org', { sourceData: { plan: 'second' } }),
       claiming('x', 'ann@example.org'),
     )
-    assert.deepEqual(contactOf(tables, X)?.properties, { plan: 'first' })
+    assert.deepEqual(contactOf(tables, X)?.properties, { plan: 'second' })
   })
 })
 
@@ -95,5 +108,67 @@ describe('a contact with a name but no email', () => {
       new Set([idOf('contact_record', first), idOf('contact_record', other)]),
     )
     assert.equal(tables.feedback.find(({ id }) => id === first)?.contact_id, idOf('contact_record', first))
+  })
+})
+
+describe('a late claim', () => {
+  const late = (id: string, $email: string) =>
+    contact({ id, properties: { $email, $updatedAt: '2026-01-01T00:00:00Z' } })
+  const newer = contact({ id: 'x', properties: { $updatedAt: '2026-02-01T00:00:00Z', $email: 'x@example.org' } })
+
+  it('takes effect while the email is unclaimed, though the column keeps what it has', () => {
+    const tables = after(byEmail('ann@example.org'), newer, late('x', 'ann@example.org'))
+    assert.equal(contactIdOf(tables, 1), X)
+    assert.equal(contactOf(tables, X)?.email, 'x@example.org')
+  })
+
+  it('leaves a claimed email with its claimant', () => {
+    const tables = after(
+      newer,
+      claiming('y', 'ann@example.org'),
+      late('x', 'ann@example.org'),
+      byEmail('ann@example.org'),
+    )
+    assert.equal(contactIdOf(tables, 4), Y)
+  })
+})
+
+describe('a purge', () => {
+  it('by any form of an email takes the contact it means and those whose column holds it', () => {
+    const tables = after(
+      claiming('x', 'ann@example.org'),
+      claiming('y', 'ann@example.org'),
+      claiming('z', 'ann@example.org'),
+      claiming('x', 'new@example.org'),
+      byExternalId('y'),
+      purging({ email: 'Ann <ANN@example.org>' }),
+      byEmail('ann@example.org'),
+    )
+    assert.deepEqual(
+      tables.contact.map(({ id }) => id),
+      [X],
+    )
+    // An earlier claim holds again, so the email has no new epoch.
+    assert.equal(contactIdOf(tables, 7), X)
+  })
+
+  it('raises the epoch of each key that it removes', () => {
+    const tables = after(
+      claiming('x', 'ann@example.org'),
+      purging({ id: 'x' }),
+      byEmail('ann@example.org'),
+      contact({ id: 'x' }),
+      purging({ id: 'x' }),
+      purging({ email: 'ann@example.org', source: 'API' }),
+      contact({ id: 'x' }),
+      byEmail('ann@example.org'),
+      feedback({ contactId: X }),
+    )
+    assert.equal(contactIdOf(tables, 8), idOfEpoch(ANN, 2))
+    assert.deepEqual(
+      tables.contact_external_id.map(({ contact_id }) => contact_id),
+      [idOfEpoch(X, 2)],
+    )
+    assert.equal(contactIdOf(tables, 9), null)
   })
 })

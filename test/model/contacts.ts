@@ -1,27 +1,29 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import {
-  comparableEmail,
-  comparableName,
-  idAfterPurge,
-  type KeyKind,
-  ownId,
-  type Realm,
-} from '../../contract/identity/own-id.ts'
+import { canonicalEmail, canonicalName } from '../../contract/identity/canonical.ts'
+import { idOfEpoch, type KeyKind, ownId, type Realm } from '../../contract/identity/own-id.ts'
 import { identifiedValues } from './identified-values.ts'
-import { absorb, fill, identify, type Profile } from './profile.ts'
-import { type Claims, findOrOpen, giveOwnId, linkAwaiting, openRegister, type Register } from './register.ts'
+import { absorb, fill, identify, isLate, type Moment, type Profile } from './profile.ts'
+import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
+
+/** `late`: something newer had spoken of the contact when it claimed. */
+type Claimant = { profile: Profile; number: number; late: boolean }
 
 export type Contacts = Register & {
   readonly realm: Realm
-  /** By external id and source; the sources of an external id in the order in which they came up. */
+  /**
+   * By external id and source; the sources of an external id in the order in which they came up.
+   */
   readonly byExternalId: Map<string, Map<string, Profile>>
-  /** Who has claimed an email, the latest last, and the anonymous contact that it had before. */
-  readonly byEmail: Map<string, { claimants: Profile[]; anonymous: Profile | null }>
-  /** Who has nothing but a name and one feedback, by the feedback's id. */
+  /**
+   * The contacts that have claimed an email, the latest last, and the anonymous contact that it had
+   * before.
+   */
+  readonly byEmail: Map<string, { claimants: Claimant[]; anonymous: Profile | null }>
+  /** Contacts that have nothing but a name and one feedback, by the feedback's id. */
   readonly byRecord: Map<string, Profile>
-  /** By key: the number of the last purge that ended it. */
-  readonly endedAt: Map<string, number>
+  /** By key: how many purges have removed it. */
+  readonly epochs: Map<string, number>
 }
 
 export const openContacts = (realm: Realm): Contacts => ({
@@ -30,23 +32,19 @@ export const openContacts = (realm: Realm): Contacts => ({
   byExternalId: new Map(),
   byEmail: new Map(),
   byRecord: new Map(),
-  endedAt: new Map(),
+  epochs: new Map(),
 })
 
 /** The own id of a key: another one after each purge of it. */
-const idOf = ({ realm, endedAt }: Contacts, kind: KeyKind, ...parts: string[]): string => {
+export const idOf = ({ realm, epochs }: Contacts, kind: KeyKind, ...parts: string[]): string => {
   const key = ownId(realm, kind, ...parts)
-  const number = endedAt.get(key)
-  return number === undefined ? key : idAfterPurge(key, number)
+  return idOfEpoch(key, epochs.get(key) ?? 0)
 }
 
-/** From now on the key stands for nobody, and starts afresh with another id. */
-export const endKey = (
-  { realm, endedAt }: Contacts,
-  number: number,
-  [kind, ...parts]: [KeyKind, ...string[]],
-): void => {
-  endedAt.set(ownId(realm, kind, ...parts), number)
+/** From now on the key means no contact. The next one gets another id. */
+export const endKey = ({ realm, epochs }: Contacts, kind: KeyKind, ...parts: string[]): void => {
+  const key = ownId(realm, kind, ...parts)
+  epochs.set(key, (epochs.get(key) ?? 0) + 1)
 }
 
 /** Searches all sources: the preferred one first, then the oldest. */
@@ -55,12 +53,15 @@ export const findContact = (contacts: Contacts, externalId: string, preferredSou
   return sources?.get(preferredSource) ?? sources?.values().next().value
 }
 
-type Identified = { record: ContactRecord; defaultSource: string; number: number; claims: Claims }
+type Identified = { record: ContactRecord; defaultSource: string; moment: Moment; claims: Claims }
 
-/** Whom a contact record means: in its source, or else the oldest of all sources. Created if there is none. */
+/**
+ * The contact of a record: in its source, or else the oldest of all sources. Created if there is
+ * none.
+ */
 export const findOrCreateIdentified = (
   contacts: Contacts,
-  { record, defaultSource, number }: Omit<Identified, 'claims'>,
+  { record, defaultSource, moment }: Omit<Identified, 'claims'>,
 ): Profile => {
   const sources = contacts.byExternalId.get(record.id) ?? new Map<string, Profile>()
   contacts.byExternalId.set(record.id, sources)
@@ -68,65 +69,87 @@ export const findOrCreateIdentified = (
   if (found) return found
 
   const source = record.source ?? defaultSource
-  const profile = findOrOpen(contacts, idOf(contacts, 'contact_external', source, record.id), number)
+  const profile = findOrOpen(contacts, idOf(contacts, 'contact_external', source, record.id), moment.number)
   sources.set(source, profile)
   linkAwaiting(contacts, record.id, profile)
   return profile
 }
 
-/** The nested account is not looked at. */
-export const identifyContact = (contacts: Contacts, identified: Identified): Profile => {
-  const { record, number } = identified
+/** Identifies a contact without its nested account. */
+export const identifyContact = (contacts: Contacts, identified: Identified): { profile: Profile; late: boolean } => {
+  const { record, moment, claims } = identified
   const profile = findOrCreateIdentified(contacts, identified)
   const values = identifiedValues(record, 'contact')
-  identify(profile, values, number)
-  const email = comparableEmail((values.columns['email'] ?? '') as string)
-  if (email !== undefined) identified.claims.set(`email ${email}`, () => claimEmail(contacts, email, profile))
-  return profile
+  const late = isLate(profile, values, moment)
+  if (late) fill(profile, values, moment.number)
+  else identify(profile, values, moment.number)
+
+  const email = canonicalEmail((values.columns['email'] ?? '') as string)
+  if (email !== undefined) {
+    const claimant = { profile, number: moment.number, late }
+    noteClaim(claims, { key: `email ${email}`, isLate: late, apply: () => claimEmail(contacts, email, claimant) })
+  }
+  return { profile, late }
 }
 
-/** Whom an email means now: who claimed it last, or else its anonymous contact. */
+/** The contact that an email means now: its last claimant, or else its anonymous contact. */
 export const emailMeans = (contacts: Contacts, email: string): Profile | undefined => {
   const meaning = contacts.byEmail.get(email)
-  return meaning?.claimants.at(-1) ?? meaning?.anonymous ?? undefined
+  return meaning?.claimants.at(-1)?.profile ?? meaning?.anonymous ?? undefined
 }
 
-/** The latest claim holds. The first one takes over the anonymous contact, whom nobody had claimed. */
-const claimEmail = (contacts: Contacts, email: string, claimant: Profile): void => {
+/** The latest claim holds. The first one takes over the anonymous contact. */
+const claimEmail = (contacts: Contacts, email: string, claimant: Claimant): void => {
   const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
-  if (meaning.claimants.length === 0) {
-    if (meaning.anonymous) absorb(claimant, meaning.anonymous)
-    giveOwnId(contacts, idOf(contacts, 'contact_email', email), claimant)
-  }
+  const latest = meaning.claimants.at(-1)
+  if (latest && (claimant.late || latest.profile === claimant.profile)) return
+  if (!latest && meaning.anonymous) absorb(claimant.profile, meaning.anonymous, claimant.number)
   meaning.claimants.push(claimant)
   contacts.byEmail.set(email, meaning)
 }
 
-type Given = { contact: FeedbackRecord['contact']; feedbackId: string; number: number }
+type Given = {
+  contact: FeedbackRecord['contact']
+  feedbackId: string
+  number: number
+  /** What was known to be applied when the answer was given. */
+  seenPosition: number | undefined
+}
 
-/** By email, or by nothing but a name, which means a contact of this one feedback. */
-export const findOrCreateContact = (
-  contacts: Contacts,
-  { contact, feedbackId, number }: Given,
-): Profile | undefined => {
-  const email = comparableEmail(contact?.email ?? '')
-  const name = comparableName(contact?.name ?? '')
+/** Finds or creates by email. A name alone means a contact of this one feedback. */
+export const findOrCreateContact = (contacts: Contacts, given: Given): Profile | undefined => {
+  const { contact, feedbackId, number } = given
+  const email = canonicalEmail(contact?.email ?? '')
+  const name = canonicalName(contact?.name ?? '')
   if (email === undefined && name === undefined) return undefined
 
   const profile =
     email === undefined
       ? findOrOpen(contacts, idOf(contacts, 'contact_record', feedbackId), number)
-      : findOrCreateByEmail(contacts, email, number)
+      : findOrCreateByEmail(contacts, email, given)
   if (email === undefined) contacts.byRecord.set(feedbackId, profile)
-  const columns = { ...(email !== undefined && { email: contact?.email ?? '' }), ...(name !== undefined && { name }) }
+  const columns = {
+    ...(email !== undefined && { email: contact?.email ?? '' }),
+    ...(name !== undefined && { name: contact?.name ?? '' }),
+  }
   fill(profile, { columns, properties: contact?.sourceData ?? {} }, number)
   return profile
 }
 
-const findOrCreateByEmail = (contacts: Contacts, email: string, number: number): Profile => {
+/**
+ * A claim that the answer cannot have seen makes an alias: the answer may have told the id of the
+ * email itself.
+ */
+const findOrCreateByEmail = (contacts: Contacts, email: string, { number, seenPosition }: Given): Profile => {
+  const id = idOf(contacts, 'contact_email', email)
+  const meaning = contacts.byEmail.get(email)
+  const claim = meaning?.claimants.at(-1)
+  if (claim && claim.number > (seenPosition ?? 0) && !contacts.profiles.has(id)) {
+    contacts.profiles.set(id, claim.profile)
+  }
   const meant = emailMeans(contacts, email)
   if (meant) return meant
-  const profile = findOrOpen(contacts, idOf(contacts, 'contact_email', email), number)
+  const profile = findOrOpen(contacts, id, number)
   contacts.byEmail.set(email, { claimants: [], anonymous: profile })
   return profile
 }

@@ -1,6 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { after, byExternalId, contact, contactIdOf, conversation, idOf, message, workspaceId } from './submissions.ts'
+import { clerksAfter } from './model.ts'
+import {
+  accepted,
+  after,
+  byExternalId,
+  contact,
+  contactIdOf,
+  conversation,
+  hashKey,
+  idOf,
+  message,
+  replayed,
+  type Said,
+  workspaceId,
+} from './submissions.ts'
 import type { Tables } from './tables.ts'
 
 describe('a conversation', () => {
@@ -134,5 +148,40 @@ describe('a conversation', () => {
       idOf('contact_external', 'API', 'late'),
       null,
     ])
+  })
+
+  it('that is older by updatedAt replaces neither itself nor newer messages, but adds what is missing', () => {
+    const tables = after(
+      conversation({ updatedAt: '2026-03-02T00:00:00Z', title: 'new', rating: 5, messages: [message('1')] }),
+      conversation({
+        updatedAt: '2026-03-01T23:00:00Z',
+        title: 'old',
+        contacts: [{ id: 'x' }],
+        messages: [message('1', { content: 'old' }), message('2', { content: 'old' })],
+      }),
+    )
+    assert.deepEqual([tables.conversation[0]?.title, tables.conversation[0]?.rating], ['new', 5])
+    assert.deepEqual([messageOf(tables, '1')?.content, messageOf(tables, '2')?.content], ['hello', 'old'])
+    assert.equal(tables.conversation_contact.length, 1)
+  })
+
+  it('without updatedAt replaces, and so does one whose like says none', () => {
+    const dated = { updatedAt: '2026-03-02T00:00:00Z' }
+    assert.equal(after(conversation(dated), conversation({ title: 'x' })).conversation[0]?.title, 'x')
+    assert.equal(after(conversation({}), conversation({ ...dated, title: 'x' })).conversation[0]?.title, 'x')
+  })
+
+  it('that is replayed after a newer one is superseded unless it writes a message', () => {
+    const newer = conversation({ title: 'new', messages: [message('1')] })
+    const older = (...messages: object[]) => replayed(conversation({ title: 'old', messages }), 0)
+    const clerkAfter = (...said: Said[]) => clerksAfter(hashKey, accepted(said)).get(workspaceId)
+    assert.equal(clerkAfter(newer, older(message('1')))?.superseded.size, 1)
+    assert.equal(clerkAfter(newer, older(message('1'), message('2')))?.superseded.size, 0)
+    assert.equal(after(newer, older(message('2'))).conversation[0]?.title, 'new')
+  })
+
+  it('takes a placeholder as the contactId of a message for none', () => {
+    const tables = after(conversation({ messages: [message('1', { contactId: 'undefined' })] }))
+    assert.equal(messageOf(tables, '1')?.contact_id, null)
   })
 })

@@ -1,70 +1,134 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { ConversationRecord, MessageRecord } from '../../contract/conversation-record.ts'
-import type { JobOf } from '../../contract/job.ts'
+import type { SubmissionOf } from '../../contract/submission.ts'
 import type { JsonObject } from '../../contract/json.ts'
+import { isPlaceholder } from '../../contract/identity/canonical.ts'
 import { ownId } from '../../contract/identity/own-id.ts'
 import { unflatten } from '../../contract/unflatten.ts'
-import { propagate } from '../../worker/rows/propagate.ts'
 import { findContact, findOrCreateIdentified, type Contacts } from './contacts.ts'
 import type { Profile } from './profile.ts'
 import { awaitExternalId, type Link } from './register.ts'
+import { instant } from './tables.ts'
 
 export type Conversation = {
   readonly id: string
-  /** As last submitted. */
+  /** As last replaced, and the submission that did it. */
   record: ConversationRecord
+  number: number
+  /** The greatest `updatedAt` of all submissions, as an instant. */
+  version: string | null
   /** Of all submissions. */
   readonly contacts: Set<Profile>
-  /** By their ids in the conversation, each as last submitted. */
+  /** By their ids in the conversation, each as last replaced. */
   readonly messages: Map<string, Message>
 }
 
-type Message = { id: string; record: MessageRecord; rawData: JsonObject; contact: Link }
+type Message = {
+  id: string
+  record: MessageRecord
+  rawData: JsonObject
+  contact: Link
+  number: number
+  /** `updatedAt` of the submission that brought it, as an instant. */
+  version: string | null
+}
 
 type Files = { contacts: Contacts; conversations: Map<string, Conversation> }
 
-/** What is submitted replaces what there was; messages and contacts that are missing from it stay. */
+/**
+ * Replaces what it mentions, unless that is newer. Messages and contacts that are missing from it
+ * stay.
+ */
 export const submitConversation = (
   { contacts, conversations }: Files,
-  { body, number }: JobOf<'submit_conversation'>,
+  submission: SubmissionOf<'submit_conversation'>,
   identify: (record: ContactRecord) => Profile,
-): void => {
+): 'applied' | 'superseded' => {
+  const { body, number } = submission
   const id = ownId(contacts.realm, 'conversation', body.source, body.id)
-  const conversation = conversations.get(id) ?? { id, record: body, contacts: new Set(), messages: new Map() }
-  conversations.set(id, conversation)
-  conversation.record = body
-
-  const records = withoutDoubles(sourced(body.contacts), ({ source, id: named }) =>
-    JSON.stringify([source ?? null, named]),
-  )
-  // Keys of one moment come up in the order of their sources.
-  for (const record of records.toSorted((a, b) => ((a.source ?? '') < (b.source ?? '') ? -1 : 1))) {
-    findOrCreateIdentified(contacts, { record, defaultSource: body.source, number })
+  const former = conversations.get(id)
+  const conversation: Conversation = former ?? {
+    id,
+    record: body,
+    number,
+    version: null,
+    contacts: new Set(),
+    messages: new Map(),
   }
+  conversations.set(id, conversation)
+  const stays = former !== undefined && isNewer(former, submission)
+  if (!stays) Object.assign(conversation, { record: body, number })
+  const version = versionOf(body)
+  if (version !== null && version > (conversation.version ?? '')) conversation.version = version
+
   const present = new Map<string, Profile>()
-  for (const record of records) {
+  for (const record of namedContacts(contacts, submission)) {
     const contact = identify(record)
     present.set(record.id, contact)
     conversation.contacts.add(contact)
   }
+  const written = writeMessages(contacts, submission, { conversation, present })
+  return submission.originalNumber !== undefined && stays && written === 0 ? 'superseded' : 'applied'
+}
 
+/**
+ * Whether what is stored is newer: both say when they were updated, or the submission is a replay.
+ */
+const isNewer = (
+  stored: { version: string | null; number: number },
+  { body, originalNumber }: SubmissionOf<'submit_conversation'>,
+): boolean => {
+  if (originalNumber !== undefined && stored.number > originalNumber) return true
+  const version = versionOf(body)
+  return stored.version !== null && version !== null && version < stored.version
+}
+
+const versionOf = ({ updatedAt }: ConversationRecord): string | null => (updatedAt == null ? null : instant(updatedAt))
+
+/** The contact records that count, in their order. Their external ids are known from then on. */
+const namedContacts = (
+  contacts: Contacts,
+  { body, number, originalNumber }: SubmissionOf<'submit_conversation'>,
+): ContactRecord[] => {
+  const keyOf = ({ source, id }: ContactRecord) => JSON.stringify([source ?? null, id])
+  const records = withoutDoubles(sourced(body.contacts), keyOf)
+  // Sources of one external id that come up in one submission are ordered by name.
+  for (const record of records.toSorted((a, b) => ((a.source ?? '') < (b.source ?? '') ? -1 : 1))) {
+    findOrCreateIdentified(contacts, { record, defaultSource: body.source, moment: { number, originalNumber } })
+  }
+  return records
+}
+
+/** How many messages it wrote. */
+const writeMessages = (
+  contacts: Contacts,
+  submission: SubmissionOf<'submit_conversation'>,
+  { conversation, present }: { conversation: Conversation; present: ReadonlyMap<string, Profile> },
+): number => {
+  const { body, number } = submission
   const senderOf = ({ contactId }: MessageRecord): Link => {
-    if (contactId === undefined) return { profile: null }
+    if (contactId === undefined || isPlaceholder(contactId)) return { profile: null }
     const known = present.get(contactId) ?? findContact(contacts, contactId, body.source)
     return known ? { profile: known } : awaitExternalId(contacts, contactId)
   }
-
-  for (const record of withoutDoubles(body.messages, (message) => message.id)) {
+  const records = withoutDoubles(body.messages, (message) => message.id).filter(({ id }) => {
+    const stored = conversation.messages.get(id)
+    return stored === undefined || !isNewer(stored, submission)
+  })
+  for (const record of records) {
     conversation.messages.set(record.id, {
-      id: ownId(contacts.realm, 'message', id, record.id),
+      id: ownId(contacts.realm, 'message', conversation.id, record.id),
       record,
       rawData: rawDataOf(record, body),
       contact: senderOf(record),
+      number,
+      version: versionOf(body),
     })
   }
+  return records.length
 }
 
-/** Without a source it is the element of the same id that has one, the last of them. */
+/** An element without a source means the element of the same id that has one, the last of them. */
 const sourced = (records: readonly ContactRecord[]): ContactRecord[] =>
   records.map((record) => {
     const named = records.findLast(({ id, source }) => id === record.id && source != null)
@@ -84,7 +148,8 @@ const withoutDoubles = <T>(elements: readonly T[], keyOf: (element: T) => string
 export const unflattenedProperties = (record: ConversationRecord | MessageRecord): JsonObject =>
   record.shouldUnflattenProperties === true ? unflatten(record.properties) : record.properties
 
-const rawDataOf = (message: MessageRecord, conversation: ConversationRecord): JsonObject =>
-  conversation.propagatePropertiesToMessages === true
-    ? propagate(unflattenedProperties(conversation), unflattenedProperties(message))
-    : unflattenedProperties(message)
+/** A key of the message wins. Spreading keeps a `__proto__` key. */
+const rawDataOf = (message: MessageRecord, conversation: ConversationRecord): JsonObject => ({
+  ...(conversation.propagatePropertiesToMessages === true && unflattenedProperties(conversation)),
+  ...unflattenedProperties(message),
+})

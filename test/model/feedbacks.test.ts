@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { after, feedback, idOf, workspaceId } from './submissions.ts'
+import { clerksAfter } from './model.ts'
+import { accepted, after, feedback, hashKey, idOf, replayed, submissionId, workspaceId } from './submissions.ts'
 
 describe('a feedback', () => {
   it('is replaced as a whole by the next of its source id, but keeps its id and what it said of others', () => {
@@ -41,5 +42,15 @@ describe('a feedback', () => {
       ['UI', 'ui'],
     )
     assert.equal(tables.contact.length, 1)
+  })
+
+  it('is left as it is by the replay of an older one, which then writes nothing', () => {
+    const newer = feedback({ sourceId: 'T', title: 'new' })
+    const older = feedback({ sourceId: 'T', title: 'old', contact: { email: 'ann@example.org' } })
+    const tables = after(newer, replayed(older, 0))
+    assert.deepEqual([tables.feedback[0]?.title, tables.contact], ['new', []])
+    const clerk = clerksAfter(hashKey, accepted([newer, replayed(older, 0)])).get(workspaceId)
+    assert.deepEqual([...(clerk?.superseded ?? [])], [submissionId(2)])
+    assert.equal(after(newer, replayed(older, 1)).feedback[0]?.title, 'old')
   })
 })

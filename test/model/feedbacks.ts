@@ -1,6 +1,7 @@
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import type { JobOf } from '../../contract/job.ts'
-import { comparableName, ownId } from '../../contract/identity/own-id.ts'
+import type { SubmissionOf } from '../../contract/submission.ts'
+import { canonicalName } from '../../contract/identity/canonical.ts'
+import { ownId } from '../../contract/identity/own-id.ts'
 import { feedbackId, feedbackSource } from '../../contract/stored-feedback.ts'
 import { findOrCreateAccount, type Accounts } from './accounts.ts'
 import { findContact, findOrCreateContact, type Contacts } from './contacts.ts'
@@ -19,28 +20,48 @@ export type Feedback = {
 
 type Files = { contacts: Contacts; accounts: Accounts; projects: Register; feedbacks: Map<string, Feedback> }
 
-/** The later submission of a record replaces it as a whole; whom the earlier ones have created stays. */
-export const createFeedback = (files: Files, job: JobOf<'create_feedback'>): void => {
-  const id = feedbackId({ ...files.contacts.realm, submissionId: job.submissionId }, job.body)
+/**
+ * The later submission of a record replaces it as a whole; the contacts and accounts of earlier
+ * ones stay.
+ */
+export const createFeedback = (files: Files, submission: SubmissionOf<'create_feedback'>): 'applied' | 'superseded' => {
+  const { submissionId, body, number, originalNumber } = submission
+  const id = feedbackId({ ...files.contacts.realm, submissionId }, body)
+  const former = files.feedbacks.get(id)
+  if (former && originalNumber !== undefined && former.lastNumber > originalNumber) return 'superseded'
   files.feedbacks.set(id, {
-    record: job.body,
-    contact: linkContact(files, job, id),
-    account: linkAccount(files, job),
-    project: linkProject(files, job),
-    firstNumber: files.feedbacks.get(id)?.firstNumber ?? job.number,
-    lastNumber: job.number,
+    record: body,
+    contact: linkContact(files, submission, id),
+    account: linkAccount(files, submission),
+    project: linkProject(files, submission),
+    firstNumber: former?.firstNumber ?? number,
+    lastNumber: number,
   })
+  return 'applied'
 }
 
-const linkContact = ({ contacts }: Files, { body, number }: JobOf<'create_feedback'>, id: string): Link =>
+/**
+ * A replay may have been answered before anything that is applied now, so no claim counts as seen.
+ */
+const linkContact = (
+  { contacts }: Files,
+  { body, number, originalNumber, seenPosition }: SubmissionOf<'create_feedback'>,
+  id: string,
+): Link =>
   follow(contacts, {
     ids: [body.contactId, body.contact?.id],
     external: body.isExternalContactId,
     findByExternalId: (externalId) => findContact(contacts, externalId, feedbackSource(body)),
-    findOrCreate: () => findOrCreateContact(contacts, { contact: body.contact, feedbackId: id, number }),
+    findOrCreate: () =>
+      findOrCreateContact(contacts, {
+        contact: body.contact,
+        feedbackId: id,
+        number,
+        seenPosition: originalNumber === undefined ? seenPosition : undefined,
+      }),
   })
 
-const linkAccount = ({ accounts }: Files, { body, number }: JobOf<'create_feedback'>): Link =>
+const linkAccount = ({ accounts }: Files, { body, number }: SubmissionOf<'create_feedback'>): Link =>
   follow(accounts, {
     ids: [body.accountId, body.account?.id],
     external: body.isExternalAccountId,
@@ -49,7 +70,7 @@ const linkAccount = ({ accounts }: Files, { body, number }: JobOf<'create_feedba
   })
 
 /** Projects have no external ids. */
-const linkProject = (files: Files, { body, number }: JobOf<'create_feedback'>): Link =>
+const linkProject = (files: Files, { body, number }: SubmissionOf<'create_feedback'>): Link =>
   follow(files.projects, {
     ids: [body.projectId, body.project?.id],
     external: false,
@@ -58,9 +79,9 @@ const linkProject = (files: Files, { body, number }: JobOf<'create_feedback'>): 
   })
 
 const findOrCreateProject = ({ contacts, projects }: Files, given: string, number: number) => {
-  const name = comparableName(given)
+  const name = canonicalName(given)
   if (name === undefined) return undefined
   const project = findOrOpen(projects, ownId(contacts.realm, 'project', name), number)
-  fill(project, { columns: { name }, properties: {} }, number)
+  fill(project, { columns: { name: given }, properties: {} }, number)
   return project
 }

@@ -1,6 +1,9 @@
 import * as fc from 'fast-check'
 
-/** Now and then so many keys that two submissions say more about a contact or account than is kept of it. */
+/**
+ * Now and then so many keys that two submissions say more about a contact or account than is kept
+ * of it.
+ */
 const MANY_KEYS = 900
 const manyFrom = (first: number, given: unknown): object =>
   Object.fromEntries(Array.from({ length: MANY_KEYS }, (_, index) => [`k${first + index}`, given]))

@@ -2,38 +2,30 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { seeded } from '../support/property-seed.ts'
-import { applyAll } from './model.ts'
+import { canonicalEmail } from '../../contract/identity/canonical.ts'
+import { ownId } from '../../contract/identity/own-id.ts'
+import type { Submission } from '../../contract/submission.ts'
+import { emailMeans } from './contacts.ts'
+import { applyAll, clerksAfter, resolveOwnId } from './model.ts'
 import { submissionHistories } from './submission-arbitrary.ts'
-import { ANN, byEmail, byExternalId, claiming, contactIdOf, hashKey, jobs } from './submissions.ts'
+import { ANN, byEmail, byExternalId, claiming, contactIdOf, hashKey, accepted } from './submissions.ts'
 
 describe('workspaces', () => {
   it('share nothing', () => {
     const other = 'b3c54be2-54c5-4f0c-8d55-5e9b9b1f0c22'
     const tables = applyAll(hashKey, [
-      ...jobs([byEmail('ann@example.org'), byExternalId('x')]),
-      ...jobs([claiming('x', 'ann@example.org')], other),
+      ...accepted([byEmail('ann@example.org'), byExternalId('x')]),
+      ...accepted([claiming('x', 'ann@example.org')], other),
     ])
     assert.deepEqual([contactIdOf(tables, 1), contactIdOf(tables, 2)], [ANN, null])
     assert.equal(tables.contact.length, 2)
   })
 })
 
-describe('whatever was submitted', () => {
-  const histories = submissionHistories({ hashKey, maxLength: 40, firstNumber: 1_000 })
+describe('any history', () => {
+  const histories = submissionHistories({ hashKey, maxLength: 40, firstNumber: 1_000, purges: true, replays: true })
 
-  it('gives the same tables in whatever order it arrives', () => {
-    const arrivals = histories.chain((history) =>
-      fc.tuple(fc.constant(history), fc.shuffledSubarray(history, { minLength: history.length })),
-    )
-    fc.assert(
-      fc.property(arrivals, ([history, shuffled]) => {
-        assert.deepEqual(applyAll(hashKey, shuffled), applyAll(hashKey, history))
-      }),
-      seeded(),
-    )
-  })
-
-  it('leaves no id twice, and none that leads nowhere', () => {
+  it('leaves no id twice, and no id of a record that is missing', () => {
     fc.assert(
       fc.property(histories, (history) => {
         const tables = applyAll(hashKey, history)
@@ -51,4 +43,33 @@ describe('whatever was submitted', () => {
       seeded(),
     )
   })
+
+  it('keeps every id resolving that an answer may have told', () => {
+    fc.assert(
+      fc.property(submissionHistories({ hashKey, replays: true }), (history) => {
+        const clerks = clerksAfter(hashKey, history)
+        for (const submission of history) {
+          const clerk = clerks.get(submission.workspaceId)!
+          const told = toldContact(history, submission)
+          if (told !== undefined) assert.notEqual(resolveOwnId(clerk, 'contacts', told), undefined)
+        }
+      }),
+      seeded(),
+    )
+  })
 })
+
+/**
+ * The contact that the answer to a feedback tells if it names an email and no id: as it was known
+ * to be applied by then.
+ */
+const toldContact = (history: readonly Submission[], submission: Submission): string | undefined => {
+  if (submission.operation !== 'create_feedback' || submission.originalNumber !== undefined) return undefined
+  const { body, workspaceId, seenPosition = 0 } = submission
+  const email = canonicalEmail(body.contact?.email ?? '')
+  if (email === undefined || body.contactId != null || body.contact?.id != null) return undefined
+  const seen = history.filter((one) => one.workspaceId === workspaceId && one.number <= seenPosition)
+  const clerk = clerksAfter(hashKey, seen).get(workspaceId)
+  const meant = clerk && emailMeans(clerk.contacts, email)
+  return meant?.id ?? ownId({ hashKey, workspaceId }, 'contact_email', email)
+}

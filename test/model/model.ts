@@ -1,25 +1,38 @@
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import type { SubmissionJob } from '../../contract/job.ts'
+import type { Submission } from '../../contract/submission.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import { feedbackSource, feedbackSourceData } from '../../contract/stored-feedback.ts'
-import { openClerk, takeIn, type Clerk } from './clerk.ts'
+import { applySubmission, type Clerk, openClerk } from './clerk.ts'
 import { unflattenedProperties } from './conversations.ts'
 import { current, describe, text, type Profile } from './profile.ts'
+import { findByOwnId } from './register.ts'
 import { inOrder, instant, type Tables } from './tables.ts'
 
 /**
- * What the tables have to hold after these submissions, in whatever order they are given: each workspace has a clerk who takes
- * them in one at a time, in the order of their acceptance numbers.
+ * The rows that the tables have to hold after these submissions, applied one after the other in the
+ * order of acceptance.
  */
-export const applyAll = (hashKey: HashKey, submissions: readonly SubmissionJob[]): Tables => {
+export const applyAll = (hashKey: HashKey, submissions: readonly Submission[]): Tables =>
+  tablesOf([...clerksAfter(hashKey, submissions).values()])
+
+/** The state of each workspace after these submissions. */
+export const clerksAfter = (hashKey: HashKey, submissions: readonly Submission[]): Map<string, Clerk> => {
   const clerks = new Map<string, Clerk>()
-  for (const job of submissions.toSorted((one, other) => one.number - other.number)) {
-    const clerk = clerks.get(job.workspaceId) ?? openClerk({ hashKey, workspaceId: job.workspaceId })
-    clerks.set(job.workspaceId, clerk)
-    takeIn(clerk, job)
+  for (const submission of submissions.toSorted((one, other) => one.number - other.number)) {
+    const { workspaceId } = submission
+    const clerk = clerks.get(workspaceId) ?? openClerk({ hashKey, workspaceId })
+    clerks.set(workspaceId, clerk)
+    applySubmission(clerk, submission)
   }
-  return tablesOf([...clerks.values()])
+  return clerks
 }
+
+/**
+ * The contact or account that an own id means now. Undefined for an id that was never told, or was
+ * purged.
+ */
+export const resolveOwnId = (clerk: Clerk, kind: 'contacts' | 'accounts', id: string): string | undefined =>
+  idOf(findByOwnId(clerk[kind], id) ?? null) ?? undefined
 
 const tablesOf = (clerks: readonly Clerk[]): Tables => {
   const rowsOf = <R extends object>(rows: (clerk: Clerk) => R[]) =>
@@ -96,7 +109,7 @@ const feedbackRows = ({ feedbacks }: Clerk) =>
   }))
 
 const explicitTags = (record: FeedbackRecord): string[] | null =>
-  record.tags == null ? null : [...new Set(record.tags.map((tag) => tag.trim()))]
+  record.tags == null ? null : [...new Set(record.tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]
 
 const feedbackCategoryRows = ({ feedbacks }: Clerk) =>
   [...new Set([...feedbacks.values()].flatMap(({ record }) => explicitTags(record) ?? []))].map((title) => ({ title }))

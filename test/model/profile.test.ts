@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { after, byEmail, contact, contactOf, X } from './submissions.ts'
+import { account, after, byEmail, contact, contactOf, conversation, idOf, replayed, X } from './submissions.ts'
 
 describe('properties', () => {
   it('merge key by key at the top level after unflattening; null clears a column and is stored for other keys', () => {
@@ -29,19 +29,19 @@ describe('properties', () => {
     assert.deepEqual([row?.created_number, row?.updated_number], [1, 3])
   })
 
-  it('given by a reference fill only what no identify has set, be it to null', () => {
+  it('given by a reference fill what has no value: a column that is null, but no metadata key that is null', () => {
     const tables = after(
-      contact({ id: 'x', properties: { $email: 'ann@example.org', $name: null, plan: 1 } }),
+      contact({ id: 'x', properties: { $email: 'ann@example.org', $name: null, plan: null } }),
       byEmail('ann@example.org', { name: 'Ann', sourceData: { plan: 2, seats: 3, $name: 'kept apart' } }),
       byEmail('ann@example.org', { sourceData: { seats: 4 } }),
     )
     const row = contactOf(tables, X)
-    assert.equal(row?.name, null)
-    assert.deepEqual(row?.properties, { plan: 1, seats: 3, $name: 'kept apart' })
+    assert.equal(row?.name, 'Ann')
+    assert.deepEqual(row?.properties, { plan: null, seats: 3, $name: 'kept apart' })
     assert.equal(row?.updated_number, 2)
   })
 
-  it('are the 1,000 that were said last, null or not; of those given, the first', () => {
+  it('are at most 1,000: those of the last identify, then the first by name, null or not', () => {
     const keys = (prefix: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, null]))
     const tables = after(
@@ -52,6 +52,41 @@ describe('properties', () => {
     )
     const kept = Object.keys(contactOf(tables, X)?.properties ?? {})
     const count = (prefix: string) => kept.filter((key) => key.startsWith(prefix)).length
-    assert.deepEqual(['new', 'old', 'given', 'later'].map(count), [650, 300, 50, 0])
+    assert.deepEqual(['new', 'old', 'given', 'later'].map(count), [650, 1, 349, 0])
+  })
+
+  it('of an identify that is older by $updatedAt only fill what is absent', () => {
+    const older = { $updatedAt: '2026-01-01T00:00:00Z', $name: 'Old', $contractValue: 1, plan: 1, seats: 1 }
+    const newer = { $updatedAt: '2026-01-02T00:00:00+00:00', $name: 'New', $contractValue: null, plan: null }
+    const tables = after(
+      contact({ id: 'x', properties: newer, account: { id: 'a' } }),
+      contact({ id: 'x', properties: older, account: { id: 'b' } }),
+      contact({ id: 'x', properties: older }),
+    )
+    const row = contactOf(tables, X)
+    assert.deepEqual([row?.name, row?.contract_value, row?.properties], ['New', 1, { plan: null, seats: 1 }])
+    assert.deepEqual([row?.source_updated_at, row?.updated_number], ['2026-01-02T00:00:00.000Z', 2])
+    assert.equal(row?.account_id, idOf('account_external', 'a'))
+  })
+
+  it('of a replay only fill what is absent if the profile has changed since the original', () => {
+    const said = contact({ id: 'x', properties: { $name: 'Old', plan: 1, seats: 1 }, account: { id: 'a' } })
+    const newer = contact({ id: 'x', properties: { $name: 'New', plan: 2 } })
+    const late = contactOf(after(newer, replayed(said, 0)), X)
+    assert.deepEqual([late?.name, late?.properties], ['New', { plan: 2, seats: 1 }])
+    assert.equal(late?.account_id, idOf('account_external', 'a'))
+    assert.equal(contactOf(after(newer, replayed(said, 1)), X)?.name, 'Old')
+  })
+
+  it('of a replay that names an account twice are late both times', () => {
+    const nested = (id: string, $domain: string, plan: number) => ({
+      id,
+      account: { id: 'a', properties: { $name: 'Acme', $domain, plan, [id]: 1 } },
+    })
+    const tables = after(
+      account({ id: 'a', properties: { $name: 'Acme', $domain: 'acme.example', plan: 1 } }),
+      replayed(conversation({ contacts: [nested('x', 'x.example', 2), nested('y', 'y.example', 3)] }), 0),
+    )
+    assert.deepEqual(tables.account[0]?.properties, { plan: 1, x: 1, y: 1 })
   })
 })

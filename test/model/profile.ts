@@ -1,113 +1,125 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { instant } from './tables.ts'
 
-/** So many metadata keys are kept: those that were said last. */
+/** The bound on the metadata keys of one contact or account. */
 const MOST_PROPERTIES = 1_000
 
-/** A value and who said it: an identify, or a find-or-create reference of a feedback. */
-type Said = { value: JsonValue; number: number; by: 'identify' | 'reference' }
-
-/** What the clerk has on one contact or account. */
+/**
+ * A contact, an account or a project. A value has no rank: an identify sets it, a reference fills
+ * what has no value.
+ */
 export type Profile = {
   readonly id: string
-  readonly columns: Map<string, Said>
-  readonly properties: Map<string, Said>
-  /** Of the first submission that said anything about it. */
+  readonly columns: Map<string, JsonValue>
+  properties: Map<string, JsonValue>
+  /** The first submission that said something about it. */
   firstNumber: number
-  /** Of the last identify; 0 before there is one. */
-  identifiedNumber: number
-  /** Of a contact. */
+  /** The last submission that changed it, and the last one before that. */
+  number: number
+  priorNumber: number
+  /** The account of a contact. */
   account: Profile | null
-  /** Whose file this one was put into. */
+  /** The profile that this one was merged into. */
   absorbedBy: Profile | null
 }
 
 /** The values of one identify or reference, sorted into those that have a column and the others. */
 export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
+/**
+ * When a submission was accepted. A replay has an original number as well: the one it had before it
+ * died.
+ */
+export type Moment = { number: number; originalNumber?: number | undefined }
+
 export const openProfile = (id: string, number: number): Profile => ({
   id,
   columns: new Map(),
   properties: new Map(),
   firstNumber: number,
-  identifiedNumber: 0,
+  number,
+  priorNumber: 0,
   account: null,
   absorbedBy: null,
 })
 
-/** Who it is by now. */
+/** The profile that stands for this one after all merges. */
 export const current = (profile: Profile): Profile => (profile.absorbedBy ? current(profile.absorbedBy) : profile)
 
-/** Later identifies replace what was said before, key by key, also with null. */
+/** Whether something newer than this submission has written the stored values. */
+export const isLate = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
+  const before = profile.number === number ? profile.priorNumber : profile.number
+  if (originalNumber !== undefined && before > originalNumber) return true
+  const stored = profile.columns.get('source_updated_at') ?? null
+  const given = values.columns['source_updated_at'] ?? null
+  return stored !== null && given !== null && instant(given as string) < instant(stored as string)
+}
+
+/**
+ * Sets every value that is given, also to null. Beyond the bound, the keys of this identify stay,
+ * then the first by name.
+ */
 export const identify = (profile: Profile, values: Values, number: number): void => {
-  for (const [key, value] of Object.entries(values.columns)) {
-    profile.columns.set(key, { value, number, by: 'identify' })
-  }
-  for (const [key, value] of Object.entries(values.properties)) {
-    profile.properties.set(key, { value, number, by: 'identify' })
-  }
-  profile.firstNumber = Math.min(profile.firstNumber, number)
-  profile.identifiedNumber = Math.max(profile.identifiedNumber, number)
+  for (const [column, value] of Object.entries(values.columns)) profile.columns.set(column, value)
+  for (const [key, value] of Object.entries(values.properties)) profile.properties.set(key, value)
+  touch(profile, number)
+  if (profile.properties.size <= MOST_PROPERTIES) return
+  const given = Object.keys(values.properties).sort()
+  const others = [...profile.properties.keys()].filter((key) => !given.includes(key)).sort()
+  const kept = [...given, ...others].slice(0, MOST_PROPERTIES)
+  profile.properties = new Map(kept.map((key) => [key, profile.properties.get(key)!]))
 }
 
-/** References fill what no identify has ever set; among themselves the first stays. */
+/**
+ * Sets the values that are missing. A column that is null has no value; a metadata key that is null
+ * has one.
+ */
 export const fill = (profile: Profile, values: Values, number: number): void => {
-  for (const [key, value] of Object.entries(values.columns)) {
-    fillOne(profile.columns, key, { value, number, by: 'reference' })
-  }
-  for (const [key, value] of Object.entries(values.properties)) {
-    fillOne(profile.properties, key, { value, number, by: 'reference' })
-  }
-  profile.firstNumber = Math.min(profile.firstNumber, number)
+  const columns = Object.entries(values.columns).filter(
+    ([column, value]) => value !== null && (profile.columns.get(column) ?? null) === null,
+  )
+  for (const [column, value] of columns) profile.columns.set(column, value)
+  const room = Math.max(0, MOST_PROPERTIES - profile.properties.size)
+  const missing = Object.keys(values.properties).filter((key) => !profile.properties.has(key))
+  const keys = missing.sort().slice(0, room)
+  for (const key of keys) profile.properties.set(key, values.properties[key]!)
+  if (columns.length > 0 || keys.length > 0) touch(profile, number)
 }
 
-/** Puts the file of somebody who had only a weak key into that of whom the key turned out to mean. */
-export const absorb = (absorber: Profile, anonymous: Profile): void => {
-  for (const [key, said] of anonymous.columns) fillOne(absorber.columns, key, said)
-  for (const [key, said] of anonymous.properties) fillOne(absorber.properties, key, said)
+/**
+ * Merges an anonymous profile, known by a weak key only, into the one that the key turned out to
+ * mean.
+ */
+export const absorb = (absorber: Profile, anonymous: Profile, number: number): void => {
+  const { columns, properties } = anonymous
+  fill(absorber, { columns: Object.fromEntries(columns), properties: Object.fromEntries(properties) }, number)
+  touch(absorber, number)
   absorber.firstNumber = Math.min(absorber.firstNumber, anonymous.firstNumber)
   anonymous.absorbedBy = absorber
 }
 
-const fillOne = (held: Map<string, Said>, key: string, said: Said): void => {
-  const earlier = held.get(key)
-  if (!earlier || (earlier.by === 'reference' && said.number < earlier.number)) held.set(key, said)
-}
-
-/**
- * Of what identifies said the latest, and then of what references gave the earliest; of what one submission said the first by name.
- * The names of the tests have no characters in which the order of code units would differ from that of Postgres.
- */
-const propertiesKept = ({ properties }: Profile): [string, Said][] => {
-  if (properties.size <= MOST_PROPERTIES) return [...properties]
-  const rank = ({ by, number }: Said): number => (by === 'identify' ? number : -number)
-  return [...properties]
-    .sort(([key, said], [otherKey, other]) => rank(other) - rank(said) || (key < otherKey ? -1 : 1))
-    .slice(0, MOST_PROPERTIES)
+export const touch = (profile: Profile, number: number): void => {
+  if (profile.number === number) return
+  profile.priorNumber = profile.number
+  profile.number = number
 }
 
 /** The columns that contacts and accounts have in common. */
 export const describe = (profile: Profile) => ({
   name: text(profile, 'name'),
-  contract_value: (profile.columns.get('contract_value')?.value ?? null) as number | null,
+  contract_value: (profile.columns.get('contract_value') ?? null) as number | null,
   source_created_at: instantOf(profile, 'source_created_at'),
   source_updated_at: instantOf(profile, 'source_updated_at'),
   // Defines each member, also `__proto__`.
-  properties: Object.fromEntries(propertiesKept(profile).map(([key, { value }]) => [key, value])),
+  properties: Object.fromEntries(profile.properties),
   created_number: profile.firstNumber,
-  updated_number: updatedNumber(profile),
+  updated_number: profile.number,
 })
 
 export const text = (profile: Profile, column: string): string | null =>
-  (profile.columns.get(column)?.value ?? null) as string | null
+  (profile.columns.get(column) ?? null) as string | null
 
 const instantOf = (profile: Profile, column: string): string | null => {
   const given = text(profile, column)
   return given === null ? null : instant(given)
-}
-
-/** The last identify, even if it changed nothing, or the last reference of which something still stands. */
-const updatedNumber = (profile: Profile): number => {
-  const standing = [...profile.columns.values(), ...propertiesKept(profile).map(([, said]) => said)]
-  return Math.max(profile.identifiedNumber, ...standing.map(({ number }) => number))
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Submission } from '../../contract/submission.ts'
 import {
   account,
   accountIdOf,
@@ -20,7 +21,7 @@ import {
 } from './submissions.ts'
 
 describe('own ids', () => {
-  it('keep meaning the absorber, whoever claims the email later', () => {
+  it('keep meaning the absorber when another contact claims the email later', () => {
     const tables = after(
       byEmail('ann@example.org'),
       feedback({ contactId: ANN.toUpperCase() }),
@@ -34,7 +35,7 @@ describe('own ids', () => {
     )
   })
 
-  it('mean nobody before they were ever given, and are not remembered', () => {
+  it('mean nothing before they were given, and are not remembered', () => {
     const tables = after(
       feedback({ contactId: X }),
       feedback({ contactId: ANN }),
@@ -44,9 +45,13 @@ describe('own ids', () => {
     assert.deepEqual([contactIdOf(tables, 1), contactIdOf(tables, 2)], [null, null])
   })
 
-  it('of an email that was claimed before anybody used it mean the claimant', () => {
-    const tables = after(claiming('x', 'ann@example.org'), byEmail('ann@example.org'), feedback({ contactId: ANN }))
-    assert.deepEqual([contactIdOf(tables, 2), contactIdOf(tables, 3)], [X, X])
+  it('of an email mean its claimant if an answer may have told them before the claim was applied', () => {
+    const seeing = (seenPosition: number): Partial<Submission> => ({ seenPosition })
+    const [operation, body] = byEmail('ann@example.org')
+    const said = (seenPosition: number) =>
+      after(claiming('x', 'ann@example.org'), [operation, body, seeing(seenPosition)], feedback({ contactId: ANN }))
+    assert.deepEqual([contactIdOf(said(0), 2), contactIdOf(said(0), 3)], [X, X])
+    assert.deepEqual([contactIdOf(said(1), 2), contactIdOf(said(1), 3)], [X, null])
   })
 
   it('are no account ids', () => {
@@ -150,7 +155,7 @@ describe('external ids', () => {
 })
 
 describe('blank keys', () => {
-  it('name nobody and fill nothing', () => {
+  it('name no contact and fill nothing', () => {
     const tables = after(
       feedback({ contact: { email: ' ', name: '', sourceData: { plan: 1 } }, account: { name: '', domain: ' ' } }),
       feedback({ contact: null, account: null, project: { name: ' ' } }),
@@ -169,5 +174,17 @@ describe('blank keys', () => {
     )
     assert.deepEqual([contactOf(tables, X)?.email, contactOf(tables, Y)?.email], [' ', ' '])
     assert.deepEqual([tables.account[0]?.name, tables.account[0]?.domain], ['', ' '])
+  })
+
+  it('may be placeholders', () => {
+    const tables = after(
+      feedback({ contact: { email: 'N/A', name: 'undefined' }, account: { name: 'none' }, project: { name: ' NULL' } }),
+      claiming('x', 'n/a'),
+      claiming('y', 'N/A'),
+      byEmail('ann@example.org', { name: 'unknown' }),
+    )
+    assert.deepEqual([contactIdOf(tables, 1), accountIdOf(tables, 1), tables.project], [null, null, []])
+    assert.deepEqual([contactOf(tables, X)?.email, contactOf(tables, Y)?.email], ['n/a', 'N/A'])
+    assert.equal(contactOf(tables, ANN)?.name, null)
   })
 })

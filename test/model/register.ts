@@ -1,14 +1,16 @@
 import { asOwnId } from '../../contract/identity/own-id.ts'
 import { openProfile, type Profile } from './profile.ts'
 
-/** Who a feedback or message belongs to. Nobody, as long as the external id that it names is unknown. */
+/**
+ * The contact or account of a record. Null while the external id that the record names is unknown.
+ */
 export type Link = { profile: Profile | null }
 
 /** All contacts, or all accounts, of a workspace. */
 export type Register = {
-  /** By own id, also those that were absorbed. */
+  /** By own id, also the ids of merged profiles and those that an answer may have told. */
   readonly profiles: Map<string, Profile>
-  /** Links that wait for somebody with an external id. */
+  /** Links of records that name an external id before it is known. */
   readonly awaiting: Map<string, Link[]>
 }
 
@@ -20,18 +22,24 @@ export const findOrOpen = (register: Register, id: string, number: number): Prof
   return profile
 }
 
-/** Claims of one submission, by what is claimed: of several on the same the last counts, as if it were the only one. */
+/** A claim of a weak key. A late one takes effect only while the key is unclaimed. */
+export type Claim = { key: string; isLate: boolean; apply: () => void }
+
+/**
+ * The claims of one submission by key. Of several claims on one key the last counts, as if it were
+ * the only one.
+ */
 export type Claims = Map<string, () => void>
 
-/** A key that never stood for anybody of its own belongs to whoever had it first, and so does its own id. */
-export const giveOwnId = (register: Register, id: string, profile: Profile): void => {
-  if (!register.profiles.has(id)) register.profiles.set(id, profile)
+export const noteClaim = (claims: Claims, { key, isLate, apply }: Claim): void => {
+  if (isLate && claims.has(key)) return
+  claims.set(key, apply)
 }
 
 export const findByOwnId = (register: Register, id: string): Profile | undefined =>
   register.profiles.get(asOwnId(id) ?? '')
 
-/** To be called when somebody gets an external id that nobody had, in whatever source. */
+/** Links the records that named an external id before a profile had it. */
 export const linkAwaiting = (register: Register, externalId: string, profile: Profile): void => {
   for (const link of register.awaiting.get(externalId) ?? []) link.profile = profile
   register.awaiting.delete(externalId)
@@ -43,17 +51,20 @@ export const awaitExternalId = (register: Register, externalId: string): Link =>
   return link
 }
 
-/** What a feedback says about its contact or its account. */
+/** The contact or account that a feedback names. */
 export type Reference = {
   /** `contactId` and `contact.id`, or those of the account. */
   ids: readonly (string | null | undefined)[]
   external: boolean
   findByExternalId: (externalId: string) => Profile | undefined
-  /** Undefined when the reference has nothing to find anybody by. */
+  /** Undefined when the reference has no weak key. */
   findOrCreate: () => Profile | undefined
 }
 
-/** The ids are tried in turn; then the other keys, and only then is there somebody to create or an id to remember. */
+/**
+ * Tries the ids in turn, then the weak keys. Remembers an unknown external id only if the reference
+ * has no weak key.
+ */
 export const follow = (register: Register, reference: Reference): Link => {
   const ids = reference.ids.filter((id) => id != null)
   for (const id of ids) {

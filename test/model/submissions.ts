@@ -1,7 +1,8 @@
 import * as v from 'valibot'
-import { JOB_VERSION, submissionJob, type SubmissionJob } from '../../contract/job.ts'
+import type { Submission } from '../../contract/submission.ts'
 import { hashKeyFrom, type KeyKind, ownId } from '../../contract/identity/own-id.ts'
 import { applyAll } from './model.ts'
+import { SCHEMAS } from './submission-arbitrary.ts'
 import type { Tables } from './tables.ts'
 
 export const hashKey = hashKeyFrom('5a'.repeat(32))
@@ -14,16 +15,20 @@ export const X = idOf('contact_external', 'API', 'x')
 export const Y = idOf('contact_external', 'API', 'y')
 export const ANN = idOf('contact_email', 'ann@example.org')
 
-/** An operation and its body, as tests of the model write them; what the body leaves out does not matter to the test. */
-export type Submission = [SubmissionJob['operation'], body: object]
+/**
+ * An operation and its body, as tests of the model write them. A replay has the number that it had
+ * before it died.
+ */
+export type Said = [operation: Submission['operation'], body: object, more?: Partial<Submission>]
 
-export const feedback = (body: object): Submission => ['create_feedback', { description: 'slow', ...body }]
-export const contact = (body: object): Submission => ['identify_contact', body]
-export const account = (body: object): Submission => ['identify_account', body]
-export const conversation = (body: object): Submission => [
+export const feedback = (body: object): Said => ['create_feedback', { description: 'slow', ...body }]
+export const contact = (body: object): Said => ['identify_contact', body]
+export const account = (body: object): Said => ['identify_account', body]
+export const conversation = (body: object): Said => [
   'submit_conversation',
   { id: 'C', source: 'chat', createdAt: '2026-03-01T10:00:00Z', contacts: [], messages: [], ...body },
 ]
+export const purging = (body: object): Said => ['purge_contact', body]
 export const message = (id: string, body: object = {}) => ({
   id,
   incoming: true,
@@ -32,29 +37,36 @@ export const message = (id: string, body: object = {}) => ({
   ...body,
 })
 
-export const byEmail = (email: string, more: object = {}): Submission => feedback({ contact: { email, ...more } })
-export const byExternalId = (contactId: string, more: object = {}): Submission =>
+/** The same, as a replay of a submission that had this number. */
+export const replayed = ([operation, body]: Said, originalNumber: number): Said => [operation, body, { originalNumber }]
+
+export const byEmail = (email: string, more: object = {}): Said => feedback({ contact: { email, ...more } })
+export const byExternalId = (contactId: string, more: object = {}): Said =>
   feedback({ isExternalContactId: true, contactId, ...more })
-export const claiming = (id: string, $email: string | null): Submission => contact({ id, properties: { $email } })
+export const claiming = (id: string, $email: string | null): Said => contact({ id, properties: { $email } })
 
-/** The tables after these submissions, which were accepted in this order with the numbers from 1. */
-export const after = (...submissions: Submission[]): Tables => applyAll(hashKey, jobs(submissions))
+/**
+ * The tables after these submissions, which were accepted in this order with the numbers from 1.
+ */
+export const after = (...said: Said[]): Tables => applyAll(hashKey, accepted(said))
 
-export const jobs = (submissions: readonly Submission[], workspace = workspaceId): SubmissionJob[] =>
-  submissions.map(([operation, body], index) =>
-    v.parse(submissionJob, {
-      version: JOB_VERSION,
+export const accepted = (said: readonly Said[], workspace = workspaceId): Submission[] =>
+  said.map(([operation, body, more], index) => {
+    const number = index + 1
+    const parsed = v.parse(SCHEMAS[operation], body)
+    return {
       workspaceId: workspace,
-      submissionId: submissionId(index + 1),
-      number: index + 1,
+      submissionId: submissionId(number),
+      number,
       operation,
-      body,
-    }),
-  )
+      body: parsed,
+      ...more,
+    } as Submission
+  })
 
 export const submissionId = (number: number): string => `01900000-0000-7000-8000-${String(number).padStart(12, '0')}`
 
-/** Whom the feedback with this acceptance number belongs to. */
+/** The contact of the feedback with this acceptance number. */
 export const contactIdOf = (tables: Tables, number: number) =>
   tables.feedback.find(({ id }) => id === submissionId(number))?.contact_id
 export const accountIdOf = (tables: Tables, number: number) =>

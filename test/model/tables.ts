@@ -13,8 +13,9 @@ type Described = {
 }
 
 /**
- * The tables that users read, of all workspaces. Date-times are instants as `Date.toISOString` writes them; where the database
- * has the time of an acceptance, there is the acceptance number here. Left out is what comes from generated tags.
+ * The tables that users read, of all workspaces. Date-times are instants as `Date.toISOString`
+ * writes them. The time of an acceptance in the database is the acceptance number here. Generated
+ * tags are left out.
  */
 export type Tables = {
   contact: Row<{ id: string; email: string | null; account_id: string | null } & Described>[]
@@ -66,7 +67,9 @@ export type Tables = {
   }>[]
 }
 
-/** By all columns, of which the first ones are the key: the order in which `applyAll` returns the rows of a table. */
+/**
+ * Sorted by all columns, the key first: the order in which `applyAll` returns the rows of a table.
+ */
 export const inOrder = <R extends object>(rows: readonly R[]): R[] =>
   rows
     .map((row): [string, R] => [JSON.stringify(row), row])

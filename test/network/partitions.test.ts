@@ -1,4 +1,4 @@
-import { after, before, describe, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import process from 'node:process'
 import { whyNoNetwork } from '../support/network.ts'
 import {
@@ -11,6 +11,7 @@ import {
 } from '../support/partitions.ts'
 import { assertNothingLost, assertWellAnswered } from '../support/recovery.ts'
 import { type Sites, startSites } from '../support/sites.ts'
+import { describeWhere } from '../support/where.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const DURATIONS_MS = LONG ? [1_000, 10_000, 60_000] : [1_000]
@@ -25,7 +26,7 @@ const RIGS = [
 ] as const
 
 for (const { title, kind, names } of RIGS)
-  describe(title, { skip: whyNoNetwork() ?? false }, () => {
+  describeWhere(title, whyNoNetwork(), () => {
     let sites: Sites
     let unconfirmed = 0
     before(async () => {

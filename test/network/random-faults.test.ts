@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as fc from 'fast-check'
-import { freeze } from '../support/fault-stack.ts'
+import { freeze } from '../support/kept-process.ts'
 import { whyNoNetwork } from '../support/network.ts'
 import { askedOf, describeOutcome, partFor, PARTITIONS, underLoad } from '../support/partitions.ts'
 import { seeded } from '../support/property-seed.ts'
 import { assertNothingLost, assertWellAnswered } from '../support/recovery.ts'
 import { type HostName, hostsWith, type Sites, startSites } from '../support/sites.ts'
+import { describeWhere } from '../support/where.ts'
 
 const FAULTS = process.env['TEST_SIZE'] === 'long' ? 100 : 5
 
@@ -33,7 +34,7 @@ const faultsOf = (hosts: readonly HostName[]) =>
   )
 
 for (const [title, redis] of Object.entries(RIGS))
-  describe(title, { skip: whyNoNetwork() ?? false }, () => {
+  describeWhere(title, whyNoNetwork(), () => {
     let sites: Sites
     before(async () => {
       sites = await startSites(redis)

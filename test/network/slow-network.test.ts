@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import process from 'node:process'
 import { type Between, standBetween } from '../support/between.ts'
 import { startLoad } from '../support/load.ts'
-import { ANSWERED_WITHIN_MS, assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
+import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { testServers } from '../support/servers.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -48,7 +48,6 @@ describe('a service to which Redis and Postgres are 100 ms away, and one piece i
     )
     assertWellAnswered(load.seen)
     assert.equal(refused + unknown, 0)
-    assert.ok(slowestMs < ANSWERED_WITHIN_MS)
     await assertNothingLost(asked, load.seen)
   })
 })

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import type { Sayings } from '../../contract/identity/sayings.ts'
 import type { Admission, AdmissionRequest } from '../../queue/admission.ts'
-import { batchIdOf, submissionIdIn } from '../../queue/batch.ts'
-import { admissionKeys, MICROSECONDS_PER_MS } from '../../queue/keys.ts'
-import { queuedFactsIn } from '../../queue/queued-facts.ts'
-import { findQueuedReceipt } from '../../queue/queued-receipt.ts'
-import { queuedSubmissions } from '../../queue/queued-submissions.ts'
+import { createAdmit } from '../../queue/admit.ts'
+import { MICROSECONDS_PER_MS, workspaceKeys } from '../../queue/keys.ts'
+import { readLogTotals } from '../../queue/log-totals.ts'
+import type { Load } from '../../queue/wake.ts'
 import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
 
 const TOKENS = 10
 const AT_ONCE = 200
 const MOST_OF_A_CALL = 64
+const DEEP = 250
 const LARGE = JSON.stringify({ description: 'x'.repeat(100_000) })
 
 describe('submissions that are admitted together', () => {
@@ -22,14 +21,14 @@ describe('submissions that are admitted together', () => {
   })
   after(() => room.close())
 
-  const namesOf = (workspaceId: string) => admissionKeys(room.prefix, workspaceId)
+  const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)
   /** One after the other in the same turn, so that they share calls. */
   const together = (requests: readonly AdmissionRequest[]): Promise<Admission[]> =>
     Promise.all(requests.map((request) => room.admit(request)))
   const outcomes = (admitted: readonly Admission[]): Admission['outcome'][] => admitted.map(({ outcome }) => outcome)
   const numberOf = (admission: Admission | undefined): number => entered(admission).number
-  const batchesOf = async (workspaceId: string): Promise<string[]> =>
-    room.redis.zrange(namesOf(workspaceId).outstanding, '0', '-1')
+  const entriesOf = (workspaceId: string): Promise<number> => room.redis.xlen(namesOf(workspaceId).log)
+  const totalsOf = async (workspaceId: string) => (await readLogTotals(room.redis, room.prefix, [workspaceId]))[0]!
 
   it('get no number at or below the floor, which is asked for where Redis is asked', async () => {
     const workspaceId = randomUUID()
@@ -53,35 +52,40 @@ describe('submissions that are admitted together', () => {
       [...new Set(numbers)].toSorted((a, b) => a - b),
     )
     assert.ok(numberOf(await room.admit(asked({ workspaceId }))) > numbers.at(-1)!)
-    const queued = (await Array.fromAsync(queuedSubmissions(room.redis, room.prefix, workspaceId))).slice(0, AT_ONCE)
+    const queued = (await Array.fromAsync(room.log.readWaiting(workspaceId))).slice(0, AT_ONCE)
     assert.deepEqual(
       queued.map(({ submissionId, number, body }) => ({ submissionId, number, body })),
       admitted.map(({ submissionId, number }, index) => ({ submissionId, number, body: { description: `${index}` } })),
     )
-    const counted = String(AT_ONCE + 1)
-    assert.deepEqual(await room.redis.hmget(namesOf(workspaceId).ledger, 'accepted', 'queued'), [counted, counted])
+    const { accepted, queued: waiting, oldestNumber } = await totalsOf(workspaceId)
+    assert.deepEqual([accepted, waiting, oldestNumber], [AT_ONCE + 1, AT_ONCE + 1, numbers[0]])
   })
 
-  it('are one batch a call, which the books and the outbox name; the ids tell their places in it', async () => {
+  it('become one entry of the log per call, and the refused get no number', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: MOST_OF_A_CALL - 1, windowMs: 60_000 }
     const requests = Array.from({ length: MOST_OF_A_CALL }, () => asked({ workspaceId, limit }))
-    const [refused] = requests.splice(3, 1, asked({ workspaceId, operation: 'identify_contact', full: true }))
-    const admitted = await together([...requests, refused!])
+    requests.splice(3, 1, asked({ workspaceId, operation: 'identify_contact', full: true }))
+    const admitted = await together([...requests, asked({ workspaceId, limit })])
     assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['full', 'rate-limited'])
     const those = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
-    const [batchId] = await batchesOf(workspaceId)
     assert.deepEqual(
-      those.map(({ submissionId }) => submissionId),
-      requests.flatMap((_, index) => (index === 3 ? [] : submissionIdIn(batchId!, index + 1))),
-    )
-    assert.ok(those.every(({ submissionId }) => batchIdOf(submissionId) === batchId))
-    assert.deepEqual(await batchesOf(workspaceId), await room.redis.zrange(namesOf(workspaceId).outbox, '0', '-1'))
-    const first = those[0]!
-    assert.deepEqual(
-      those.map(({ number }) => number - first.number),
+      those.map(({ number }) => number - those[0]!.number),
       requests.flatMap((_, index) => (index === 3 ? [] : index)),
     )
+    assert.equal(await entriesOf(workspaceId), 1)
+    const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    assert.deepEqual(
+      waiting.map(({ submissionId, number }) => ({ submissionId, number })),
+      those.map(({ submissionId, number }) => ({ submissionId, number })),
+    )
+  })
+
+  it('have ids whose time is that of their acceptance', async () => {
+    const { submissionId, number } = entered(await room.admit(asked({ workspaceId: randomUUID() })))
+    assert.match(submissionId, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{9}001$/)
+    const time = Number.parseInt(submissionId.replaceAll('-', '').slice(0, 12), 16)
+    assert.equal(time, Math.floor(number / MICROSECONDS_PER_MS))
   })
 
   it('have a receipt each, and what was refused has none', async () => {
@@ -92,15 +96,15 @@ describe('submissions that are admitted together', () => {
       asked({ workspaceId, operation: 'identify_account' }),
     ])
     assert.equal(refused?.outcome, 'full')
-    const find = (id: string) => findQueuedReceipt(room, { workspaceId, id })
-    const batchId = batchIdOf(entered(one).submissionId)
+    const find = (id: string) => room.log.findQueued(workspaceId, id)
+    const inPlace = (place: string): string => entered(one).submissionId.slice(0, -1) + place
     assert.equal((await find(entered(one).submissionId))?.operation, 'create_feedback')
     const receipt = await find(entered(other).submissionId)
     assert.deepEqual(
       [receipt?.operation, receipt?.state, Date.parse(receipt!.acceptedAt)],
       ['identify_account', 'queued', Math.floor(numberOf(other) / 1_000)],
     )
-    for (const none of [batchId, submissionIdIn(batchId, 2), submissionIdIn(batchId, 4), randomUUID()]) {
+    for (const none of [inPlace('0'), inPlace('2'), inPlace('4'), randomUUID()]) {
       assert.equal(await find(none), undefined)
     }
   })
@@ -115,9 +119,8 @@ describe('submissions that are admitted together', () => {
     ])
     const remaining = admitted.map((one) => ('bucket' in one ? one.bucket?.remaining : undefined))
     assert.deepEqual(remaining.slice(0, TOKENS + 1), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0])
-    const name = namesOf(workspaceId)
-    assert.equal(await room.redis.llen(name.bucket('create_feedback')), TOKENS)
-    assert.equal(await room.redis.hget(name.ledger, 'queued'), String(TOKENS))
+    assert.equal(await room.redis.llen(namesOf(workspaceId).bucket('create_feedback')), TOKENS)
+    assert.equal((await totalsOf(workspaceId)).queued, TOKENS)
   })
 
   it('are told apart by what else decides: of what, and whether any may enter', async () => {
@@ -156,9 +159,11 @@ describe('submissions that are admitted together', () => {
     const admission = entered(await room.admit(large))
     assert.equal((await room.admit(large)).outcome, 'rate-limited')
     assert.equal((await room.admit({ ...large, limit: undefined, full: true })).outcome, 'full')
-    const { batch } = await room.readSettled(workspaceId, admission.submissionId)
-    assert.equal(JSON.stringify(batch.submissions[0]?.submission.body), LARGE)
-    assert.equal(await room.redis.hget(namesOf(workspaceId).ledger, 'accepted'), '1')
+    const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    assert.deepEqual(
+      waiting.map(({ submissionId, body }) => [submissionId, JSON.stringify(body)]),
+      [[admission.submissionId, LARGE]],
+    )
   })
 
   it('are not held against a limit when they were spent before the clock of Redis went back', async () => {
@@ -171,99 +176,87 @@ describe('submissions that are admitted together', () => {
     assert.deepEqual(outcomes(admitted), [...Array<string>(TOKENS).fill('admitted'), 'rate-limited'])
   })
 
-  it('are judged without what they say, which can take as long to make as the rest together', async () => {
+  it('are refused while their workspace has more bytes waiting than it may', async () => {
     const workspaceId = randomUUID()
-    const email = randomUUID()
-    const sayings = { newIds: [], aboutKeys: [{ keyId: email, sayings: [{ kind: 'given' as const, unless: null }] }] }
-    let times = 0
-    const saidBy: AdmissionRequest['saidBy'] = () => {
-      times++
-      return { sayings, lookUp: [email] }
-    }
-    const idempotency = { key: 'key', body: 'nineChars' }
-    const limit = { tokens: 1, windowMs: 60_000 }
-    const large = { ...asked({ workspaceId, limit, bodyText: LARGE }), saidBy }
-    await together([
-      { ...large, full: true },
-      { ...large, peek: true, idempotency },
-    ])
-    assert.equal(times, 0)
-    const admitted = entered(await room.admit({ ...large, idempotency }))
-    assert.equal(times, 1)
-    assert.equal((await room.admit(large)).outcome, 'rate-limited')
-    assert.equal(times, 1)
-    // The answer to one that is repeated looks up what was queued, however it is asked.
-    for (const how of [{}, { full: true }, { peek: true }, { bodyText: '{}' }]) {
-      const repeated = entered(await room.admit({ ...large, ...how, idempotency }))
-      assert.equal(repeated.submissionId, admitted.submissionId)
-      assert.deepEqual(
-        repeated.queued.get(email)?.said.map(({ number }) => number),
-        [admitted.number],
-      )
-    }
+    const bounded = asked({ workspaceId, mostBytes: 50 })
+    assert.equal((await room.admit(bounded)).outcome, 'admitted')
+    assert.equal((await room.admit(bounded)).outcome, 'full')
+    await room.applyAll(workspaceId)
+    assert.equal((await room.admit(bounded)).outcome, 'admitted')
   })
 
-  it('see what those before them say, and no more', async () => {
+  it('know whether submissions wait before them, and whether a purge does', async () => {
     const workspaceId = randomUUID()
-    const [email, project] = [randomUUID(), randomUUID()]
-    const aboutKeys = [{ keyId: email, sayings: [{ kind: 'given' as const, unless: null }] }]
-    const lookUp = [randomUUID(), email, project]
-    const admitted = await together([
-      asked({ workspaceId, lookUp }),
-      asked({ workspaceId, lookUp, sayings: { newIds: [], aboutKeys } }),
-      asked({ workspaceId, lookUp, sayings: { newIds: [{ id: project, of: 'project' }], aboutKeys } }),
-      asked({ workspaceId, lookUp, sayings: { newIds: [{ id: project, of: 'project' }], aboutKeys: [] } }),
-      asked({ workspaceId, lookUp: [project] }),
+    const stateOf = (admission: Admission | undefined) =>
+      admission !== undefined && 'isLogEmpty' in admission && [admission.isLogEmpty, admission.isPurgeWaiting]
+    const purge = asked({ workspaceId, operation: 'purge_contact' })
+    const peek = asked({ workspaceId, peek: true })
+    const waiting = await together([peek, asked({ workspaceId }), asked({ workspaceId }), peek])
+    assert.deepEqual(waiting.map(stateOf), [
+      [true, false],
+      [true, false],
+      [false, false],
+      [false, false],
     ])
-    const told = admitted.map((one) => ('queued' in one ? [...one.queued] : []))
-    const numbers = admitted.map(numberOf)
-    const saying = (index: number) => ({ number: numbers[index], sayings: aboutKeys[0]!.sayings })
-    const ofEmail = (...indexes: number[]) => [email, { existsFrom: null, of: null, said: indexes.map(saying) }]
-    const ofProject = [project, { existsFrom: numbers[2], of: 'project', said: [] }]
-    assert.deepEqual(told, [[], [], [ofEmail(1)], [ofEmail(1, 2), ofProject], [ofProject]])
+    const purges = await together([asked({ workspaceId }), purge, purge, asked({ workspaceId })])
+    assert.deepEqual(purges.map(stateOf), [
+      [false, false],
+      [false, false],
+      [false, true],
+      [false, true],
+    ])
+    await room.applyAll(workspaceId)
+    assert.deepEqual(stateOf(await room.admit(peek)), [true, false])
   })
 
-  it('make an external id exist until the last of them is settled, and a project from the first of them on', async () => {
+  it('share no entry with a purge', async () => {
     const workspaceId = randomUUID()
-    const [id, group, project] = [randomUUID(), randomUUID(), randomUUID()]
-    const sayings: Sayings = {
-      newIds: [
-        { id, of: group },
-        { id: project, of: 'project' },
-      ],
-      aboutKeys: [],
-    }
-    const earlier = entered(await room.admit(asked({ workspaceId, sayings })))
-    const later = entered(await room.admit(asked({ workspaceId, sayings })))
-    const exist = async () => queuedFactsIn(room.redis, room.prefix)(workspaceId, [id, project])
-    assert.equal((await exist()).get(project)?.existsFrom, earlier.number)
-    await room.settle(workspaceId, earlier.submissionId, sayings)
-    assert.deepEqual((await exist()).get(id), { existsFrom: later.number, of: group, said: [] })
+    const purge = asked({ workspaceId, operation: 'purge_contact' })
+    await together([asked({ workspaceId }), asked({ workspaceId }), purge, purge, asked({ workspaceId })])
+    assert.equal(await entriesOf(workspaceId), 4)
   })
 
-  it('know of purges before them, which lie in no batch with others', async () => {
+  it('carry the position that was noted when they were admitted', async () => {
     const workspaceId = randomUUID()
-    const earlier = await room.admit(asked({ workspaceId }))
-    const purges = await together([
-      asked({ workspaceId, operation: 'purge_contact' }),
-      asked({ workspaceId, operation: 'purge_contact' }),
-    ])
-    const afterwards = await room.admit(asked({ workspaceId }))
+    const { number } = entered(await room.admit(asked({ workspaceId })))
+    await room.applyAll(workspaceId)
+    await room.admit(asked({ workspaceId }))
+    const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(
-      [earlier, ...purges, afterwards].map((one) => entered(one).purgesQueued),
-      [false, false, true, true],
+      waiting.map(({ seenPosition }) => seenPosition),
+      [number],
     )
-    assert.equal((await batchesOf(workspaceId)).length, 4)
+  })
+
+  it('wake workers once a call, and as a deep log from 250 that wait on', async () => {
+    const workspaceId = randomUUID()
+    const woken: Load[] = []
+    const wake = { wake: async (_: string, load: Load) => void woken.push(load) }
+    const admit = createAdmit({ redis: room.redis, prefix: room.prefix, wake, findStoredKey: async () => null })
+    await admit(asked({ workspaceId, full: true }))
+    assert.equal(woken.length, 0)
+    await Promise.all([
+      admit(asked({ workspaceId })),
+      admit(asked({ workspaceId })),
+      admit(asked({ workspaceId, full: true })),
+    ])
+    assert.deepEqual(woken, [{ submissions: 2, isDeep: false }])
+    await Promise.all(Array.from({ length: DEEP }, () => admit(asked({ workspaceId }))))
+    assert.equal(woken.at(-1)?.isDeep, true)
+    assert.equal(
+      woken.reduce((sum, { submissions }) => sum + submissions, 0),
+      DEEP + 2,
+    )
   })
 
   it('all fail when their call fails, and none has entered', async () => {
     const workspaceId = randomUUID()
     const name = namesOf(workspaceId)
-    await room.redis.set(name.outstanding, 'no set')
+    await room.redis.set(name.log, 'no stream')
     const failed = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => room.admit(asked({ workspaceId }))))
     assert.ok(failed.every(({ status }) => status === 'rejected'))
-    assert.equal(await room.redis.exists(name.number, name.ledger, name.outbox), 0)
-    await room.redis.unlink(name.outstanding)
+    assert.equal(await room.redis.exists(name.state), 0)
+    await room.redis.unlink(name.log)
     assert.equal((await room.admit(asked({ workspaceId }))).outcome, 'admitted')
   })
 })

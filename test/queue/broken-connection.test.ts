@@ -3,14 +3,14 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import type { BatchJob } from '../../contract/job.ts'
-import { admissionKeys } from '../../queue/keys.ts'
+import type { WakeJob } from '../../contract/jobs.ts'
 import type { Admit } from '../../queue/admission.ts'
-import { admissionsIn } from '../../queue/admit.ts'
-import { handingOverIn, watchHandOvers } from '../../queue/hand-over.ts'
+import { createAdmit } from '../../queue/admit.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { connectToAnswer } from '../../queue/connect-redis.ts'
-import { queuedSubmissions } from '../../queue/queued-submissions.ts'
+import { createLog, type Log } from '../../queue/log.ts'
+import { readLogTotals } from '../../queue/log-totals.ts'
+import { createWake, type Wake } from '../../queue/wake.ts'
 import { type LosingAnswers, losingAnswers } from '../support/losing-answers.ts'
 import { asked, forgetKeys } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
@@ -21,14 +21,14 @@ const HELD_MS = 10_000
 describe('admissions that are in flight when their connection breaks', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
   const workspaceId = randomUUID()
-  const name = admissionKeys(prefix, workspaceId)
   let redis: Redis
   let between: LosingAnswers
   let ingress: Redis
   let queues: JobQueues
   let ingressQueues: JobQueues
   let admit: Admit
-  let handOvers: ReturnType<typeof watchHandOvers>
+  let wake: Wake
+  let log: Log
   before(async () => {
     redis = new Redis(testServers().redisUrl)
     between = await losingAnswers(testServers().redisUrl)
@@ -37,9 +37,9 @@ describe('admissions that are in flight when their connection breaks', () => {
     ingress.on('error', () => {})
     await once(ingress, 'ready')
     ingressQueues = openQueues(ingress, prefix, () => {})
-    handOvers = watchHandOvers(handingOverIn({ redis: ingress, prefix, queues: ingressQueues, notedEveryMs: 0 }))
-    const { handOver } = handOvers
-    admit = admissionsIn({ redis: ingress, prefix, handOver, findStoredKey: async () => null })
+    wake = createWake({ queues: ingressQueues })
+    log = createLog(redis, prefix)
+    admit = createAdmit({ redis: ingress, prefix, wake, findStoredKey: async () => null })
   })
   after(async () => {
     ingress.disconnect()
@@ -56,23 +56,21 @@ describe('admissions that are in flight when their connection breaks', () => {
     const outcomes = await Promise.allSettled(submitted)
     assert.ok(outcomes.every(({ status }) => status === 'rejected'))
   }
-  const accepted = async (): Promise<number> => Number(await redis.hget(name.ledger, 'accepted'))
+  const accepted = async (): Promise<number> => (await readLogTotals(redis, prefix, [workspaceId]))[0]!.accepted
   /** Admits again as soon as it is connected; what came before on this connection has been carried out by then. */
   const goesOn = async (): Promise<void> => {
     if (ingress.status !== 'ready') await once(ingress, 'ready')
     assert.equal((await submit()).outcome, 'admitted')
-    await handOvers.ended()
+    await wake.ended()
   }
-  /** Each on the books, once. Who handed over may have failed as well, and then it stays in the outbox. */
+  /** Each is in the log once, and a job wakes a worker. */
   const assertCounted = async (count: number): Promise<void> => {
     assert.equal(await accepted(), count)
-    assert.equal(await redis.hget(name.ledger, 'queued'), String(count))
-    const queued = await Array.fromAsync(queuedSubmissions(redis, prefix, workspaceId))
-    assert.equal(new Set(queued.map(({ submissionId }) => submissionId)).size, count)
-    const jobs = await queues.submissions.getWaiting()
-    const carried = jobs.flatMap(({ data }) => (data as BatchJob).batches.map(({ batchId }) => batchId))
-    const inOutbox = await redis.zrange(name.outbox, '0', '-1')
-    assert.deepEqual(new Set([...carried, ...inOutbox]), new Set(await redis.zrange(name.outstanding, '0', '-1')))
+    const waiting = await Array.fromAsync(log.readWaiting(workspaceId))
+    assert.equal(waiting.length, count)
+    assert.equal(new Set(waiting.map(({ submissionId }) => submissionId)).size, count)
+    const jobs = await queues.wake.getWaiting()
+    assert.ok(jobs.some(({ data }) => (data as WakeJob).workspaceIds.includes(workspaceId)))
   }
 
   it('fail, and are not carried out after it when they were not before', async () => {

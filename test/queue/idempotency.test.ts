@@ -4,10 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import type { IdempotencyRecord } from '../../contract/idempotency.ts'
-import { OPERATIONS } from '../../contract/job.ts'
+import { OPERATIONS } from '../../contract/submission.ts'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
 import type { AdmissionRequest } from '../../queue/admission.ts'
-import { admissionsIn } from '../../queue/admit.ts'
+import { createAdmit } from '../../queue/admit.ts'
 import {
   fairShare,
   freeIdempotencyKeys,
@@ -15,9 +15,9 @@ import {
   recordOf,
   trimIdempotencyKeys,
 } from '../../queue/idempotency.ts'
-import { admissionKeys } from '../../queue/keys.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { seeded } from '../support/property-seed.ts'
-import { asked, type Entered, entered, handsNothingOver, openQueueRoom } from '../support/queue-room.ts'
+import { asked, type Entered, entered, openQueueRoom, wakesNobody } from '../support/queue-room.ts'
 
 const BYTES_OF_A_SHARE = 1_400
 const NO_MEMORY = 1
@@ -33,7 +33,7 @@ describe('an idempotency key', () => {
   })
   after(() => room.close())
 
-  const namesOf = (workspaceId: string) => admissionKeys(room.prefix, workspaceId)
+  const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)
   const withKey = (workspaceId: string, key = 'key', given: Partial<AdmissionRequest> = {}) =>
     asked({ workspaceId, idempotency: { key, body: BODY }, ...given })
   const keysIn = async (workspaceId: string): Promise<string[]> =>
@@ -53,20 +53,20 @@ describe('an idempotency key', () => {
     }
     const { redis, prefix } = room
     const floorOf = async (): Promise<number> => floor
-    const admit = admissionsIn({ redis, prefix, handOver: handsNothingOver, floorOf, findStoredKey })
+    const admit = createAdmit({ redis, prefix, wake: wakesNobody, floorOf, findStoredKey })
     return { admit, asksFor }
   }
   const trim = (workspaceIds: readonly string[], maxBytes: number) =>
     trimIdempotencyKeys(room.redis, room.prefix, { workspaceIds, maxBytes, nowMs: Date.now() })
-  const admitAndSettle = async (workspaceId: string, key: string): Promise<Entered> => {
+  const admitAndApply = async (workspaceId: string, key: string): Promise<Entered> => {
     const admission = entered(await room.admit(withKey(workspaceId, key)))
-    await room.settle(workspaceId, admission.submissionId)
+    await room.applyAll(workspaceId)
     return admission
   }
   /** A workspace whose book does not have the key any more. */
   const afterTrimming = async (): Promise<{ workspaceId: string; first: IdempotencyRecord }> => {
     const workspaceId = randomUUID()
-    const { submissionId, number } = await admitAndSettle(workspaceId, 'key')
+    const { submissionId, number } = await admitAndApply(workspaceId, 'key')
     await trim([workspaceId], NO_MEMORY)
     assert.deepEqual(await keysIn(workspaceId), [])
     return { workspaceId, first: { body: BODY, submissionId, number } }
@@ -88,7 +88,7 @@ describe('an idempotency key', () => {
     assert.deepEqual([peeked.outcome, peeked.submissionId], ['repeated', submissionId])
     assert.equal((await room.admit(withKey(workspaceId, 'key', { full: true }))).outcome, 'repeated')
     assert.equal((await room.admit(withKey(randomUUID()))).outcome, 'admitted')
-    assert.equal(await room.redis.hget(namesOf(workspaceId).ledger, 'accepted'), '2')
+    assert.equal((await Array.fromAsync(room.log.readWaiting(workspaceId))).length, 2)
   })
 
   it('is not taken by a submission that does not enter', async () => {
@@ -161,8 +161,8 @@ describe('an idempotency key', () => {
 
     it('is not looked for once all that left the book is older than a day', async () => {
       const { workspaceId } = await afterTrimming()
-      const { ledger } = namesOf(workspaceId)
-      await room.redis.hset(ledger, 'forgotten', String((await nowMicroseconds()) - DAY_MICROSECONDS))
+      const { state } = namesOf(workspaceId)
+      await room.redis.hset(state, 'forgotten', String((await nowMicroseconds()) - DAY_MICROSECONDS))
       const { admit, asksFor } = process(null)
       assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
       assert.deepEqual(asksFor, [])
@@ -173,7 +173,7 @@ describe('an idempotency key', () => {
       const first = { body: BODY, submissionId: randomUUID(), number: await nowMicroseconds() }
       const { admit, asksFor } = process(first, first.number)
       assert.equal((await room.admit(withKey(workspaceId, 'new'))).outcome, 'admitted')
-      await room.redis.unlink(namesOf(workspaceId).number, namesOf(workspaceId).idempotency)
+      await room.redis.unlink(namesOf(workspaceId).state, namesOf(workspaceId).idempotency)
       const again = entered(await admit(withKey(workspaceId)))
       assert.deepEqual([again.outcome, again.submissionId], ['repeated', first.submissionId])
       assert.deepEqual(asksFor, ['key'])
@@ -183,7 +183,7 @@ describe('an idempotency key', () => {
   describe('leaves the book', () => {
     it('after a day, oldest first, unless its submission is queued', async () => {
       const workspaceId = randomUUID()
-      for (const key of ['a', 'b']) await admitAndSettle(workspaceId, key)
+      for (const key of ['a', 'b']) await admitAndApply(workspaceId, key)
       await room.admit(withKey(workspaceId, 'queued'))
       const nowMs = Date.now() + IDEMPOTENCY_SECONDS * 1_000
       const settings = { workspaceIds: [workspaceId, randomUUID()], maxBytes: 0 }
@@ -195,9 +195,9 @@ describe('an idempotency key', () => {
 
     it('when there are too many, the oldest of the largest book first, and never that of a queued submission', async () => {
       const [large, small] = [randomUUID(), randomUUID()]
+      for (const key of ['c', 'a', 'd', 'b']) await admitAndApply(large, key)
       await room.admit(withKey(large, 'queued'))
-      for (const key of ['c', 'a', 'd', 'b']) await admitAndSettle(large, key)
-      for (const key of ['e', 'f']) await admitAndSettle(small, key)
+      for (const key of ['e', 'f']) await admitAndApply(small, key)
       await trim([large, small], 5 * BYTES_OF_A_SHARE)
       assert.deepEqual(
         [await keysIn(large), await keysIn(small)],
@@ -213,7 +213,7 @@ describe('an idempotency key', () => {
 
     it('never when it was freed and given again', async () => {
       const workspaceId = randomUUID()
-      const first = await admitAndSettle(workspaceId, 'key')
+      const first = await admitAndApply(workspaceId, 'key')
       const keys = [{ key: 'key', number: first.number }]
       await freeIdempotencyKeys(room.redis, room.prefix, { workspaceId, keys })
       const second = entered(await room.admit(withKey(workspaceId)))
@@ -228,15 +228,15 @@ describe('an idempotency key', () => {
       const admitted = await Promise.all(
         Array.from({ length: count }, (_, at) => room.admit(withKey(workspaceId, `key ${at}`.replace(' ', '-')))),
       )
-      const { outstanding, settledKeys } = namesOf(workspaceId)
-      const batchIds = await room.redis.zrange(outstanding, '0', '-1')
-      await Promise.all(batchIds.map((batchId) => room.settle(workspaceId, batchId)))
+      const { keyOrder } = namesOf(workspaceId)
+      const calls = await room.redis.llen(keyOrder)
+      await room.applyAll(workspaceId)
       assert.equal((await keysIn(workspaceId)).length, count)
       await trim([workspaceId], 250 * BYTES_OF_A_SHARE)
       const left = await keysIn(workspaceId)
       assert.ok(left.length <= 250 && left.length > 100, String(left.length))
       assert.ok(left.includes(`key-${count - 1}`))
-      assert.ok((await room.redis.llen(settledKeys)) < batchIds.length)
+      assert.ok((await room.redis.llen(keyOrder)) < calls)
       assert.equal(entered(admitted.at(-1)).outcome, 'admitted')
     })
   })

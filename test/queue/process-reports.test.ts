@@ -2,11 +2,16 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { processReportsIn, type ProcessReports, startReporting } from '../../queue/process-reports.ts'
+import {
+  type ProcessReport,
+  processReportsIn,
+  type ProcessReports,
+  startReporting,
+} from '../../queue/process-reports.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
-const REPORT = {
+const REPORT: ProcessReport = {
   id: 'a',
   kind: 'worker',
   accepted: 0,
@@ -14,12 +19,13 @@ const REPORT = {
   failed: 1,
   tagged: 2,
   stored: [3],
-  lanes: { total: 2, byWorkspace: { w: 1 } },
+  queues: ['wake'],
+  applying: { total: 2, byWorkspace: { w: 1 } },
   bodies: { bytes: 1, mostBytes: 2, refused: 3 },
   upSeconds: 5,
   loopDelaySeconds: 0.1,
   postgresSeconds: null,
-} as const
+}
 
 describe('process reports', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
@@ -64,13 +70,6 @@ describe('process reports', () => {
     await redis.zadd(seen, Date.now() + 3_600_000, 'ahead')
     await reports.report({ ...REPORT, stored: [] })
     assert.deepEqual(await ids(), ['a'])
-  })
-
-  it('of the version before have no time in lanes, and count all the same', async () => {
-    const { lanes: _lanes, ...former } = REPORT
-    await redis.hset(figures, 'a', JSON.stringify(former))
-    const [read] = await reports.read()
-    assert.deepEqual(read, { ...former, lanes: { total: 0, byWorkspace: {} } })
   })
 
   it('of another version are left out', async () => {

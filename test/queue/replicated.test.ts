@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Admit } from '../../queue/admission.ts'
-import { admissionsIn } from '../../queue/admit.ts'
+import { createAdmit } from '../../queue/admit.ts'
 import { connectToAnswer, type RedisClient } from '../../queue/connect-redis.ts'
-import { freeze } from '../support/fault-stack.ts'
-import { asked, handsNothingOver } from '../support/queue-room.ts'
+import { freeze } from '../support/kept-process.ts'
+import { asked, wakesNobody } from '../support/queue-room.ts'
 import { type RedisSentinel, startRedisSentinel } from '../support/redis-sentinel.ts'
 import { until } from '../support/until.ts'
 
@@ -28,10 +28,10 @@ describe('an admission that counts when one replica has it', () => {
   })
 
   const admitting = (): Admit =>
-    admissionsIn({
+    createAdmit({
       redis,
       prefix: randomUUID(),
-      handOver: handsNothingOver,
+      wake: wakesNobody,
       findStoredKey: async () => null,
       replicas: 1,
     })

@@ -4,7 +4,7 @@ import { LATELY_SECONDS, type ProcessReport } from '../../queue/process-reports.
 import { crowdingIn, takesMostOf, type WorkspaceLoad, workspaceLoads } from '../../queue/workspace-loads.ts'
 
 const NOW_MS = 1_000_000
-const worker = (lanes: ProcessReport['lanes']): ProcessReport => ({
+const worker = (applying: ProcessReport['applying']): ProcessReport => ({
   id: 'a',
   kind: 'worker',
   accepted: 0,
@@ -12,41 +12,43 @@ const worker = (lanes: ProcessReport['lanes']): ProcessReport => ({
   failed: 0,
   tagged: 0,
   stored: [],
-  lanes,
+  queues: [],
+  applying,
   bodies: { bytes: 0, mostBytes: 0, refused: 0 },
   upSeconds: 0,
   loopDelaySeconds: 0,
   postgresSeconds: null,
 })
-/** Books by how many wait, and for how many seconds. */
-const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...lanes: ProcessReport['lanes'][]) =>
+/** Logs by how many wait, and for how many seconds. */
+const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...applying: ProcessReport['applying'][]) =>
   workspaceLoads({
     workspaces: ['a', 'b', 'c'].map((id) => ({ id, name: `named ${id}` })),
-    books: Object.entries(waiting).map(([workspaceId, [queued, seconds]]) => ({
+    logs: Object.entries(waiting).map(([workspaceId, [queued, seconds]]) => ({
       workspaceId,
       accepted: 100,
       queued,
+      bytes: 0,
       oldestNumber: queued === 0 ? null : (NOW_MS - seconds * 1_000) * 1_000,
     })),
-    processes: lanes.map(worker),
+    processes: applying.map(worker),
     nowMs: NOW_MS,
   })
 
 describe('loads of workspaces', () => {
-  it('are what waits and the time in the lanes of all workers, the heaviest first', () => {
+  it('are what waits and the time of all workers that they take, the heaviest first', () => {
     const loads = loadsOf(
       { a: [1, 2], b: [3, 30], c: [0, 0] },
       { total: LATELY_SECONDS, byWorkspace: { a: 0.75 * LATELY_SECONDS } },
       { total: LATELY_SECONDS, byWorkspace: { a: 0.75 * LATELY_SECONDS, c: 0.1 * LATELY_SECONDS } },
     )
     assert.deepEqual(loads, [
-      { id: 'b', name: 'named b', waiting: 3, waitingShare: 0.75, oldestSeconds: 30, laneShare: 0 },
-      { id: 'a', name: 'named a', waiting: 1, waitingShare: 0.25, oldestSeconds: 2, laneShare: 0.75 },
-      { id: 'c', name: 'named c', waiting: 0, waitingShare: 0, oldestSeconds: 0, laneShare: 0.05 },
+      { id: 'b', name: 'named b', waiting: 3, waitingShare: 0.75, oldestSeconds: 30, applyingShare: 0 },
+      { id: 'a', name: 'named a', waiting: 1, waitingShare: 0.25, oldestSeconds: 2, applyingShare: 0.75 },
+      { id: 'c', name: 'named c', waiting: 0, waitingShare: 0, oldestSeconds: 0, applyingShare: 0.05 },
     ])
   })
 
-  it('are none when nothing waits and lanes are idle', () => {
+  it('are none when nothing waits and workers are idle', () => {
     assert.deepEqual(loadsOf({}), [])
     const little = { total: 0.04 * LATELY_SECONDS, byWorkspace: { a: 0.04 * LATELY_SECONDS } }
     assert.deepEqual(loadsOf({ a: [0, 0] }, little), [])
@@ -55,7 +57,7 @@ describe('loads of workspaces', () => {
   it('of a workspace that was deleted are left out, whatever workers remember of it', () => {
     const loads = loadsOf({ a: [0, 0] }, { total: 100, byWorkspace: { deleted: 60, a: 40 } })
     assert.deepEqual(
-      loads.map(({ id, laneShare }) => [id, laneShare]),
+      loads.map(({ id, applyingShare }) => [id, applyingShare]),
       [['a', 0.4]],
     )
   })
@@ -72,22 +74,24 @@ describe('crowding', () => {
     waiting: 10,
     waitingShare: 0,
     oldestSeconds: 0,
-    laneShare: 0,
+    applyingShare: 0,
     ...given,
   })
   const waitsFor = (oldestSeconds: number): WorkspaceLoad => load({ id: 'b', oldestSeconds })
 
-  it('is having most of what waits, or of the lanes, while others wait', () => {
-    const said = [{ waitingShare: 0.6 }, { laneShare: 0.6 }, { waitingShare: 0.9, laneShare: 0.9 }].map((shares) => {
-      const found = crowdingIn([load(shares), waitsFor(3), waitsFor(11)])
-      assert.equal(found?.id, 'a')
-      assert.equal(found.othersSeconds, 11)
-      return takesMostOf(found)
-    })
+  it("is having most of what waits, or of the workers' time, while others wait", () => {
+    const said = [{ waitingShare: 0.6 }, { applyingShare: 0.6 }, { waitingShare: 0.9, applyingShare: 0.9 }].map(
+      (shares) => {
+        const found = crowdingIn([load(shares), waitsFor(3), waitsFor(11)])
+        assert.equal(found?.id, 'a')
+        assert.equal(found.othersSeconds, 11)
+        return takesMostOf(found)
+      },
+    )
     assert.deepEqual(said, [
       'has most of what waits',
-      'takes most of the time in lanes',
-      'has most of what waits and takes most of the time in lanes',
+      "takes most of the workers' time",
+      "has most of what waits and takes most of the workers' time",
     ])
   })
 
@@ -96,6 +100,6 @@ describe('crowding', () => {
     assert.equal(crowdingIn([heaviest, waitsFor(9)]), undefined)
     assert.equal(crowdingIn([heaviest]), undefined)
     assert.equal(crowdingIn([]), undefined)
-    assert.equal(crowdingIn([load({ waitingShare: 0.5, laneShare: 0.5 }), waitsFor(60)]), undefined)
+    assert.equal(crowdingIn([load({ waitingShare: 0.5, applyingShare: 0.5 }), waitsFor(60)]), undefined)
   })
 })

@@ -1,34 +1,63 @@
 import { randomUUID } from 'node:crypto'
-import { JOB_VERSION, type Operation, QUEUE_OF, type SubmissionJob } from '../../contract/job.ts'
-import { booksIn } from '../../queue/books.ts'
-import { handingOverIn } from '../../queue/hand-over.ts'
+import type { Operation } from '../../contract/submission.ts'
+import { createAdmit } from '../../queue/admit.ts'
 import type { JobQueues } from '../../queue/job-queues.ts'
-import { admissionKeys } from '../../queue/keys.ts'
+import { compactId, workspaceKeys } from '../../queue/keys.ts'
+import { batchIdOf, itemText, letterOf, submissionIdIn } from '../../queue/log-entry.ts'
+import { createWake } from '../../queue/wake.ts'
 import type { Service } from './service.ts'
 
 export type Injected = { submissionId: string; number: number }
+type Place = Pick<Service, 'redis' | 'redisPrefix' | 'workspaceId'>
+type Injection = { operation?: Operation; body: object; agoMs?: number }
 
 /**
- * Queues a submission that no check has seen, as if an older ingress had let it in, and counts it as accepted. A NUL in one of its
- * texts is refused by Postgres. `agoMs` has it wait for longer than it does.
+ * Admits a submission that no check has seen, and wakes a worker. Postgres refuses a NUL in one of its texts. With `agoMs` its
+ * number says that it has waited for so long; the log may then have nothing newer.
  */
-export const inject = async (
-  { redis, redisPrefix, workspaceId }: Pick<Service, 'redis' | 'redisPrefix' | 'workspaceId'>,
-  queues: JobQueues,
-  { operation = 'create_feedback', body, agoMs = 0 }: { operation?: Operation; body: object; agoMs?: number },
-): Promise<Injected> => {
-  const submissionId = randomUUID()
-  const [seconds, microseconds] = await redis.time()
-  const number = Number(seconds) * 1_000_000 + Number(microseconds) - agoMs * 1_000
-  await redis.hincrby(admissionKeys(redisPrefix, workspaceId).ledger, 'accepted', 1)
-  const submission = { version: JOB_VERSION, workspaceId, submissionId, number, operation, body } as SubmissionJob
-  await booksIn(redis, redisPrefix).put({ submission, idempotency: undefined }, { newIds: [], aboutKeys: [] })
-  const batch = { workspaceId, batchId: submissionId, operations: [operation], bytes: 0 }
-  await handingOverIn({ redis, prefix: redisPrefix, queues, notedEveryMs: 0 })(QUEUE_OF[operation], batch)
-  return { submissionId, number }
+export const inject = async (place: Place, queues: JobQueues, injection: Injection): Promise<Injected> => {
+  const wake = createWake({ queues })
+  const injected = injection.agoMs === undefined ? await admit(place, injection) : await append(place, injection)
+  await wake.wake(place.workspaceId, { submissions: 1, isDeep: false })
+  await wake.ended()
+  return injected
 }
 
-/** A feedback as it lies in a queue. */
+const admit = async (
+  { redis, redisPrefix: prefix, workspaceId }: Place,
+  { operation = 'create_feedback', body }: Injection,
+): Promise<Injected> => {
+  const wake = { wake: async () => {}, ended: async () => {} }
+  const admission = await createAdmit({ redis, prefix, wake, findStoredKey: async () => null })({
+    workspaceId,
+    operation,
+    bodyText: JSON.stringify(body),
+  })
+  if (admission.outcome !== 'admitted') throw new Error(`Not admitted: ${admission.outcome}`)
+  return admission
+}
+
+/** Writes an entry as it would have been written then. */
+const append = async (
+  { redis, redisPrefix, workspaceId }: Place,
+  { operation = 'create_feedback', body, agoMs = 0 }: Injection,
+): Promise<Injected> => {
+  const keys = workspaceKeys(redisPrefix, workspaceId)
+  const [seconds, microseconds] = await redis.time()
+  const number = Number(seconds) * 1_000_000 + Number(microseconds) - Math.round(agoMs * 1_000)
+  const [last, appended, bytes, applied] = await redis.hmget(keys.state, 'number', 'appended', 'bytes', 'applied')
+  const batchId = batchIdOf(randomUUID())
+  const head = ['1', number, letterOf(operation), compactId(batchId), appended ?? 0, bytes ?? 0, applied ?? 0]
+  const value = `${head.join(' ')}\n[${itemText({ bodyText: JSON.stringify(body) })}]`
+  await redis.xadd(keys.log, `${number}-0`, 'v', value)
+  const isFirst = Number(applied ?? 0) >= Number(last ?? 0)
+  await redis.hset(keys.state, { number, ...(isFirst && { oldest: number }) })
+  await redis.hincrby(keys.state, 'appended', 1)
+  await redis.hincrby(keys.state, 'bytes', Buffer.byteLength(value))
+  return { submissionId: submissionIdIn({ batchId, first: number }, 1), number }
+}
+
+/** The body of a feedback as it lies in the log. */
 export const feedbackBody = (description: string, more: object = {}): object => ({
   description,
   isExternalContactId: false,

@@ -21,7 +21,7 @@ export type Bystander = {
 const EVERY_MS = 200
 const PEOPLE = 20
 
-/** One who sends a feedback every 200 ms, whatever became of those before, and waits for each, for `patienceMs` at most. */
+/** A client that sends a feedback every 200 ms, and waits for each of them, for `patienceMs` at most. */
 export const startBystander = (service: Service, patienceMs: number): Bystander => {
   const stopped = new AbortController()
   const sent: Promise<Seen | string>[] = []

@@ -1,13 +1,24 @@
 import type { Sql } from '../../db/postgres.ts'
-import { schemaText } from '../../db/schema-text.ts'
 
-/** All that a migrated schema has, as text: tables and what belongs to them, every function and aggregate. */
+/** All that a migrated schema has, as text: tables and what belongs to them, and every function. */
 export const catalogueText = async (sql: Sql): Promise<string> => {
   const [{ name }] = await sql<[{ name: string }]>`select current_schema() as name`
-  const functions = await sql<{ text: string }[]>`
-    select case when prokind = 'a' then 'aggregate ' || oid::regprocedure else pg_get_functiondef(oid) end as text
-    from pg_proc where pronamespace = current_schema()::regnamespace
-    order by proname, pg_get_function_identity_arguments(oid)`
-  const texts = functions.map(({ text }) => text.replaceAll(`${name}.`, ''))
-  return [await schemaText(sql), ...texts].join('\n')
+  const rows = await sql<{ text: string }[]>`
+    select concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstattarget, a.attstorage,
+      pg_get_expr(d.adbin, d.adrelid)) as text
+    from pg_attribute as a join pg_class as c on c.oid = a.attrelid
+    left join pg_attrdef as d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v') and a.attnum > 0 and not a.attisdropped
+    union all
+    select pg_get_indexdef(x.indexrelid) from pg_index as x join pg_class as c on c.oid = x.indrelid
+    where c.relnamespace = current_schema()::regnamespace
+    union all
+    select conname || ' ' || pg_get_constraintdef(oid) from pg_constraint where connamespace = current_schema()::regnamespace
+    union all
+    select relname || ' ' || pg_get_viewdef(oid) from pg_class
+    where relnamespace = current_schema()::regnamespace and relkind = 'v'
+    union all
+    select pg_get_functiondef(oid) from pg_proc where pronamespace = current_schema()::regnamespace and prokind in ('f', 'p')
+    order by 1`
+  return rows.map(({ text }) => text.replaceAll(`${name}.`, '')).join('\n')
 }

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { Operation } from '../../contract/job.ts'
+import type { Operation } from '../../contract/submission.ts'
 
 /** A body of at most so many bytes, as text, since much of what is dear does not survive as a value. */
 export type DearIntake = { title: string; operation: Operation; text: (bytes: number) => string }

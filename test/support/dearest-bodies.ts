@@ -1,4 +1,4 @@
-import type { Operation } from '../../contract/job.ts'
+import type { Operation } from '../../contract/submission.ts'
 
 /** What a caller submits: an operation and a body that the API accepts, within all of its bounds. */
 export type Submitted = { operation: Exclude<Operation, 'purge_contact'>; body: object }

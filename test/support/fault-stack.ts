@@ -1,10 +1,7 @@
-import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
@@ -13,31 +10,20 @@ import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.
 import { migrate } from '../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
+import { type FaultSignal, freeze, keep, keepServer, type Kept, runProgram, strike } from './kept-process.ts'
 import { testMigrations } from './partitioned-migrations.ts'
-import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
 export const TARGETS = ['api', 'worker', 'redis', 'postgres'] as const
 export type Target = (typeof TARGETS)[number]
-export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
-export type FaultSignal = (typeof SIGNALS)[number]
-
-/** Something that runs and is started again as soon as it ends, as an init system does it, unless it is held down. */
-type Kept = {
-  pid: () => number | undefined
-  exited: () => Promise<unknown>
-  /** Ends it and does not start it again until it is let go. */
-  hold: () => Promise<void>
-  letGo: () => void
-  stop: () => Promise<void>
-}
-type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void> }
-
 export type FaultStack = {
   url: string
+  urls: readonly string[]
   accessToken: string
   adminToken: string
   prefix: string
+  /** The same, by its name in a `Service`. */
+  redisPrefix: string
   environment: Readonly<Record<string, string>>
   /** Of the test itself; they come back after a fault. */
   sql: Sql
@@ -48,14 +34,13 @@ export type FaultStack = {
   strike: (target: Target, signal: FaultSignal, stopMs: number) => Promise<number>
   /** Stops a process with its children where it is; the result lets it go on, or ends it. */
   freeze: (target: Target) => ReturnType<typeof freeze>
+  /** Resolves when all its processes answer. */
+  isReady: () => Promise<unknown>
   output: () => string
   stop: () => Promise<void>
 }
 
 const STATEMENT_TIMEOUT_MS = 20_000
-/** A server that waits for its clients to leave is told to throw them out, as init systems do. */
-const TERM_PATIENCE_MS = 3_000
-const START_AGAIN_AFTER_MS = 50
 const READY_WITHIN_MS = 60_000
 
 type Options = {
@@ -64,6 +49,8 @@ type Options = {
   /** Further lines of the configuration of Redis. */
   redisSettings?: readonly string[]
   environment?: Readonly<Record<string, string>>
+  /** Whether texts get tags. */
+  isTagging?: boolean
   /** In which the servers keep their data in directories of their own. */
   parent?: string
 }
@@ -95,6 +82,8 @@ export const startFaultStack = async (options: Options = {}): Promise<FaultStack
     running.defer(() => redis.disconnect())
     const queues = openQueues(redis, prefix, () => {})
     running.defer(() => closeQueues(queues))
+    // Generated tags depend on the order of texts. Where rows are compared, nothing may.
+    if (options.isTagging !== true) await queues.tagging.pause()
 
     const accessToken = `access-${randomBytes(16).toString('hex')}`
     const adminToken = `admin-${randomBytes(16).toString('hex')}`
@@ -122,9 +111,11 @@ export const startFaultStack = async (options: Options = {}): Promise<FaultStack
     await until('the service is ready', () => isReady(url), READY_WITHIN_MS)
     return {
       url,
+      urls: [url],
       accessToken,
       adminToken,
       prefix,
+      redisPrefix: prefix,
       environment,
       sql,
       redis,
@@ -132,6 +123,7 @@ export const startFaultStack = async (options: Options = {}): Promise<FaultStack
       kept,
       strike: (target, signal, stopMs) => strike(kept[target], signal, stopMs),
       freeze: (target) => freeze(kept[target]),
+      isReady: () => until('the service is ready', () => isReady(url), READY_WITHIN_MS),
       output: () => output,
       stop: () => running.disposeAsync(),
     }
@@ -146,128 +138,3 @@ const isReady = (url: string): Promise<boolean> =>
     async (answer) => (await answer.arrayBuffer(), answer.status === 200),
     () => false,
   )
-
-const keepServer = async (
-  start: (port: { port?: number }) => ReturnType<typeof startRedis>,
-): Promise<Kept & { url: string }> => {
-  const first = await start({})
-  const { url, port } = first
-  let given: typeof first | undefined = first
-  const kept = await keep(async () => {
-    const server = given ?? (await start({ port }))
-    given = undefined
-    return server
-  })
-  return { ...kept, url }
-}
-
-const keep = async (start: () => Promise<Running>): Promise<Kept> => {
-  const stopped = new AbortController()
-  let isHeld = false
-  let current: Running | undefined = await start()
-  const watch = async (): Promise<void> => {
-    while (!stopped.signal.aborted) {
-      if (current !== undefined) {
-        await current.exited
-        current = undefined
-      }
-      await pause(START_AGAIN_AFTER_MS)
-      if (isHeld || stopped.signal.aborted) continue
-      current = await start().catch(() => undefined)
-    }
-  }
-  const watching = watch()
-  const end = async (): Promise<void> => {
-    await until('it is there or held down', () =>
-      Promise.resolve(current !== undefined || isHeld || stopped.signal.aborted),
-    )
-    await current?.stop()
-  }
-  return {
-    pid: () => current?.pid,
-    exited: async () => current?.exited,
-    hold: async () => {
-      isHeld = true
-      await end()
-    },
-    letGo: () => {
-      isHeld = false
-    },
-    stop: async () => {
-      stopped.abort()
-      await end()
-      await watching
-      await current?.stop()
-    },
-  }
-}
-
-const runProgram = async (
-  program: string,
-  environment: Record<string, string>,
-  onOutput: (text: string) => void,
-): Promise<Running> => {
-  const child = spawnProgram(program, [], environment)
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onOutput)
-  const exited = once(child, 'exit')
-  return {
-    pid: child.pid!,
-    exited,
-    stop: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      process.kill(child.pid!, 'SIGTERM')
-      await Promise.race([exited, pause(20_000).then(() => child.kill('SIGKILL'))])
-      await exited
-    },
-  }
-}
-
-const send = (pid: number | undefined, signal: NodeJS.Signals): void => {
-  try {
-    if (pid !== undefined) process.kill(pid, signal)
-  } catch {
-    // It is gone.
-  }
-}
-
-const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): Promise<number> => {
-  if (signal === 'SIGSTOP') {
-    const goOn = freeze(kept)
-    await pause(stopMs)
-    goOn()
-    return performance.now()
-  }
-  const exited = kept.exited()
-  const at = performance.now()
-  send(kept.pid(), signal)
-  const hasExited = await Promise.race([exited.then(() => true), pause(TERM_PATIENCE_MS, false)])
-  if (!hasExited) send(kept.pid(), 'SIGINT')
-  await exited
-  return at
-}
-
-/** Stops a process with its children where it is; the result lets it go on, or ends it. */
-export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') => void) => {
-  const pid = kept.pid()
-  if (pid === undefined) return () => {}
-  // A server that is stopped alone lets the processes that serve its clients go on, as Postgres has them.
-  const pids = [pid, ...childrenOf(pid)]
-  for (const one of pids) send(one, 'SIGSTOP')
-  return (how = 'SIGCONT') => {
-    for (const one of pids) send(one, how)
-  }
-}
-
-/** Linux only, as are the tests that strike. */
-const childrenOf = (parent: number): number[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent
-      } catch {
-        return false
-      }
-    })
-    .map(Number)

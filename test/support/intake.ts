@@ -3,11 +3,11 @@ import { identifyAccount } from '../../api/operations/accounts.ts'
 import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
 import { submitConversation } from '../../api/operations/conversations.ts'
 import { createFeedback } from '../../api/operations/feedbacks.ts'
-import type { AnySubmissionKind } from '../../api/operations/submission-kind.ts'
-import type { Ingress } from '../../api/submit/ingress.ts'
+import type { AnySubmissionKind } from '../../api/submit/intake.ts'
+import type { IntakeDependencies } from '../../api/submit/intake-dependencies.ts'
 import { submit } from '../../api/submit/submit.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
-import type { Operation } from '../../contract/job.ts'
+import type { Operation } from '../../contract/submission.ts'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<Operation, AnySubmissionKind>> = {
   submit_conversation: submitConversation,
 }
 
-/** Takes in one body as the API does, from its bytes to the answer, and leaves out what stores do. Returns the status. */
+/** Takes in one body as the API does, from its bytes to the answer, without the work of stores. Returns the status. */
 export const takeIn = async (operation: Operation, bytes: Uint8Array<ArrayBuffer>): Promise<number> => {
   const headers = {
     'Content-Type': 'application/json',
@@ -29,36 +29,30 @@ export const takeIn = async (operation: Operation, bytes: Uint8Array<ArrayBuffer
     'Idempotency-Key': 'key',
   }
   const request = new Request('http://x/', { method: 'POST', headers, body: bytes })
-  const response = await submit(INGRESS, KINDS[operation], { request, token: 'token', span: undefined })
+  const response = await submit(DEPENDENCIES, KINDS[operation], { request, token: 'token', span: undefined })
   await response.arrayBuffer()
   return response.status
 }
+
+const EMPTY_LOG = { isLogEmpty: true, isPurgeWaiting: false }
 
 const notAsked = (): never => {
   throw new Error('Nothing asks for this here')
 }
 
-const INGRESS: Ingress = {
+const DEPENDENCIES: IntakeDependencies = {
   isWhole: async () => true,
   bodies: { hold: (_, work) => work(), inTurn: (_, work) => work(), figures: notAsked },
   emptyBuckets: { find: () => undefined, seen: () => {} },
   authenticate: async () => ({ workspaceId: WORKSPACE, scopes: ['admin'], expiresAt: null }),
-  admit: async ({ bodyText, peek, saidBy }) => {
-    if (peek === true) return { outcome: 'fresh' }
-    const said = JSON.stringify(saidBy(SUBMISSION))
-    assert.ok(bodyText.length + said.length > 0)
-    return {
-      outcome: 'admitted',
-      submissionId: SUBMISSION,
-      number: 1,
-      bucket: undefined,
-      queued: new Map(),
-      purgesQueued: false,
-    }
+  admit: async ({ bodyText, peek }) => {
+    if (peek === true) return { outcome: 'fresh', ...EMPTY_LOG }
+    assert.ok(bodyText.length > 0)
+    return { outcome: 'admitted', submissionId: SUBMISSION, number: 1, bucket: undefined, ...EMPTY_LOG }
   },
-  resolveReferences: async () => ({ contact: null, project: null }),
-  matchesPurge: async () => true,
-  awaitSettled: notAsked,
+  resolveReferences: async () => ({ contactId: null, projectId: null }),
+  canPurgeMatch: async () => true,
+  awaitProgress: async () => undefined,
   pressure: () => undefined,
   limitOf: () => undefined,
   maxBytes: { body: MAX_BODY_BYTES, conversation: MAX_CONVERSATION_BODY_BYTES },
@@ -69,4 +63,4 @@ const INGRESS: Ingress = {
 
 /** How many bytes a body of the operation may have. */
 export const mostBytesOf = (operation: Operation): number =>
-  operation === 'submit_conversation' ? INGRESS.maxBytes.conversation : INGRESS.maxBytes.body
+  operation === 'submit_conversation' ? DEPENDENCIES.maxBytes.conversation : DEPENDENCIES.maxBytes.body

@@ -1,12 +1,26 @@
+import assert from 'node:assert/strict'
 import { type Ledger, ledgersOf } from '../../contract/ledger.ts'
 import { readSettledTotals } from '../../db/submissions/ledger.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
-import { readBookTotals } from '../../queue/book-totals.ts'
 import type { RedisClient } from '../../queue/connect-redis.ts'
+import { readLogTotals } from '../../queue/log-totals.ts'
+import type { Service } from './service.ts'
 
 /** The ledgers of all workspaces, from both stores. */
 export const readLedgers = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Ledger[]> => {
-  const books = await readBookTotals(redis, prefix, await listWorkspaceIds(sql))
-  return ledgersOf(books, await readSettledTotals(sql))
+  const logs = await readLogTotals(redis, prefix, await listWorkspaceIds(sql))
+  return ledgersOf(logs, await readSettledTotals(sql))
+}
+
+/** The ledger of the workspace that a service's tokens belong to. */
+export const readLedger = async ({
+  sql,
+  redis,
+  redisPrefix,
+  workspaceId,
+}: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'workspaceId'>): Promise<Ledger> => {
+  const ledger = (await readLedgers(sql, redis, redisPrefix)).find((one) => one.workspaceId === workspaceId)
+  assert.ok(ledger, 'the workspace has a ledger')
+  return ledger
 }

@@ -16,7 +16,7 @@ export type Load = { seen: Seen; stop: () => Promise<void> }
 const CLIENTS = 4
 const BETWEEN_MS = 10
 const AFTER_TROUBLE_MS = 50
-const LATE_MS = 15_000
+const LATE_MS = 60_000
 
 let texts = 0
 
@@ -49,7 +49,7 @@ export const startLoad = (stack: Pick<FaultStack, 'url' | 'accessToken'>): Load 
   }
 }
 
-const MORE_WITHIN_MS = 30_000
+const MORE_WITHIN_MS = 120_000
 
 /** Waits until so many more are accepted. */
 export const moreIsAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {

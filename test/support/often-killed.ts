@@ -3,19 +3,17 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { feedbackId } from '../../contract/stored-feedback.ts'
-import { readLedgers } from './ledgers.ts'
-import { assertStoredAsByOneClerk, submitHistory } from './one-clerk.ts'
+import { ownWorkspace } from './own-workspace.ts'
 import type { Service } from './service.ts'
+import { assertEqualsModel, SETTLED_WITHIN_MS, submitHistory } from './submitted-history.ts'
 import { until } from './until.ts'
 import { type Crew, startCrew } from './worker-crew.ts'
 
-const LONG = process.env['TEST_SIZE'] === 'long'
-export const SUBMISSIONS_AMONG_KILLS = Number(process.env['KILLED_SUBMISSIONS'] ?? (LONG ? 5_000 : 250))
-/** A purge waits for all that was accepted before it: with one in fifteen, killed workers get through some ten submissions a second. */
-const HISTORY = { purges: !LONG }
+export const SUBMISSIONS_AMONG_KILLS = Number(
+  process.env['KILLED_SUBMISSIONS'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 800),
+)
 const WORKERS = 3
 const KILL_EVERY_MS = 1_500
-const SETTLED_WITHIN_MS = LONG ? 900_000 : 200_000
 const DEADLY = {
   description: 'deadly',
   source: 'desk',
@@ -24,49 +22,41 @@ const DEADLY = {
   isExternalAccountId: false,
 }
 
-/**
- * Submits a history while workers are killed, until all of it is settled: nothing is lost, nothing is dead, and the tables are those that
- * one clerk would have made.
- */
+/** Submits a history while one of three workers is killed every 1.5 s, until all of it is settled: rows equal the model, and nothing is dead. */
 export const outliveKills = async (service: Service): Promise<void> => {
-  // Generated tags depend on the order; here nothing may.
-  await service.queues.tagging.pause()
-  const { result: accepted, deaths } = await amongKills({ environment: service.environment }, async () => {
-    const submitted = await submitHistory(service, SUBMISSIONS_AMONG_KILLS, HISTORY)
-    await isSettled(service)
+  const own = await ownWorkspace(service)
+  const { result: confirmed, deaths } = await amongKills({ environment: service.environment }, async () => {
+    const submitted = await submitHistory(own, SUBMISSIONS_AMONG_KILLS)
+    await isSettled(own, [...submitted.keys()])
     return submitted
   })
-  console.log(`${accepted.size} settled over ${deaths.killed} deaths`)
-  await assertStoredAsByOneClerk(service, accepted)
+  console.log(`${confirmed.size} settled over ${deaths.killed} deaths`)
+  await assertEqualsModel(own, confirmed)
 }
 
-/** The same with a submission in the middle that kills each worker that wants to store it: that one ends dead, and no other. */
+/** The same with a submission in the middle that kills each worker that saves it: it ends dead, and no other submission does. */
 export const outliveKiller = async (service: Service): Promise<void> => {
-  await service.queues.tagging.pause()
-  const { workspaceId, environment } = service
+  const own = await ownWorkspace(service)
+  const { workspaceId, environment } = own
   const hashKey = hashKeyFrom(environment['HASH_KEY']!)
-  // The row of a record has this id, and a submission that is set aside has not.
+  // The row of the record has this id. A submission that is set aside has not.
   const deadlyText = feedbackId({ hashKey, workspaceId, submissionId: '' }, DEADLY)
   const { result, deaths } = await amongKills({ environment, deadlyText }, async () => {
-    const before = await submitHistory(service, SUBMISSIONS_AMONG_KILLS / 2, HISTORY)
-    const answer = await service.post('/feedbacks', DEADLY)
-    const submittedAt = performance.now()
-    const killer = answer.headers.get('Submission-Id')!
-    const [after, dead] = await Promise.all([
-      submitHistory(service, SUBMISSIONS_AMONG_KILLS / 2, HISTORY),
-      until('the killer is dead', () => deadWith(service, killer), SETTLED_WITHIN_MS).then((error) => ({
-        error,
-        seconds: (performance.now() - submittedAt) / 1_000,
-      })),
-    ])
-    await isSettled(service)
-    return { accepted: new Map([...before, ...after]), killer, dead }
+    const before = await submitHistory(own, SUBMISSIONS_AMONG_KILLS / 2)
+    const killer = (await own.post('/feedbacks', DEADLY)).headers.get('Submission-Id')!
+    const after = await submitHistory(own, SUBMISSIONS_AMONG_KILLS / 2)
+    const confirmed = new Map([...before, ...after])
+    await isSettled(own, [killer, ...confirmed.keys()])
+    return { confirmed, killer }
   })
-  const { accepted, killer, dead } = result
-  console.log(`the killer was dead after ${dead.seconds.toFixed(1)} s and ${deaths.ofText} deaths`)
-  console.log(`${accepted.size} settled over ${deaths.killed} other deaths`)
-  assert.equal(dead.error, 'GivenUp stalled')
-  await assertStoredAsByOneClerk(service, accepted, [killer])
+  const { confirmed, killer } = result
+  console.log(
+    `the killer is dead after ${deaths.ofText} deaths; ${confirmed.size} settled over ${deaths.killed} others`,
+  )
+  const [dead] = await own.sql<{ state: string; error: string }[]>`
+    select state, error from submission where id = ${killer}`
+  assert.deepEqual({ ...dead }, { state: 'dead', error: 'GivenUp stalled' })
+  await assertEqualsModel(own, confirmed, [killer])
 }
 
 /** Does something while workers work and are killed; they have come to a clean end when this resolves. */
@@ -91,15 +81,12 @@ export const amongKills = async <T>(
   return { result: ended.value, deaths: crew.deaths() }
 }
 
-const isSettled = (service: Service): Promise<unknown> =>
+const isSettled = ({ sql }: Pick<Service, 'sql'>, ids: readonly string[]): Promise<unknown> =>
   until(
     'all is settled',
-    async () =>
-      (await readLedgers(service.sql, service.redis, service.redisPrefix)).every(({ queued }) => queued === 0),
+    async () => {
+      const settled = await sql`select from submission where id = any (${ids}::uuid[]) and state <> 'queued'`
+      return settled.count === ids.length
+    },
     SETTLED_WITHIN_MS,
   )
-
-const deadWith = async ({ sql }: Service, id: string): Promise<string | undefined> => {
-  const [row] = await sql<{ error: string }[]>`select error from submission where id = ${id} and state = 'dead'`
-  return row?.error
-}

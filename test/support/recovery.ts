@@ -5,9 +5,8 @@ import type { FaultStack } from './fault-stack.ts'
 import type { Seen } from './load.ts'
 import { until } from './until.ts'
 
-export const RECOVERED_WITHIN_MS = 60_000
-/** The slowest answer of a process that itself runs: it has waited for two time-outs at most. */
-export const ANSWERED_WITHIN_MS = 3_000
+/** Generous: it is there so that a test that hangs ends. */
+export const RECOVERED_WITHIN_MS = 240_000
 const PROBE_TIMEOUT_MS = 15_000
 
 type Asked = Pick<FaultStack, 'url' | 'accessToken' | 'sql'>
@@ -48,7 +47,7 @@ const unsettled = async ({ sql }: Asked, { accepted }: Seen): Promise<number> =>
   return row.n
 }
 
-/** How many of the accepted are not stored, and how many texts are there more than once. */
+/** How many accepted submissions are not stored, and how many texts are stored twice. */
 export const damage = async (sql: Sql, { accepted }: Seen): Promise<{ lost: number; doubled: number }> => {
   const [row] = await sql<[{ lost: number; doubled: number }]>`
     select
@@ -67,8 +66,8 @@ export const damage = async (sql: Sql, { accepted }: Seen): Promise<{ lost: numb
 }
 
 /**
- * Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Nobody may be submitting. `unconfirmed`: so
- * many at most were stored, and then lost from the books with the Redis that nobody had confirmed them of.
+ * Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Call it when no client submits.
+ * `unconfirmed`: so many at most were applied, and are not counted in the Redis that took over before a replica had them.
  */
 export const assertNothingLost = async (
   stack: Pick<FaultStack, 'sql' | 'redis' | 'prefix'>,
@@ -92,7 +91,7 @@ export const assertNothingLost = async (
   })
 }
 
-/** Every request had an answer in time, and one that the interface knows. */
+/** Every request had an answer, and one that the interface knows. */
 export const assertWellAnswered = ({ late, wrong }: Seen): void => {
   assert.deepEqual({ late, wrong: wrong.slice(0, 5) }, { late: 0, wrong: [] })
 }

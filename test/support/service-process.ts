@@ -15,8 +15,8 @@ export type ServiceProcess = {
   readonly kill: () => Promise<void>
 }
 
-const READY_WITHIN_MS = 30_000
-const STOPPED_WITHIN_MS = 20_000
+const READY_WITHIN_MS = 120_000
+const STOPPED_WITHIN_MS = 60_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { admissionKeys } from '../../queue/keys.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { serveOn } from './host-server.ts'
 import { type Network, type NetworkHost, startNetwork } from './network.ts'
 import { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
@@ -71,7 +71,7 @@ export const startSites = async (kind: RedisKind = 'sentinels'): Promise<Sites> 
       environment: { CONVERSATIONS_PER_MINUTE: '1000000', REDIS_REPLICAS_ACK: String(redis.replicas) },
     })
     running.defer(service.stop)
-    const { ledger } = admissionKeys(service.redisPrefix, service.workspaceId)
+    const { state } = workspaceKeys(service.redisPrefix, service.workspaceId)
     let primary: HostName = 'postgres1'
     const pids: Record<string, number> = { api: service.apiPids[0]!, worker: service.workerPids[0]!, ...redis.pids }
     for (const [index, name] of ['postgres1', 'postgres2'].entries()) pids[name] = postgresPids[index]!
@@ -79,7 +79,7 @@ export const startSites = async (kind: RedisKind = 'sentinels'): Promise<Sites> 
       network,
       pair,
       service,
-      roles: async () => ({ ...(await redis.rolesOf(ledger)), primary, all: names }),
+      roles: async () => ({ ...(await redis.rolesOf(state)), primary, all: names }),
       isWhole: redis.isWhole,
       promote: async () => {
         await pair.promote()

@@ -8,7 +8,9 @@ const number = (column: string, name: string): string => `(${MICROSECONDS.replac
 const ABOUT = ['name', 'contract_value', 'source_created_at', 'source_updated_at', 'properties']
 const DESCRIBED = [...ABOUT, number('created_at', 'created_number'), number('updated_at', 'updated_number')].join(', ')
 
-/** The columns of the tables that users read; generated tags and times of processing are left out. */
+/**
+ * The columns of the tables that users read; generated tags and times of processing are left out.
+ */
 const COLUMNS: Readonly<Record<TableName, string>> = {
   contact: `id, email, account_id, ${DESCRIBED}`,
   contact_external_id: 'source, external_id, contact_id',
@@ -26,18 +28,16 @@ const COLUMNS: Readonly<Record<TableName, string>> = {
 }
 
 const INTERNAL_TABLES = [
-  'superseded_reference',
-  'repeat_left',
-  'relink_left',
-  'identity_key',
-  'identity_claim',
-  'unresolved_reference',
+  'contact_email',
+  'contact_alias',
+  'purged_key',
+  'account_domain',
+  'account_name',
+  'account_alias',
+  'unresolved',
+  'pending_move',
   'submission',
   'dead_submission',
-  'idempotency_key',
-  'ledger',
-  'fence',
-  'fence_claim',
   'purge',
   'tag_share',
   'tag_memory',
@@ -45,7 +45,10 @@ const INTERNAL_TABLES = [
   'tag_in_use',
 ]
 
-/** Rows of each table as canonical JSON, sorted: what can be compared between databases and with the model. */
+/**
+ * Rows of each table as canonical JSON, sorted: what can be compared between databases and with the
+ * model.
+ */
 export type Dump = Record<string, string[]>
 
 /** What users can read in this schema. */
@@ -83,7 +86,19 @@ const canonical = (value: unknown): string =>
       : inner,
   )
 
-/** Empties every table of the schema. */
+/**
+ * Empties every table of the schema, except those of workspaces and of how far they are applied.
+ */
 export const clearTables = async (sql: Sql): Promise<void> => {
   await sql.unsafe([...Object.keys(COLUMNS), ...INTERNAL_TABLES].map((table) => `delete from ${table}`).join(';'))
+}
+
+/**
+ * Takes all workspaces back to the position 0. Only for schemas that no worker serves: it would
+ * apply its log again.
+ */
+export const resetPositions = async (sql: Sql): Promise<void> => {
+  await sql`
+    update workspace_progress
+    set applied_number = 0, applied = 0, superseded = 0, purged = 0, dead = 0, purges = 0`
 }

@@ -18,7 +18,7 @@ describe('counting tests', () => {
     assert.deepEqual(countTests(report, ['test/a.test.ts']), {
       passed: 2,
       failed: ["test/a.test.ts: two\n    it's\n    1 > 0"],
-      skipped: 1,
+      skipped: ['test/a.test.ts: later'],
     })
   })
 
@@ -39,7 +39,7 @@ describe('counting tests', () => {
     assert.deepEqual(countTests(report, ['test/a.test.ts']), {
       passed: 2,
       failed: ['elsewhere: outer > inner > two\n    no'],
-      skipped: 1,
+      skipped: ['test/a.test.ts: later'],
     })
   })
 
@@ -50,7 +50,7 @@ describe('counting tests', () => {
     assert.deepEqual(countTests(report, ['test/a.test.ts']), {
       passed: 1,
       failed: ['test/a.test.ts: outer\n    a hook failed'],
-      skipped: 0,
+      skipped: [],
     })
   })
 
@@ -58,7 +58,7 @@ describe('counting tests', () => {
     assert.deepEqual(countTests('', ['test/a.test.ts', 'test/b.test.ts']), {
       passed: 0,
       failed: ['test/a.test.ts: nothing', 'test/b.test.ts: nothing'],
-      skipped: 0,
+      skipped: [],
     })
   })
 

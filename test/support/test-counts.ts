@@ -1,17 +1,24 @@
-/** `failed` names them: the file, where the report has it, and the test; then what the report says about why. */
-export type TestCounts = { readonly passed: number; readonly failed: readonly string[]; readonly skipped: number }
+/**
+ * `failed` and `skipped` name the tests: the file, if the report has it, and the title. The message of a failure follows. The
+ * title of a skipped test gives the reason (support/where.ts).
+ */
+export type TestCounts = {
+  readonly passed: number
+  readonly failed: readonly string[]
+  readonly skipped: readonly string[]
+}
 
 type TestCase = {
   readonly suite: string
   readonly name: string
   readonly outcome: keyof TestCounts
-  /** Of a failure, as far as the report has it. */
+  /** The message of a failure, if the report has one. */
   readonly message: string
 }
 
 const MOST_LINES = 30
 
-/** Between the names of a group and of what is in it, in Deno's reports. */
+/** Separates the titles of a group and of a test in it, in Deno's reports. */
 const WITHIN = ' > '
 
 /**
@@ -30,7 +37,7 @@ export const countTests = (report: string, files: readonly string[]): TestCounts
       ...ended('failed').map(({ suite, name, message }) => `${suite}: ${name}${indented(message)}`),
       ...silent.map((file) => `${file}: nothing`),
     ],
-    skipped: ended('skipped').length,
+    skipped: ended('skipped').map(({ suite, name }) => `${suite}: ${name}`),
   }
 }
 
@@ -62,13 +69,13 @@ const attribute = (attributes: string, name: string): string | undefined => {
     .replaceAll('&amp;', '&')
 }
 
-/** What Bun prints of a hook that failed, which its report leaves out. */
+/** Errors of hooks, which Bun prints and leaves out of its report. */
 export const errorsBesideTests = (output: string): string[] =>
   [...output.matchAll(/^# (Unhandled error between tests)\n-+\n([\s\S]*?)\n-{9,}$/gm)].map(
     ([, what = '', error = '']) => `${what}${indented(error)}`,
   )
 
-/** Whoever has only the end of the output has to see why. */
+/** The end of the output alone has to show why a test failed. */
 const indented = (message: string): string =>
   message
     .split('\n')

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { Redis } from 'ioredis'
-import type { Admit } from '../../queue/admission.ts'
-import { admissionsIn } from '../../queue/admit.ts'
-import { handingOverIn } from '../../queue/hand-over.ts'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
-import { openWorker, type QueueWorker } from '../../queue/open-worker.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { openWorker, type QueueWorker } from '../../queue/open-worker.ts'
 import { createProcessors } from '../../worker/processors.ts'
 import { feedbackBody } from '../support/below-the-ingress.ts'
 import { hashKey } from '../support/deliveries.ts'
+import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
@@ -20,61 +16,45 @@ const CONNECTIONS = 2
 const ANSWER_WITHIN_MS = 500
 
 describe('a worker one of whose connections to Postgres hangs', () => {
-  const prefix = `t_${randomBytes(6).toString('hex')}`
-  const workspaceId = randomUUID()
+  const room = openQueueRoom()
+  let workspaceId: string
   let schema: TestSchema
   /** Looks at what is stored, beside the worker's connections. */
   let sql: Sql
-  let redis: Redis
-  let queues: JobQueues
+  let processors: ReturnType<typeof createProcessors>
   let worker: QueueWorker
-  let admit: Admit
   before(async () => {
     schema = await freshSchema(CONNECTIONS)
     const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: schema.name }
     sql = connectPostgres(testServers().databaseUrl, options)
-    redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
-    queues = openQueues(redis, prefix, () => {})
-    const handOver = handingOverIn({ redis, prefix, queues })
-    admit = admissionsIn({ redis, prefix, handOver, findStoredKey: async () => null })
-    const processors = createProcessors({
+    workspaceId = (await createWorkspace(sql, 'hanging'))!.id
+    processors = createProcessors({
+      ...room,
       sql: schema.sql,
-      redis,
-      prefix,
-      queues,
       hashKey,
-      handOver,
-      mostInHand: 100,
-      queuesServed: ['submissions'],
-      onLaneTime: () => {},
-      onSettled: () => {},
+      worker: 'w',
+      redoMs: () => 0,
       answerWithinMs: ANSWER_WITHIN_MS,
+      metrics: { settled: () => {}, purged: () => {}, applyTime: () => {}, deep: (work) => work() },
       tracing: undefined,
       log: () => {},
       stop: new AbortController().signal,
     })
-    worker = openWorker('submissions', processors.submissions, { connection: redis, prefix, concurrency: 10 })
+    worker = openWorker('wake', processors.wake, { connection: room.redis, prefix: room.prefix, concurrency: 4 })
   })
   after(async () => {
     await worker.close()
-    await closeQueues(queues)
-    for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
-      if ((keys as string[]).length > 0) await redis.unlink(keys as string[])
-    }
-    await redis.quit()
+    processors.stop()
+    await room.close()
     await sql.end()
     await schema.drop()
   })
 
   const submit = async (): Promise<string> => {
-    const admission = await admit({
-      workspaceId,
-      operation: 'create_feedback',
-      bodyText: JSON.stringify(feedbackBody('x')),
-      saidBy: () => ({ sayings: { newIds: [], aboutKeys: [] }, lookUp: [] }),
-    })
-    if (admission.outcome !== 'admitted') throw new Error(`It was ${admission.outcome}.`)
-    return admission.submissionId
+    const bodyText = JSON.stringify(feedbackBody('x'))
+    const { submissionId } = entered(await room.admit(asked({ workspaceId, bodyText })))
+    await room.wake.wake(workspaceId, { submissions: 1, isDeep: false })
+    return submissionId
   }
   const isStored = async (id: string): Promise<boolean> =>
     (await sql`select from feedback where id = ${id}`).count === 1

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
-import { taggingJob } from '../../contract/job.ts'
+import { taggingJob } from '../../contract/jobs.ts'
 import { describeFault } from '../../process/fault.ts'
-import { hopeless } from '../../queue/delivered-job.ts'
-import { type Processor, withoutCause } from '../delivery.ts'
-import type { WorkerDependencies } from '../dependencies.ts'
+import { hopeless } from '../../queue/open-worker.ts'
+import { type Processor, type WorkerDependencies, withoutCause } from '../dependencies.ts'
 import { beginTagging } from '../trace-jobs.ts'
 import { whenAvailable } from '../when-available.ts'
 import { tag } from './tagging.ts'
@@ -14,7 +13,7 @@ export const taggingProcessor =
   async (job) => {
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(taggingJob, job.data)
-    if (!parsed.success) throw hopeless('This is no job of this version.')
+    if (!parsed.success) throw hopeless('This is not a tagging job.')
     const texts = parsed.output
     const spans = tracing && beginTagging(tracing, texts, attempts)
     try {

@@ -1,9 +1,7 @@
-import { JOB_VERSION, type TaggingJob } from '../../contract/job.ts'
 import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
+import type { TaggingJob } from '../../contract/jobs.ts'
 import type { Sql } from '../../db/postgres.ts'
-import type { Rows } from '../../db/store.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../../db/tags/tagging.ts'
-import type { LearningPace } from './learning-pace.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
 import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
 import { newMemory } from '../tags/memory.ts'
@@ -52,26 +50,3 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
   })
   return storeTags(sql, realm, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
 }
-
-/** Whether stored rows go to the tagger; it also learns from a feedback that people tagged. */
-const wantsTags = ({ feedback, conversation }: Rows): boolean =>
-  conversation != null || (feedback != null && feedback.tags?.length !== 0)
-
-/** The tagging that stored submissions need: one job for each workspace. */
-export const taggingFor = (stored: readonly Rows[], pace: LearningPace): TaggingJob[] =>
-  [...Map.groupBy(stored, ({ workspaceId }) => workspaceId)]
-    .map(([workspaceId, rows]): TaggingJob => {
-      const wanting = rows.filter(wantsTags)
-      const texts = wanting.flatMap(({ feedback }) => feedback ?? [])
-      const learned = pace.choose(
-        workspaceId,
-        texts.filter(({ tags }) => tags !== null),
-      )
-      return {
-        version: JOB_VERSION,
-        workspaceId,
-        feedbackIds: [...texts.filter(({ tags }) => tags === null), ...learned].map(({ id }) => id),
-        conversationIds: wanting.flatMap(({ conversation }) => (conversation ? [conversation.id] : [])),
-      }
-    })
-    .filter(({ feedbackIds, conversationIds }) => feedbackIds.length + conversationIds.length > 0)

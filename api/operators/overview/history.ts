@@ -11,7 +11,10 @@ export const SAMPLE_EVERY_SECONDS = 5
 /** Points of twenty minutes. */
 const POINTS_KEPT = 240
 
-/** Keeps the last twenty minutes of the installation, so that the overview has curves as soon as somebody opens it. */
+/**
+ * Keeps the last twenty minutes of the installation, so that the overview has curves as soon as it
+ * is opened.
+ */
 export const keepHistory = (readCondition: ReadCondition): History => {
   const points: Point[] = []
   let before: Condition | undefined

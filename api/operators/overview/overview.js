@@ -1,4 +1,4 @@
-// Draws the figures of /admin/overview.json anew every few seconds. It needs no framework and nothing from another host, and
+// Draws the figures of /admin/overview.json every few seconds. It needs no framework and nothing from another host, and
 // puts texts into the page as text only.
 
 const WIDTH = 300
@@ -29,10 +29,10 @@ const MAIN_CURVES = [
   {
     title: 'Submissions a second',
     unit: rate,
-    series: { accepted: 'acceptedPerSecond', refused: 'refusedPerSecond', stored: 'storedPerSecond' },
+    series: { accepted: 'acceptedPerSecond', refused: 'refusedPerSecond', applied: 'storedPerSecond' },
   },
-  { title: 'Age of the oldest job', unit: duration, series: { oldest: 'oldestSeconds' } },
-  { title: 'From acceptance to storage', unit: duration, series: { '95 % within': 'storageSeconds' } },
+  { title: 'Oldest submission or job', unit: duration, series: { oldest: 'oldestSeconds' } },
+  { title: 'From acceptance to applied', unit: duration, series: { '95 % within': 'storageSeconds' } },
 ]
 const OTHER_CURVES = [
   { title: 'Jobs waiting', unit: amount, series: { 'all queues': 'waiting' } },
@@ -160,12 +160,12 @@ const showQueues = (queues) => {
 
 /** The names are the operator's own words; logs and metrics have the ids. */
 const showWorkspaces = (workspaces) => {
-  const rows = (workspaces ?? []).map(({ id, name, waiting, oldestSeconds, laneShare }) => {
+  const rows = (workspaces ?? []).map(({ id, name, waiting, oldestSeconds, applyingShare }) => {
     const row = make('tr')
     const head = make('th', name)
     head.scope = 'row'
     head.append(make('small', id))
-    const cells = [amount(waiting), waiting > 0 ? duration(oldestSeconds) : '–', share(laneShare)]
+    const cells = [amount(waiting), waiting > 0 ? duration(oldestSeconds) : '–', share(applyingShare)]
     row.append(head, ...cells.map((cell) => make('td', cell)))
     return row
   })
@@ -180,7 +180,7 @@ const showFacts = (point) => {
     Redis: point.redisUp ? 'answers' : 'does not answer',
     Postgres: point.postgresUp ? 'answers' : 'does not answer',
     'Memory that Redis may use': point.redisMaxBytes === 0 ? 'any' : point.redisMaxBytes && bytes(point.redisMaxBytes),
-    'Identity keys ended by purges': point.fences,
+    'Keys ended by purges': point.purgedKeys,
   }
   byId('facts').replaceChildren(
     ...Object.entries(facts).map(([name, value]) => {

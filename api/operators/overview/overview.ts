@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { PAGE_HEADERS } from '../../page-headers.ts'
 import { refusalResponse } from '../../refusal.ts'
 import type { Handler } from '../../serve.ts'
-import { type Finding, findings, type Judged } from '../../../condition/findings.ts'
+import type { Finding, Judged } from '../../../condition/finding.ts'
+import { findings } from '../../../condition/findings.ts'
 import { SAMPLE_EVERY_SECONDS } from './history.ts'
 import type { Point } from '../../../condition/point.ts'
 
@@ -27,7 +28,10 @@ const FILES: Readonly<Record<string, { name: string; type: string }>> = {
   '/overview.css': { name: 'overview.css', type: 'text/css; charset=utf-8' },
 }
 
-/** The overview: a page, its script and style, and the figures that it draws. The caller decides who may ask. */
+/**
+ * The overview: a page, its script and style, and the figures that it draws. The caller decides who
+ * may ask.
+ */
 export const createOverview =
   (basePath: string, judged: () => Judged): Handler =>
   async (request) => {

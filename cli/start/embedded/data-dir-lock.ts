@@ -15,12 +15,14 @@ export class DataDirInUse extends Error {
 }
 
 /**
- * Makes the directory this process's own until `release` or its death; a lock that a dead process left is taken over.
+ * Makes the directory this process's own until `release` or its death; a lock that a dead process
+ * left is taken over.
  *
  * @throws DataDirInUse when a live process holds it
  */
 export const lockDataDir = (dir: string): { readonly release: () => void } => {
-  // Others may pass through it and not list it: as root, PostgreSQL may have to run as another user.
+  // Others may pass through it and not list it: as root, PostgreSQL may have to run as another
+  // user.
   mkdirSync(dir, { recursive: true, mode: 0o711 })
   const file = join(dir, 'lock')
   const draft = `${file}.${process.pid}`
@@ -59,8 +61,8 @@ const removeStale = (file: string, dir: string): void => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
     throw error
   }
-  // Between the look and the rename another start may have taken the lock over. The file that was moved is then a live lock,
-  // and goes back.
+  // Between the look and the rename another start may have taken the lock over. The file that was
+  // moved is then a live lock, and goes back.
   const moved = readPidFile(aside)
   if (moved !== undefined && processIdentity(moved.pid) === moved.identity) linked(aside, file)
   rmSync(aside, { force: true })

@@ -1,10 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 
-/** One attempt to end a process: the signal, and how long the process has before the next attempt. */
+/**
+ * One attempt to end a process: the signal, and how long the process has before the next attempt.
+ */
 export type StopStep = { readonly signal: NodeJS.Signals; readonly waitMs: number }
 
-/** Sends one signal after the other until the process is gone. @throws when it outlives the last one */
+/**
+ * Sends one signal after the other until the process is gone.
+ *
+ * @throws when it outlives the last one
+ */
 export const endProcess = async (pid: number, gone: Promise<unknown>, steps: readonly StopStep[]): Promise<void> => {
   for (const { signal, waitMs } of steps) {
     sendSignal(pid, signal)
@@ -33,8 +39,9 @@ const settlesWithin = (promise: Promise<unknown>, milliseconds: number): Promise
 let supported: boolean | undefined
 
 /**
- * Words to put before a command so that its process gets `signal` when this program dies without a chance to end it.
- * Empty where the system cannot do that (macOS); there the next start ends the process (`endLeftover`).
+ * Words to put before a command so that its process gets `signal` when this program dies without a
+ * chance to end it. Empty where the system cannot do that (macOS); there the next start ends the
+ * process (`endLeftover`).
  */
 export const signalOnParentDeath = (signal: NodeJS.Signals): readonly string[] => {
   supported ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'SIGTERM', 'true']).status === 0

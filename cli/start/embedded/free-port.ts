@@ -3,7 +3,7 @@ import { connect, createServer, type Server } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
 
-/** A port that nobody listens on: the preferred one if it is free, else any. */
+/** A free port: the preferred one if it is free, else any. */
 export const findFreePort = async (preferred?: number, host = LOOPBACK): Promise<number> => {
   if (preferred !== undefined && (await isPortFree(preferred, host))) return preferred
   const any = await bind(0, host)
@@ -12,7 +12,10 @@ export const findFreePort = async (preferred?: number, host = LOOPBACK): Promise
   return any.port
 }
 
-/** The wanted port if there is one; else the port of the last start, which `file` keeps, if it is still free; else any free one. */
+/**
+ * The wanted port if there is one; else the port of the last start, which `file` keeps, if it is
+ * still free; else any free one.
+ */
 export const choosePort = async (file: string, wanted: number | undefined): Promise<number> => {
   if (wanted !== undefined) {
     if (await isPortFree(wanted)) return wanted
@@ -28,8 +31,8 @@ export const choosePort = async (file: string, wanted: number | undefined): Prom
 export type ReservedPort = { readonly port: number; readonly release: () => Promise<void> }
 
 /**
- * Holds a port, so that two starts at once do not choose the same one long before anybody listens there.
- * Undefined when it is taken.
+ * Holds a port, so that two starts at once do not choose the same one long before a server listens
+ * there. Undefined when it is taken.
  */
 export const reservePort = async (port: number, host: string): Promise<ReservedPort | undefined> => {
   if (await answers(port, reachable(host))) return undefined
@@ -46,14 +49,20 @@ export const reserveNextPort = async (first: number, host: string): Promise<Rese
   throw new Error(`the ports ${first} to ${first + tries - 1} on ${host} are all taken`)
 }
 
-/** Tries to connect and to listen: where both ask for it (SO_REUSEPORT), two listeners may share one port. */
+/**
+ * Tries to connect and to listen: where both ask for it (SO_REUSEPORT), two listeners may share one
+ * port.
+ */
 export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean> => {
   const reserved = await reservePort(port, host)
   await reserved?.release()
   return reserved !== undefined
 }
 
-/** The address at which this machine reaches a listener on `host`, which may stand for all addresses. */
+/**
+ * The address at which this machine reaches a listener on `host`, which may stand for all
+ * addresses.
+ */
 export const reachable = (host: string): string => {
   if (host === '0.0.0.0') return LOOPBACK
   return host === '::' ? '::1' : host

@@ -34,7 +34,10 @@ const STOP_STEPS: readonly StopStep[] = [
 /** Ends the program that a killed start left running. */
 export const endLeftoverProgram = (pidFile: string): Promise<void> => endLeftover(pidFile, STOP_STEPS)
 
-/** Runs a program until it is stopped. Its output goes to its log, and what its operator should see also to `say`. */
+/**
+ * Runs a program until it is stopped. Its output goes to its log, and what its operator should see
+ * also to `say`.
+ */
 export const runProgram = (options: ProgramOptions): KeptProgram => {
   const { name, command, env, logFile, pidFile, say } = options
   const log = programLog(logFile, (line) => say(`[${name}] ${line}`))
@@ -48,7 +51,8 @@ export const runProgram = (options: ProgramOptions): KeptProgram => {
   const run = (): void => {
     const startedAt = Date.now()
     const [program = '', ...args] = [...signalOnParentDeath('SIGTERM'), ...command]
-    // In a session of its own it does not get Ctrl-C from the terminal: the launcher stops programs in their order.
+    // In a session of its own it does not get Ctrl-C from the terminal: the launcher stops programs
+    // in their order.
     const started = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     child = started
     if (started.pid !== undefined) writePidFile(pidFile, started.pid)

@@ -33,10 +33,14 @@ export const keptTokens = (dataDir: string): Tokens => {
   }
 }
 
-/** The content of a private file (mode 0600); the first call makes it. Two callers at once get the same content. */
+/**
+ * The content of a private file (mode 0600); the first call makes it. Two callers at once get the
+ * same content.
+ */
 const keptFile = (file: string, make: () => string): string => {
   if (!existsSync(file)) {
-    // The file is written under another name and linked into place, so that nobody ever reads half of it.
+    // The file is written under another name and linked into place, so that no reader sees half
+    // of it.
     const draft = `${file}.${process.pid}`
     rmSync(draft, { force: true })
     writeFileSync(draft, `${make()}\n`, { mode: 0o600, flag: 'wx', flush: true })

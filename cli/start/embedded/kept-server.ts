@@ -8,7 +8,10 @@ export type KeptServer = {
   readonly stop: () => Promise<void>
 }
 
-/** Starts a server, and starts it again on the same port whenever it ends by itself, until it is stopped. */
+/**
+ * Starts a server, and starts it again on the same port whenever it ends by itself, until it is
+ * stopped.
+ */
 export const keepServer = async (options: {
   readonly name: string
   readonly start: (port?: number) => Promise<EmbeddedServer>

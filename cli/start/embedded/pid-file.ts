@@ -10,7 +10,10 @@ export const writePidFile = (file: string, pid: number): void => {
   writeFileSync(file, `${pid} ${identity}\n`, { mode: 0o600 })
 }
 
-/** Ends the process that a killed start left behind; does nothing when it is gone, also when another process has its id. */
+/**
+ * Ends the process that a killed start left behind; does nothing when it is gone, also when another
+ * process has its id.
+ */
 export const endLeftover = async (file: string, steps: readonly StopStep[]): Promise<void> => {
   const left = readPidFile(file)
   if (left !== undefined && processIdentity(left.pid) === left.identity) {
@@ -44,8 +47,9 @@ const untilGone = (pid: number, identity: string): Promise<void> => {
 }
 
 /**
- * A name for the process that has this id now; undefined when there is none (a zombie counts as none). The id alone is not
- * enough: after a reboot, and in a container after every start, another process has it.
+ * A name for the process that has this id now; undefined when there is none (a zombie counts as
+ * none). The id alone is not enough: after a reboot, and in a container after every start, another
+ * process has it.
  */
 export const processIdentity = (pid: number): string | undefined =>
   process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid)
@@ -53,7 +57,8 @@ export const processIdentity = (pid: number): string | undefined =>
 const identityFromProc = (pid: number): string | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The second field is the program's name in parentheses and may itself hold blanks and parentheses.
+    // The second field is the program's name in parentheses and may itself hold blanks and
+    // parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const state = fields[0]
     if (state === 'Z' || state === 'X') return undefined

@@ -12,7 +12,10 @@ export type PostgresAccount = {
   readonly prefix: readonly string[]
   /** Options of `spawn`, where no program changes the user. */
   readonly spawnAs?: { readonly uid: number; readonly gid: number }
-  /** User and group id that the files of a cluster must have; absent where they are the starting user's anyway. */
+  /**
+   * User and group id that the files of a cluster must have; absent where they are the starting
+   * user's anyway.
+   */
   readonly owner?: number
   /** Where a program is to be started, and by which path it finds that cluster then. */
   readonly place: (cluster: string) => { readonly cwd: string; readonly path: string }
@@ -29,8 +32,9 @@ const STARTING_USER: PostgresAccount = { prefix: [], place: byItsPath }
 const NOBODY_ON_LINUX: PostgresAccount = {
   prefix: ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all', '--no-new-privs'],
   owner: NOBODY,
-  // The way to the cluster may lead through a private home, which nobody else can pass. Root enters the directory before it
-  // becomes another user, and the kernel leads this path to wherever the process stands.
+  // The way to the cluster may lead through a private home, which no other user can pass. Root enters
+  // the directory before it becomes another user, and the kernel leads this path to wherever the
+  // process stands.
   place: (cluster) => ({ cwd: cluster, path: '/proc/self/cwd' }),
 }
 
@@ -51,8 +55,8 @@ const NOBODY_ELSEWHERE: PostgresAccount = {
 type Choice = { readonly account: PostgresAccount; readonly binaries: PostgresBinaries }
 
 /**
- * Who is to run PostgreSQL with the data in `dataDir`, and which copy of its programs: the starting user, or nobody instead
- * of root, since somebody who breaks into the server has what its user has.
+ * Who is to run PostgreSQL with the data in `dataDir`, and which copy of its programs: the starting
+ * user, or the user nobody instead of root: an intruder in the server has the rights of its user.
  *
  * @throws when root cannot have it run by another user
  */
@@ -76,8 +80,9 @@ const accountForRoot = (): PostgresAccount => {
 }
 
 /**
- * Whether root is the only user of its namespace and an ordinary one outside, as `unshare --map-root-user` makes it: then
- * there is no other user to become, and root's rights are the ordinary user's. Takes the text of `uid_map`.
+ * Whether root is the only user of its namespace and an ordinary one outside, as `unshare
+ * --map-root-user` makes it: then there is no other user to become, and root's rights are the
+ * ordinary user's. Takes the text of `uid_map`.
  */
 export const isOrdinaryOutside = (uidMap: string): boolean => {
   const [inside, outside, count, ...others] = uidMap.trim().split(/\s+/).map(Number)
@@ -93,8 +98,8 @@ const canRun = ({ prefix, spawnAs, place }: PostgresAccount, { initdb }: Postgre
 }
 
 /**
- * Gives a cluster of a former start to the account. What lies beside it stays root's or becomes it: passwords, and the id of
- * the process that root ends. No server may run in it.
+ * Gives a cluster of a former start to the account. What lies beside it stays root's or becomes it:
+ * passwords, and the id of the process that root ends. No server may run in it.
  */
 export const giveCluster = ({ owner }: PostgresAccount, dataDir: string, cluster: string): void => {
   if (owner === undefined) return
@@ -106,7 +111,10 @@ export const giveCluster = ({ owner }: PostgresAccount, dataDir: string, cluster
   if (existsSync(cluster) && lstatSync(cluster).uid !== owner) giveTree(cluster, owner)
 }
 
-/** The owner of a directory tells that of its content: the content is given first, the directory last. */
+/**
+ * The owner of a directory tells that of its content: the content is given first, the directory
+ * last.
+ */
 const giveTree = (path: string, owner: number): void => {
   if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveTree(join(path, name), owner)
   lchownSync(path, owner, owner)

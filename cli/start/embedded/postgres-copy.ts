@@ -8,8 +8,9 @@ const CACHE = '/var/cache/feedback-insights'
 const COPY = 'umask 022 && mkdir -p "$2" && cp -R "$0" "$1" && chmod -R a+rX "$1"'
 
 /**
- * The same programs where every user can run them; made once for each version, of about 60 MB. For root whose `node_modules`
- * is in a private home: PostgreSQL looks for its own files by their full path. Undefined when they cannot be copied there.
+ * The same programs where every user can run them; made once for each version, of about 60 MB. For
+ * root whose `node_modules` is in a private home: PostgreSQL looks for its own files by their full
+ * path. Undefined when they cannot be copied there.
  */
 export const copyForAll = (binaries: PostgresBinaries, cache = CACHE): PostgresBinaries | undefined => {
   const copy = join(cache, `postgresql-${binaries.version}`)

@@ -25,7 +25,10 @@ const STOP_STEPS = [
   { signal: 'SIGKILL', waitMs: 5_000 },
 ] as const
 
-/** Another start took the port, or orphans of a killed server still hold its shared memory: both end by themselves. */
+/**
+ * Another start took the port, or orphans of a killed server still hold its shared memory: both end
+ * by themselves.
+ */
 const PASSING_TROUBLE = /could not create any TCP\/IP sockets|shared memory block .* is still in use/
 
 const SETTINGS: readonly string[] = [
@@ -41,7 +44,8 @@ const SETTINGS: readonly string[] = [
   'timezone=UTC',
   'log_timezone=UTC',
   'log_checkpoints=off',
-  // Messages, details and statements of errors quote what people submitted: callers get them, the log must not have them.
+  // Messages, details and statements of errors quote what people submitted: callers get them, the
+  // log must not have them.
   'log_min_messages=log',
   'log_min_error_statement=panic',
   'log_error_verbosity=terse',
@@ -50,8 +54,9 @@ const SETTINGS: readonly string[] = [
 ]
 
 /**
- * Starts PostgreSQL on 127.0.0.1, durable, with the data that `dataDir` has. Its connection string is that of the owner of the
- * database, who is no superuser; the superuser's password is beside the data.
+ * Starts PostgreSQL on 127.0.0.1, durable, with the data that `dataDir` has. Its connection string
+ * is that of the owner of the database, who is no superuser; the superuser's password is beside the
+ * data.
  */
 export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedServer> => {
   // The server and the programs that prepare it run in another directory.

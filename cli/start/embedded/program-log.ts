@@ -8,7 +8,10 @@ export type ProgramLog = {
   readonly close: () => Promise<void>
 }
 
-/** Keeps the output of a program in a file, and passes on what its operator should see: warnings, errors, and crashes. */
+/**
+ * Keeps the output of a program in a file, and passes on what its operator should see: warnings,
+ * errors, and crashes.
+ */
 export const programLog = (file: string, passOn: (line: string) => void): ProgramLog => {
   rotateLog(file)
   const stream = createWriteStream(file, { flags: 'a', mode: 0o600 })
@@ -22,7 +25,10 @@ export const programLog = (file: string, passOn: (line: string) => void): Progra
   }
 }
 
-/** Everything above the level info. A line that is no event comes from the runtime, and tells of a crash. */
+/**
+ * Everything above the level info. A line that is no event comes from the runtime, and tells of a
+ * crash.
+ */
 const isNotable = (line: string): boolean => {
   try {
     const event: unknown = JSON.parse(line)

@@ -15,7 +15,11 @@ const PROGRAM_NAMES = ['redis-server', 'valkey-server'] as const
 /** A downloaded server lies among the installed packages, and is deleted with them. */
 const CACHE_DIR = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url))
 
-/** Finds a Redis or Valkey server on this machine, or gets one. @throws with what to do where that is impossible */
+/**
+ * Finds a Redis or Valkey server on this machine, or gets one.
+ *
+ * @throws with what to do where that is impossible
+ */
 export const redisBinary = async (log: (line: string) => void): Promise<RedisBinary> => {
   const found = onPath() ?? (await fromArchive(log)) ?? (await fromPackageManager(log))
   if (found !== undefined) return found
@@ -34,8 +38,9 @@ const onPath = (): RedisBinary | undefined => {
 }
 
 /**
- * A Redis server from the packages of Debian or Ubuntu, unpacked into CACHE_DIR and not installed, so that it needs no root
- * and starts no service. Undefined on other systems, and where the archive cannot be reached.
+ * A Redis server from the packages of Debian or Ubuntu, unpacked into CACHE_DIR and not installed,
+ * so that it needs no root and starts no service. Undefined on other systems, and where the archive
+ * cannot be reached.
  */
 const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
   const cached = unpackedServer(CACHE_DIR)
@@ -45,7 +50,8 @@ const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | u
   }
   log('Fetching redis-server from the package archive …')
   mkdirSync(dirname(CACHE_DIR), { recursive: true })
-  // Another start may fetch at the same time: each works in its own directory, and the first to finish is kept.
+  // Another start may fetch at the same time: each works in its own directory, and the first to
+  // finish is kept.
   const draft = mkdtempSync(`${CACHE_DIR}.`)
   try {
     const unpacked = join(draft, 'unpacked')
@@ -87,7 +93,10 @@ const missingPackages = async (name: string, aptOptions: readonly string[]): Pro
   return [...(plan ?? '').matchAll(/^Inst (\S+)/gm)].flatMap(([, found]) => found ?? [])
 }
 
-/** Fetches package lists into `draft`: the lists of the system may be absent or outdated, and only root may renew them. */
+/**
+ * Fetches package lists into `draft`: the lists of the system may be absent or outdated, and only
+ * root may renew them.
+ */
 const ownPackageLists = async (draft: string): Promise<readonly string[]> => {
   const lists = join(draft, 'lists')
   const cache = join(draft, 'cache')

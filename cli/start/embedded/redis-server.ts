@@ -22,9 +22,6 @@ export type RedisOptions = {
   readonly log?: (line: string) => void
 }
 
-/** Most feedback is shorter than this. */
-const BYTES_IN_ONE_PIECE = 2_048
-const ENTRIES_IN_ONE_PIECE = 32
 const REWRITE_FROM_BYTES = 256 * 1024 ** 2
 const DEFAULT_MAX_MEMORY_BYTES = 1024 ** 3
 
@@ -63,7 +60,10 @@ export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer>
   })
 }
 
-/** It goes into a file: every user of the machine can read a program's arguments, and one setting is the password. */
+/**
+ * The settings go into a file: every user of the machine can read a program's arguments, and one
+ * setting is the password.
+ */
 const configuration = (options: RedisOptions & { port: number; password: string; version: string }): string => {
   const {
     dataDir,
@@ -82,17 +82,12 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     'daemonize no',
     'appendonly yes',
     `appendfsync ${appendFsync}`,
-    // A rewrite takes a processor for up to a second. From 64 MB of commands on, which is Redis's default, one comes every few
-    // seconds under load, and one feedback in a hundred waited 13 ms, at 4,200 a second; without rewrites 8.
+    // A rewrite takes a processor for up to a second, and requests wait longer meanwhile. With
+    // Redis's default there is a rewrite every few seconds under load.
     `auto-aof-rewrite-min-size ${REWRITE_FROM_BYTES}`,
     'save ""',
     `maxmemory ${maxMemoryBytes}`,
     'maxmemory-policy noeviction',
-    // A job is a hash. When Redis keeps the hash in one piece, with a body of this many bytes, a feedback's job takes 890 bytes of
-    // memory, else 1,110. Redis 7 has a second name for this setting, and still knows this one.
-    `hash-max-ziplist-value ${BYTES_IN_ONE_PIECE}`,
-    // In a book of a hundred idempotency keys in one piece, each is looked for from the first on.
-    `hash-max-ziplist-entries ${ENTRIES_IN_ONE_PIECE}`,
     // A slow log and a crash report quote commands, and with them what people submitted.
     'slowlog-log-slower-than -1',
     ...(isAtLeast(version, 6, 2) ? ['crash-log-enabled no'] : []),
@@ -106,7 +101,10 @@ const isAtLeast = (version: string, major: number, minor: number): boolean => {
   return hasMajor > major || (hasMajor === major && hasMinor >= minor)
 }
 
-/** Until it listens, Redis refuses the connection; until it has read its data, it answers with LOADING. */
+/**
+ * Until it listens, Redis refuses the connection; until it has read its data, it answers with
+ * LOADING.
+ */
 const answersPing = (port: number, password: string): Promise<boolean> => {
   const patienceMs = 1_000
   return new Promise((settle) => {

@@ -45,8 +45,8 @@ export type PreparedServer = {
 }
 
 /**
- * What embedded servers see of the environment. The rest would reach them as settings (PGDATA, LD_LIBRARY_PATH) or turn up
- * in their logs in another language.
+ * What embedded servers see of the environment. The rest would reach them as settings (PGDATA,
+ * LD_LIBRARY_PATH) or turn up in their logs in another language.
  */
 export const SERVER_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -54,14 +54,17 @@ export const SERVER_ENVIRONMENT: Readonly<Record<string, string>> = {
   TZ: 'UTC',
 }
 
-/** A server that has crashed or has much data first replays its log or reads its append-only file. */
+/**
+ * A server that has crashed or has much data first replays its log or reads its append-only file.
+ */
 const READY_WITHIN_MS = 120_000
 const LOOK_EVERY_MS = 20
 const TRY_AGAIN_AFTER_MS = 500
 const TRY_AGAIN_FOR_MS = 30_000
 
 /**
- * Starts a server and resolves once it serves; first ends a server that a killed start left behind in `dataDir`.
+ * Starts a server and resolves once it serves; first ends a server that a killed start left behind
+ * in `dataDir`.
  *
  * @throws with the end of the server's log when it gives up or takes too long
  */
@@ -94,7 +97,10 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
 
 type Running = Pick<EmbeddedServer, 'pid' | 'exited' | 'stop'> & { readonly hasExited: () => boolean }
 
-/** Runs a server in a session of its own, so that Ctrl-C reaches it through its owner, in the owner's order. */
+/**
+ * Runs a server in a session of its own, so that Ctrl-C reaches it through its owner, in the
+ * owner's order.
+ */
 const run = async (
   [program = '', ...args]: readonly string[],
   {

@@ -1,4 +1,5 @@
--- Reads a record of the book of idempotency keys: nine characters of a body, a submission in 22, and its number in hexadecimal digits.
+-- Reads a record of the idempotency book: 9 characters of a body's hash, a compact submission id,
+-- and a number in hexadecimal digits.
 local function readRecord(record)
   return string.sub(record, 1, 9), string.sub(record, 10, 31), tonumber(string.sub(record, 32), 16)
 end

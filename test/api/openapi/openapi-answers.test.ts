@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Refusal, refusalResponse, unforeseenResponse } from '../../../api/refusal.ts'
+import type { Admitted } from '../../../api/submit/intake.ts'
+import type { IntakeDependencies } from '../../../api/submit/intake-dependencies.ts'
 import type { JsonValue } from '../../../contract/json.ts'
 import { answerOf, fits, operations, submissions } from './openapi-document.ts'
 
@@ -91,7 +93,7 @@ describe('the answers in the OpenAPI document', () => {
     }
   })
 
-  it('include what nobody foresees', async () => {
+  it('include the answer to an unforeseen fault', async () => {
     for (const { path } of operations) await assertDocuments(path, unforeseenResponse('request-1'))
   })
 
@@ -110,11 +112,13 @@ describe('the answers in the OpenAPI document', () => {
     }
   })
 
-  it('are those that the operations give', () => {
-    for (const { path, status, respond } of submissions) {
-      // What a feedback is answered with depends on what is stored: the end-to-end tests look at it.
+  it('are those that the operations give', async () => {
+    const dependencies = { awaitProgress: async () => undefined } as unknown as IntakeDependencies
+    const admitted = { submissionId: 's' } as Admitted
+    for (const { path, status, kind } of submissions) {
+      // The answer to a feedback depends on what is stored: the end-to-end tests look at it.
       if (path === '/feedbacks') continue
-      const given = (respond as () => { status: number; body: JsonValue })()
+      const given = await kind.answer(dependencies, { workspaceId: 'w', admitted } as Parameters<typeof kind.answer>[1])
       assert.deepEqual(given, { status, body: { success: true } }, path)
     }
   })

@@ -4,6 +4,7 @@ import { identifyAccount } from '../../../api/operations/accounts.ts'
 import { BASE_PATH } from '../../../api/app.ts'
 import { identifyContact, purgeContact } from '../../../api/operations/contacts.ts'
 import { submitConversation } from '../../../api/operations/conversations.ts'
+import type { AnySubmissionKind } from '../../../api/submit/intake.ts'
 import { createFeedback } from '../../../api/operations/feedbacks.ts'
 import { openApiDocument } from '../../../api/openapi/openapi.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
@@ -66,17 +67,16 @@ export const answerOf = ({ responses }: OperationObject, status: number): Answer
 }
 
 /** The five operations and the status with which each accepts. */
-const SUBMISSIONS = {
+const SUBMISSIONS: Readonly<Record<string, { kind: AnySubmissionKind; status: number }>> = {
   '/feedbacks': { kind: createFeedback, status: 201 },
   '/contacts/identify': { kind: identifyContact, status: 201 },
   '/contacts/purge': { kind: purgeContact, status: 200 },
   '/accounts/identify': { kind: identifyAccount, status: 201 },
   '/conversations': { kind: submitConversation, status: 200 },
-} as const
+}
 export const submissions = Object.entries(SUBMISSIONS).map(([path, { kind, status }]) => {
   const operation = document.paths[`${BASE_PATH}${path}`]?.post
   assert.ok(operation, path)
   const schema: v.GenericSchema = kind.schema
-  const { respond } = kind as { respond: unknown }
-  return { path, schema, status, operation, respond }
+  return { path, schema, status, operation, kind }
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
+import type { ConversationRecord, MessageRecord } from '../../../contract/conversation-record.ts'
 import type { JsonObject } from '../../../contract/json.ts'
 import { propagatedSizeBytes } from '../../../api/operations/propagation-size.ts'
-import { propagate } from '../../../worker/rows/propagate.ts'
+import { rawDataOf } from '../../../worker/fold/propagate.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 describe('propagatedSizeBytes', () => {
@@ -17,7 +18,7 @@ describe('propagatedSizeBytes', () => {
     fc.assert(
       fc.property(properties, fc.array(properties, { maxLength: 5 }), (conversationProperties, ofMessages) => {
         const conversation = (messages: JsonObject[]) => ({ properties: conversationProperties, messages })
-        const made = conversation(ofMessages.map((own) => propagate(conversationProperties, own)))
+        const made = conversation(ofMessages.map((own) => propagated(own, conversationProperties)))
         const bound = propagatedSizeBytes({
           conversationBytes: bytes(conversation(ofMessages)),
           propertiesBytes: bytes(conversationProperties),
@@ -29,6 +30,11 @@ describe('propagatedSizeBytes', () => {
     )
   })
 })
+
+const propagated = (properties: JsonObject, ofConversation: JsonObject): JsonObject => {
+  const message = { properties } as MessageRecord
+  return rawDataOf(message, { propagatePropertiesToMessages: true } as ConversationRecord, ofConversation)
+}
 
 const bytes = (value: object): number => {
   return new TextEncoder().encode(JSON.stringify(value)).byteLength

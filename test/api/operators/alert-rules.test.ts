@@ -51,9 +51,15 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'jobs grow old',
-    series: { [PROCESSES]: '1x20', 'feedback_insights_queue_oldest_seconds{queue="submissions"}': '0+60x20' },
+    series: { [PROCESSES]: '1x20', 'feedback_insights_queue_oldest_seconds{queue="wake"}': '0+60x20' },
     after: '15m',
     alerts: ['FeedbackInsightsJobsOld'],
+  },
+  {
+    name: 'the log of a workspace is not applied',
+    series: { [PROCESSES]: '1x20', 'feedback_insights_waiting_oldest_seconds{workspace="w"}': '0+60x20' },
+    after: '15m',
+    alerts: ['FeedbackInsightsLogOld'],
   },
   {
     name: 'a submission died',

@@ -1,11 +1,26 @@
 import { type Summary, summarise } from './statistics.ts'
 
-/** Every figure that a run takes, with its unit. */
-export const UNITS = {
+/** The kinds of submissions whose processor time is measured. */
+export const KINDS = [
+  'feedback of new people',
+  'feedback of known people',
+  'identify, new',
+  'identify, known',
+  'identify that absorbs a known email',
+  'conversation, new',
+  'conversation, again',
+  'feedback of many workspaces',
+] as const
+export type KindOfSubmission = (typeof KINDS)[number]
+
+export const PROCESSES = ['api', 'worker', 'Redis', 'Postgres'] as const
+export type ProcessName = (typeof PROCESSES)[number]
+
+/** The figures of a run that concern no single kind, each with its unit. */
+const UNITS_OF_ALL = {
   'plain handler with queue.add, accepted': '/s',
   'accepted, everything on': '/s',
   'accepted, without Idempotency-Key': '/s',
-  'accepted on Deno': '/s',
   'accepted with a backlog': '/s',
   'accepted, on a master with a replica': '/s',
   'accepted, on a replica as well': '/s',
@@ -14,24 +29,11 @@ export const UNITS = {
   'p99 at half of the highest rate': 'ms',
   'p99 at half of the highest rate, workers at work': 'ms',
   'plain handler with queue.add, p99 at the same rate': 'ms',
-  'do-nothing worker, drained': '/s',
-  'plain worker, drained': '/s',
-  'feedback drained': '/s',
-  'feedback drained on Deno': '/s',
-  'feedback drained with much stored': '/s',
-  'feedback drained with a backlog': '/s',
-  'feedback of one contact drained': '/s',
-  'feedback of one contact with much drained': '/s',
-  'feedback drained without purges': '/s',
-  'feedback drained after many purges': '/s',
-  'accepted without purges': '/s',
-  'accepted after many purges': '/s',
-  'contacts drained': '/s',
-  'messages of conversations drained': '/s',
   'Redis memory per waiting submission': 'bytes',
-  'plain queue, Redis memory per waiting job': 'bytes',
   'end to end': '/s',
   'end to end, everything on': '/s',
+  'end to end with much stored': '/s',
+  'end to end on Deno': '/s',
   'plain pipeline, end to end': '/s',
   'plain handler that inserts': '/s',
   'plain handler that does the same at once': '/s',
@@ -58,46 +60,28 @@ export const UNITS = {
   'end to end, many workspaces': '/s',
   'processor time per submission, one workspace': 'µs',
   'processor time per submission, many workspaces': 'µs',
-  'accepted, as many people waiting': '/s',
-  'accepted, one email waiting': '/s',
-  'accepted, 100 emails waiting': '/s',
-  'accepted, as many projects waiting': '/s',
-  'accepted, one project waiting': '/s',
-  'accepted, as many contacts waiting': '/s',
-  'accepted, one contact waiting': '/s',
-  'accepted, one email of many ids waiting': '/s',
-  'accepted, as many emails of many ids waiting': '/s',
-  'accepted, one email that all claim waiting': '/s',
-  'accepted, as many emails that are claimed waiting': '/s',
-  'accepted, one id of many sources waiting': '/s',
-  'accepted, as many ids of sources waiting': '/s',
-  'Redis per admission, as many people waiting': 'µs',
-  'Redis per admission, one email waiting': 'µs',
-  'Redis per admission, 100 emails waiting': 'µs',
-  'Redis per admission, as many projects waiting': 'µs',
-  'Redis per admission, one project waiting': 'µs',
-  'Redis per admission, as many contacts waiting': 'µs',
-  'Redis per admission, one contact waiting': 'µs',
-  'Redis per admission, one email of many ids waiting': 'µs',
-  'Redis per admission, as many emails of many ids waiting': 'µs',
-  'Redis per admission, one email that all claim waiting': 'µs',
-  'Redis per admission, as many emails that are claimed waiting': 'µs',
-  'Redis per admission, one id of many sources waiting': 'µs',
-  'Redis per admission, as many ids of sources waiting': 'µs',
   'applied after, lone submission': 'ms',
   'applied after, p95 of lone submissions': 'ms',
   'seen in Postgres after, lone submission': 'ms',
   'seen in Postgres after, p95 of lone submissions': 'ms',
-  'refused while keys come in': 'answers',
-  'Redis memory of settled keys': 'MB',
-  'wrong answers to repeats': 'answers',
-  'wrong answers to repeats during a purge': 'answers',
   'purge of a contact': 's',
   'p99 at a steady rate during a purge': 'ms',
   'p99 at a steady rate without a purge': 'ms',
 } as const
 
-export type Measure = keyof typeof UNITS
+export type Measure =
+  keyof typeof UNITS_OF_ALL | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
+
+/** Every figure that a run takes, with its unit. */
+export const UNITS: Readonly<Record<Measure, string>> = {
+  ...UNITS_OF_ALL,
+  ...(Object.fromEntries(
+    KINDS.flatMap((kind) => [
+      [`${kind}: end to end`, '/s'],
+      ...['processor time', ...PROCESSES].map((what) => [`${kind}: ${what}`, 'µs']),
+    ]),
+  ) as Record<Exclude<Measure, keyof typeof UNITS_OF_ALL>, string>),
+}
 
 export type Measures = {
   readonly add: (measure: Measure, value: number) => void

@@ -2,7 +2,7 @@ import { html, type Html } from '../../../cli/report/html.ts'
 import { describeFigure } from './measures.ts'
 import type { Summary } from './statistics.ts'
 
-/** What was taken in one run, with so much there and with nothing there; per second. */
+/** The rates of one run, with so much there and with nothing there. */
 export type Growth = { readonly amount: number; readonly withIt: Summary; readonly without: Summary }
 
 const WIDTH = 640
@@ -21,7 +21,10 @@ const STYLE = `
     .ours line { stroke: #4493f8 } .ours circle { fill: #4493f8 }
   }`
 
-/** A picture of figures that should stay the same however much there is: medians as dots, the least and the most as lines. */
+/**
+ * Draws rates that should not change with the amount: medians as dots, the least and the most as
+ * lines.
+ */
 export const growthPicture = (title: string, there: string, growths: readonly Growth[]): string => {
   const top = niceTop(Math.max(...growths.flatMap(({ withIt, without }) => [withIt.most, without.most])))
   const heightOf = (value: number): number => HEIGHT - BOTTOM - (value / top) * (HEIGHT - TOP - BOTTOM)
@@ -62,7 +65,7 @@ export const growthPicture = (title: string, there: string, growths: readonly Gr
   </svg>`.html
 }
 
-/** At least the value; 1 where a run was too short for anything to be drained. */
+/** At least the value, and 1 for a run that was too short for any figure. */
 const niceTop = (value: number): number => {
   if (value === 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))

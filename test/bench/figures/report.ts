@@ -1,7 +1,7 @@
 import type { BenchConfig } from '../bench-config.ts'
 import type { JudgedLine } from './lines.ts'
-import { describeFigure, type Measures, UNITS } from './measures.ts'
-import type { Summary } from './statistics.ts'
+import { describeFigure, KINDS, type Measures, PROCESSES, UNITS } from './measures.ts'
+import { type Summary, summarise } from './statistics.ts'
 
 const HEADINGS = ['', 'ours', 'beside it', 'ratio', 'at least', 'aim', ''] as const
 const GAP = '  '
@@ -16,9 +16,9 @@ export const describeLines = (config: BenchConfig, lines: readonly JudgedLine[])
       .join(GAP)
       .trimEnd(),
   )
-  const { rounds, connections, seconds, drained } = config
+  const { rounds, connections, seconds } = config
   return [
-    `Medians of ${rounds} rounds (least–most); ${connections} connections, ${seconds} s a load, ${drained} jobs a drain.`,
+    `Medians of ${rounds} rounds (least–most); ${connections} connections, ${seconds} s a load.`,
     'A ratio is that of each round, then the median. All servers, processes and the load share this machine.',
     '',
     ...text,
@@ -59,18 +59,35 @@ const describeSummary = ({ median, least, most }: Summary, unit: string): string
 
 const bare = (value: number): string => describeFigure(value, '').trimEnd()
 
-/** Processor time per submission by process, ours beside the plain pipeline's. */
+/**
+ * Processor time per submission by process, ours beside the plain pipeline's. Empty if it was not
+ * taken.
+ */
 export const describeProcessorTime = (measures: Measures): string => {
-  const rows = (['api', 'worker', 'Redis', 'Postgres'] as const).map((process) => {
-    const [own] = measures.of(`processor time: ${process}`)
-    if (own === undefined) return undefined
-    const ours = median(measures.of(`processor time: ${process}`))
-    const plain = median(measures.of(`plain pipeline, processor time: ${process}`))
-    return `  ${process.padEnd(10)}${describeFigure(ours, 'µs').padStart(10)}${describeFigure(plain, 'µs').padStart(12)}`
+  const rows = PROCESSES.flatMap((process) => {
+    const ours = measures.of(`processor time: ${process}`)
+    const plain = measures.of(`plain pipeline, processor time: ${process}`)
+    return ours.length === 0 ? [] : `  ${process.padEnd(10)}${microseconds(ours)}${microseconds(plain)}`
   })
-  const known = rows.filter((row) => row !== undefined)
-  if (known.length === 0) return ''
-  return ['Processor time per submission, end to end: ours, then the plain pipeline', ...known].join('\n')
+  if (rows.length === 0) return ''
+  return ['Processor time per submission, end to end: ours, then the plain pipeline', ...rows].join('\n')
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+/** Processor time per submission by kind and process. Empty if it was not taken. */
+export const describeKinds = (measures: Measures): string => {
+  const rows = KINDS.flatMap((kind) => {
+    const all = measures.of(`${kind}: processor time`)
+    if (all.length === 0) return []
+    const rate = describeFigure(summarise(measures.of(`${kind}: end to end`)).median, '/s')
+    const processes = PROCESSES.map((process) => microseconds(measures.of(`${kind}: ${process}`)))
+    return `  ${kind.padEnd(38)}${rate.padStart(10)}${microseconds(all)}${processes.join('')}`
+  })
+  if (rows.length === 0) return ''
+  const headings = ['all', ...PROCESSES].map((heading) => heading.padStart(12)).join('')
+  return [`Processor time per submission, end to end, everything on`, `  ${''.padEnd(48)}${headings}`, ...rows].join(
+    '\n',
+  )
+}
+
+const microseconds = (values: readonly number[]): string =>
+  (values.length === 0 ? '' : describeFigure(summarise(values).median, 'µs')).padStart(12)

@@ -2,12 +2,18 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** What a process and all its descendants have used so far, those that ended included, and the memory that they hold now. */
+/**
+ * The use of a process and all its descendants so far, also of those that ended, and the
+ * memory that they hold now.
+ */
 export type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
 
 type Entry = { pid: number; parent: number; cpuSeconds: number; memoryBytes: number }
 
-/** Linux counts in these (`getconf CLK_TCK`), on every architecture that the embedded servers exist for. */
+/**
+ * Linux counts in these (`getconf CLK_TCK`), on every architecture that the embedded servers exist
+ * for.
+ */
 const TICKS_PER_SECOND = 100
 const SAMPLE_EVERY_MS = 200
 /** Of a processor, all of them together, for so long. */
@@ -22,7 +28,10 @@ export const usageOf = <Name extends string>(roots: Readonly<Record<Name, number
   return Object.fromEntries(used) as Record<Name, Usage>
 }
 
-/** Waits until these processes have done what they still had to, such as tags of what came before; not for ever, since servers tidy up. */
+/**
+ * Waits until these processes have finished earlier work, such as tags of earlier feedback;
+ * not for ever, since servers tidy up.
+ */
 export const untilQuiet = async (roots: Readonly<Record<string, number>>): Promise<void> => {
   const giveUpAt = performance.now() + QUIET_WITHIN_MS
   let before = usedBy(roots)
@@ -82,7 +91,9 @@ const fromProc = (): Entry[] => {
     })
 }
 
-/** Fields as proc(5) numbers them, from the third on: the second is a name that may hold anything. */
+/**
+ * Fields as proc(5) numbers them, from the third on: the second is a name that may hold anything.
+ */
 const fromStat = (pid: number, stat: string, name: string): Entry => {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const field = (number: number): number => Number(fields[number - 3])

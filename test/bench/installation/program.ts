@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,10 @@ export type Program = {
 
 const READY_WITHIN_MS = 60_000
 const STOPPED_WITHIN_MS = 20_000
-/** The line with which a program says that it is ready, as the service's own processes log it. */
+/**
+ * The line by which a program reports that it is ready, in the form in which the service's
+ * processes log it.
+ */
 const READY = /^.*"event":"(?:listening|working)".*$/m
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -29,16 +32,10 @@ export const startProgram = async (options: {
   readonly file: string
   readonly environment: Readonly<Record<string, string>>
   readonly runtime?: Runtime
-  /** Where Bun writes what it sampled of the program, at its end. */
-  readonly profile?: string
 }): Promise<Program> => {
-  const { file, environment, runtime = 'bun', profile } = options
+  const { file, environment, runtime = 'bun' } = options
   const [program, ...words] = commandOf(runtime)
-  const sampling =
-    profile === undefined
-      ? []
-      : ['--cpu-prof', `--cpu-prof-dir=${dirname(profile)}`, `--cpu-prof-name=${basename(profile)}`]
-  const child = spawn(program, [...words, ...sampling, file], { cwd: root, env: { ...inherited(), ...environment } })
+  const child = spawn(program, [...words, file], { cwd: root, env: { ...inherited(), ...environment } })
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.removeListener('exit', kill))
@@ -91,7 +88,7 @@ const untilReady = (child: ReturnType<typeof spawn>, file: string): Promise<numb
       resolve((JSON.parse(line) as { port?: number }).port ?? 0)
     }
     child.stdout?.setEncoding('utf8').on('data', listen)
-    // What it says later is not looked at, and must not fill the pipe.
+    // Later output is not read, and must not fill the pipe.
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (output = `${output}${text}`.slice(-10_000)))
     child.once('error', (error) => fail(error.message))
     child.once('exit', (code) => fail(`ended with ${code}`))

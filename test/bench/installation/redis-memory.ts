@@ -7,7 +7,10 @@ const STILL_FALLING = 0.99
 export const usedBytes = async (redis: Redis): Promise<number> =>
   Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
 
-/** What Redis uses once that has stopped falling: buffers, and what is yet to be given back, come and go. */
+/**
+ * The memory of Redis once it has stopped falling: buffers, and memory that is yet to be given
+ * back, come and go.
+ */
 export const restingBytes = async (redis: Redis, lookForMs: number): Promise<number> => {
   for (let former = Infinity; ;) {
     const least = await leastUsedBytes(redis, lookForMs)

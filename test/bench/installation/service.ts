@@ -4,22 +4,17 @@ import { migrate, readMigrations } from '../../../db/migrate.ts'
 import { connectPostgres, type Sql } from '../../../db/postgres.ts'
 import { type Program, type Runtime, startProgram } from './program.ts'
 
-/**
- * One API process and one worker of ours, with a schema and a Redis prefix of their own. What measures through this alone,
- * by HTTP, Postgres, the figures of Redis and the processes, measures any other version of this service as well.
- */
+/** One API process and one worker, with a schema and a Redis prefix of their own. */
 export type Service = {
   readonly url: string
   /** May submit to the default workspace, purge in it, and operate. */
   readonly token: string
   readonly workspaceId: string
-  /** What the service hashes keys with, as its environment has it. */
-  readonly hash: string
   readonly prefix: string
   readonly sql: Sql
   readonly redis: Redis
   readonly pids: () => { readonly api: number; readonly worker: number }
-  /** Ends the worker process, which finishes what it has in hand. */
+  /** Ends the worker process. It finishes its work in hand. */
   readonly stopWorker: () => Promise<void>
   /** Starts another one, if there is none. */
   readonly startWorker: () => Promise<void>
@@ -28,21 +23,17 @@ export type Service = {
 
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
-/** The files to which its processes write, at their end, what was sampled of them. */
-export type Profiles = { readonly api: string; readonly worker: string }
-
-type ServiceOptions = { name: string; runtime?: Runtime; profiles?: Profiles; replicasAck?: number }
+type ServiceOptions = { name: string; runtime?: Runtime; replicasAck?: number }
 
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
 const MOST_WAITING = 10_000_000
 
 export const startService = async (
   { databaseUrl, redisUrl }: ServerUrls,
-  { name, runtime = 'bun', profiles, replicasAck = 0 }: ServiceOptions,
+  { name, runtime = 'bun', replicasAck = 0 }: ServiceOptions,
 ): Promise<Service> => {
   const prefix = `bench_${name}`
   const token = `bench-${randomBytes(16).toString('hex')}`
-  const hash = randomBytes(32).toString('hex')
   const sql = await migratedSchema(databaseUrl, prefix)
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
   const environment = {
@@ -51,17 +42,17 @@ export const startService = async (
     REDIS_URL: redisUrl,
     REDIS_PREFIX: prefix,
     ...(replicasAck > 0 && { REDIS_REPLICAS_ACK: String(replicasAck) }),
-    HASH_KEY: hash,
-    // `alike` has more waiting than is taken in by default.
+    HASH_KEY: randomBytes(32).toString('hex'),
+    // `backlog` has more waiting than is accepted by default.
     MAX_BACKLOG: String(MOST_WAITING),
-    // `conversation-parts` sends more than ten.
+    // `parts` sends more than ten.
     CONVERSATIONS_PER_MINUTE: '1000000',
     BOOTSTRAP_ADMIN_TOKEN: token,
     PORT: '0',
     WORKER_PORT: '0',
   }
-  const start = (process: keyof Profiles): Promise<Program> =>
-    startProgram({ file: `${process}/main.ts`, environment, runtime, ...(profiles && { profile: profiles[process] }) })
+  const start = (process: 'api' | 'worker'): Promise<Program> =>
+    startProgram({ file: `${process}/main.ts`, environment, runtime })
   let worker: Program | undefined = await start('worker')
   const api = await start('api')
   const [workspace] = await sql<{ id: string }[]>`select id from workspace`
@@ -73,7 +64,6 @@ export const startService = async (
     url: `http://127.0.0.1:${api.port}/api/v1`,
     token,
     workspaceId: workspace!.id,
-    hash,
     prefix,
     sql,
     redis,

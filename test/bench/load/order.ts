@@ -1,8 +1,9 @@
 import type { BodyKind } from '../bodies.ts'
 
 /**
- * What the load generator is asked to send. `closed`: every connection sends its next request when it has its answer.
- * `open`: requests are due at a steady rate whatever the answers do, and the time of each counts from when it was due.
+ * A load that the load generator is asked to send. `closed`: every connection sends its next
+ * request when it has its answer. `open`: requests are due at a steady rate that does not depend on
+ * the answers, and the time of each counts from when it was due.
  */
 export type LoadOrder = {
   readonly url: string
@@ -17,7 +18,7 @@ export type LoadOrder = {
   readonly numbers: Numbers
   /** Whether each request carries an `Idempotency-Key` of its own, which is that of its number. */
   readonly idempotencyKeys: boolean
-  /** The numbers whose answers are told. */
+  /** The numbers whose answers are returned. */
   readonly remembered?: readonly number[]
 }
 

@@ -15,7 +15,10 @@ type Run = {
   readonly send: (connection: Connection, dueAt: number, onAnswer: () => void) => void
 }
 
-/** Carries out an order until it is done, its time is over or `stop` says so, then waits for the answers that are missing. */
+/**
+ * Carries out an order until it is done, its time is over or `stop` says so, then waits for the
+ * answers that are missing.
+ */
 export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<LoadResult> => {
   const broken = Promise.withResolvers<never>()
   const { hostname, port, pathname } = new URL(order.url)

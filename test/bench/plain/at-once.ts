@@ -6,7 +6,7 @@ import { plainFeedback } from './feedback-table.ts'
 
 const name = v.optional(v.nullable(v.string()))
 
-/** What somebody would check who also finds out whom feedback is from. */
+/** The checks of a plain handler that also finds out who gave the feedback. */
 export const referringFeedback = v.object({
   ...plainFeedback.entries,
   contact: v.optional(v.nullable(v.object({ email: v.string(), name }))),
@@ -15,7 +15,7 @@ export const referringFeedback = v.object({
 })
 type ReferringFeedback = v.InferOutput<typeof referringFeedback>
 
-/** What a request is answered. */
+/** The answer to a request. */
 export type Taken =
   { readonly kind: 'stored' | 'repeated'; readonly feedbackId: string } | { readonly kind: 'key reused' }
 
@@ -51,8 +51,9 @@ export const createAtOnceTables = async (sql: postgres.Sql): Promise<void> => {
 }
 
 /**
- * Finds or creates contact, account and project, replaces the feedback with the same `sourceId`, and writes receipt and idempotency
- * key: one statement, and so one transaction and one way to Postgres and back. A row is written only where none is found.
+ * Finds or creates contact, account and project, replaces the feedback with the same `sourceId`,
+ * and writes receipt and idempotency key: one statement, and so one transaction and one way to
+ * Postgres and back. A row is written only where none is found.
  */
 export const takeAtOnce = async (
   sql: postgres.Sql,

@@ -4,7 +4,6 @@ import process from 'node:process'
 export type PlainConfig = { databaseUrl: string; schema: string; redisUrl: string; prefix: string; token: string }
 
 export const PLAIN_QUEUE = 'plain'
-export const IDLE_QUEUE = 'idle'
 
 /** @throws when a variable is missing. */
 export const readPlainConfig = (): PlainConfig => {

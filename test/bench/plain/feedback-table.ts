@@ -4,7 +4,7 @@ import type { PlainConfig } from './config.ts'
 
 const object = v.record(v.string(), v.unknown())
 
-/** What somebody would check who takes feedback in the plain way. */
+/** The checks of a plain handler. */
 export const plainFeedback = v.object({
   description: v.string(),
   title: v.optional(v.nullable(v.string())),

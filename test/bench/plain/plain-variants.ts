@@ -1,27 +1,24 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import type { ServerUrls } from '../installation/service.ts'
-import { IDLE_QUEUE, PLAIN_QUEUE } from './config.ts'
+import { PLAIN_QUEUE } from './config.ts'
 import { createAtOnceTables } from './at-once.ts'
 import { createPlainTable } from './feedback-table.ts'
 import { type Program, startProgram } from '../installation/program.ts'
 
-/** What one would build without this service: four ways to take feedback in, and the bare queue. */
+/** The plain alternatives to this service: four ways to take feedback in. */
 export type PlainVariants = {
   readonly token: string
   readonly insertApi: Program
   readonly atOnceApi: Program
   readonly queueApi: Program
   readonly insertWorker: Program
-  /** Of the handler with `queue.add` and of the plain worker. */
+  /** The queue of the handler with `queue.add` and of the plain worker. */
   readonly queue: Queue
-  /** Of the worker that does nothing. */
-  readonly idleQueue: Queue
-  readonly redis: Redis
-  readonly stored: () => Promise<number>
-  /** Takes out everything that is stored and queued. Nothing may be at work. */
+  /** Removes everything that is stored and queued. No worker may be busy. */
   readonly empty: () => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -48,10 +45,8 @@ export const startPlainVariants = async ({ databaseUrl, redisUrl }: ServerUrls):
   const atOnceApi = await start('at-once-api', AT_ONCE)
   const queueApi = await start('queue-api')
   const insertWorker = await start('insert-worker')
-  const idleWorker = await start('idle-worker')
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
   const queue = new Queue(PLAIN_QUEUE, { connection: redis, prefix: PREFIX })
-  const idleQueue = new Queue(IDLE_QUEUE, { connection: redis, prefix: PREFIX })
   return {
     token,
     insertApi,
@@ -59,23 +54,26 @@ export const startPlainVariants = async ({ databaseUrl, redisUrl }: ServerUrls):
     queueApi,
     insertWorker,
     queue,
-    idleQueue,
-    redis,
-    stored: async () => Number((await sql<{ rows: string }[]>`select count(*) as rows from feedback`)[0]!.rows),
     empty: async () => {
       await sql`truncate feedback`
       await atOnceSql`truncate feedback, contact, account, project, receipt, idempotency_key`
       await queue.obliterate({ force: true })
-      await idleQueue.obliterate({ force: true })
     },
     stop: async () => {
-      const programs = [insertApi, atOnceApi, queueApi, insertWorker, idleWorker]
+      const programs = [insertApi, atOnceApi, queueApi, insertWorker]
       await Promise.all(programs.map((program) => program.stop()))
-      await Promise.all([queue.close(), idleQueue.close()])
+      await queue.close()
       redis.disconnect()
       await Promise.all([sql, atOnceSql].map((pool) => pool.end({ timeout: 5 })))
     },
   }
+}
+
+const LOOK_EVERY_MS = 10
+
+/** Waits until the plain worker has stored all that was queued. */
+export const untilStored = async ({ queue }: PlainVariants): Promise<void> => {
+  while ((await queue.getJobCountByTypes('waiting', 'active', 'delayed')) > 0) await pause(LOOK_EVERY_MS)
 }
 
 const openSchema = async (databaseUrl: string, schema: string): Promise<postgres.Sql> => {

@@ -3,7 +3,10 @@ import { Elysia } from 'elysia'
 import { v7 as newId } from 'uuid'
 import { type PlainFeedback, plainFeedback } from './feedback-table.ts'
 
-/** Listens on any free port for POST /feedbacks: checks token and body, hands the feedback over, and answers 201. */
+/**
+ * Listens on any free port for POST /feedbacks: checks token and body, hands the feedback over, and
+ * answers 201.
+ */
 export const serveFeedback = (token: string, take: (id: string, feedback: PlainFeedback) => Promise<void>): void => {
   new Elysia()
     .use(bearer())

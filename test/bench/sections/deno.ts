@@ -1,24 +1,22 @@
-import { drainFor } from '../installation/drain.ts'
-import { fillQueue } from '../installation/fill-queue.ts'
-import { type CreateSection, feedbackFilling, feedbackTarget, loadWith, drainBounds, warmUp } from '../rig.ts'
+import { observe } from '../observe.ts'
+import { type CreateSection, feedbackTarget, untilAllFinished, warmUp } from '../rig.ts'
 
 /** The same API and worker on the other runtime. */
 export const deno: CreateSection = async (rig) => {
-  const { config, measures } = rig
-  const installation = await rig.installation('deno', 'deno')
-  const target = feedbackTarget(installation)
-  // As long as on Bun: V8, too, compiles what has run for a while.
+  const { measures, serverPids } = rig
+  const service = await rig.service('deno', { runtime: 'deno' })
+  const target = feedbackTarget(service)
   await warmUp(rig, [target])
-  await installation.empty()
+  await untilAllFinished(rig, service)
   return {
     round: async () => {
-      const { accepted, seconds } = await loadWith(rig, target, { idempotencyKeys: true })
-      measures.add('accepted on Deno', accepted / seconds)
-      await installation.empty()
-      await fillQueue(installation, 'create_feedback', feedbackFilling(rig, config.drained))
-      const drained = await drainFor(installation.drained('submissions'), drainBounds(config))
-      measures.add('feedback drained on Deno', drained.perSecond)
-      await installation.empty()
+      const { perSecond } = await observe(rig, {
+        target,
+        how: { idempotencyKeys: true },
+        until: () => untilAllFinished(rig, service),
+        pids: { ...service.pids(), ...serverPids },
+      })
+      measures.add('end to end on Deno', perSecond)
     },
   }
 }

@@ -1,28 +1,38 @@
-import { halt, ofJobs, resume, untilDrained } from '../installation/drain.ts'
-import { observe, type Outcome } from '../observe.ts'
-import { type CreateSection, feedbackTarget, type LoadTarget, plainTarget, type Rig, warmUp } from '../rig.ts'
 import type { Measures } from '../figures/measures.ts'
+import { observe, type Outcome } from '../observe.ts'
+import { untilStored } from '../plain/plain-variants.ts'
+import {
+  type CreateSection,
+  feedbackTarget,
+  type LoadTarget,
+  plainTarget,
+  type Rig,
+  untilAllFinished,
+  warmUp,
+} from '../rig.ts'
 
-/** From the first request until the last submission is stored, with everything on the same processors. */
+/**
+ * From the first request until the last submission is applied, with everything on the same
+ * processors.
+ */
 export const endToEnd: CreateSection = async (rig) => {
   const plain = await rig.plain()
-  const main = await rig.installation('main')
+  const main = await rig.service('main')
   const inserting = plainTarget(plain, plain.insertApi.port)
   const atOnce = plainTarget(plain, plain.atOnceApi.port)
+  await plain.queue.resume()
   await warmUp(rig, [inserting, atOnce, plainTarget(plain, plain.queueApi.port), feedbackTarget(main)])
   return {
     round: async () => {
+      await plain.queue.resume()
+      await untilStored(plain)
+      await untilAllFinished(rig, main)
       await plain.empty()
       await measureInserting(rig, inserting)
       await measureAtOnce(rig, atOnce)
       await measurePlainPipeline(rig)
-      await main.empty()
-      await resume(main.drained('submissions').queues)
       addPipeline(rig.measures, '', await observeOurs(rig, false))
-      await main.empty()
       await measureEverythingOn(rig)
-      await halt(main.drained('submissions').queues)
-      await main.empty()
     },
   }
 }
@@ -41,7 +51,7 @@ const measureAtOnce = async (rig: Rig, target: LoadTarget): Promise<void> => {
   const plain = await rig.plain()
   const { perSecond, totalMicroseconds } = await observe(rig, {
     target,
-    idempotencyKeys: true,
+    how: { idempotencyKeys: true },
     pids: { api: plain.atOnceApi.pid, Postgres: serverPids.Postgres },
   })
   measures.add('plain handler that does the same at once', perSecond)
@@ -52,10 +62,9 @@ const measureAtOnce = async (rig: Rig, target: LoadTarget): Promise<void> => {
 const measurePlainPipeline = async (rig: Rig): Promise<void> => {
   const { measures, serverPids } = rig
   const plain = await rig.plain()
-  await plain.queue.resume()
   const outcome = await observe(rig, {
     target: plainTarget(plain, plain.queueApi.port),
-    until: () => untilDrained(ofJobs(plain.queue)),
+    until: () => untilStored(plain),
     pids: { api: plain.queueApi.pid, worker: plain.insertWorker.pid, ...serverPids },
   })
   addPipeline(measures, 'plain pipeline, ', outcome)
@@ -63,11 +72,11 @@ const measurePlainPipeline = async (rig: Rig): Promise<void> => {
 }
 
 const observeOurs = async (rig: Rig, idempotencyKeys: boolean) => {
-  const main = await rig.installation('main')
+  const main = await rig.service('main')
   return observe(rig, {
     target: feedbackTarget(main),
-    idempotencyKeys,
-    until: () => untilDrained(main.drained('submissions')),
+    how: { idempotencyKeys },
+    until: () => untilAllFinished(rig, main),
     pids: { ...main.pids(), ...rig.serverPids },
   })
 }

@@ -2,22 +2,20 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { feedbackBody } from '../bodies.ts'
 import { percentile } from '../figures/statistics.ts'
 import type { Service } from '../installation/service.ts'
-import { countSettled, untilSettled } from '../installation/settled.ts'
-import { type CreateSection, feedbackTarget, loadWith } from '../rig.ts'
+import { type CreateSection, feedbackTarget, loadWith, untilAllFinished } from '../rig.ts'
 
 const PAUSE_MS = 50
 const LOOK_EVERY_MS = 1
-/** One in so many comes once more, watched: who asks Postgres all the time keeps the machine from being idle. */
+/** One in so many is watched. Asking Postgres all the time keeps the machine from being idle. */
 const WATCHED_EVERY = 4
 
-/** One submission after another, each of which finds the machine idle. */
+/** One submission after another. Each finds the machine idle. */
 export const lone: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
   const service = await rig.service('lone')
   const { sql } = service
-  const settled = await countSettled(service)
-  const { accepted } = await loadWith(rig, feedbackTarget(service), { idempotencyKeys: true })
-  await untilSettled(service, settled + accepted)
+  await loadWith(rig, feedbackTarget(service), { idempotencyKeys: true })
+  await untilAllFinished(rig, service)
   const submitNext = () => submit(service, { number: takeNumbers(1), people: config.storedContacts })
 
   /** By the clocks of Redis and Postgres, which are that of this machine. */

@@ -1,25 +1,18 @@
 import { restingBytes } from '../installation/redis-memory.ts'
-import { countSettled, untilSettled } from '../installation/settled.ts'
-import { type CreateSection, feedbackTarget, LONGEST_LOAD_SECONDS, loadWith, newNumbers } from '../rig.ts'
+import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers, untilAllFinished } from '../rig.ts'
 
 /** Redis is looked at for a part of the time that a load has. */
 const LOOKS_PER_LOAD = 4
 
-/** What submissions weigh in Redis while they wait, beyond their bodies as JSON. */
+/** The memory that waiting submissions take in Redis beyond their bodies as JSON. */
 export const memory: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
   const service = await rig.service('memory')
   const lookForMs = (config.seconds * 1_000) / LOOKS_PER_LOAD
-  let expected = await countSettled(service)
-  const fill = async (): Promise<{ accepted: number; bodyBytes: number }> => {
-    const numbers = newNumbers(takeNumbers, config.waiting)
-    const how = { numbers, seconds: LONGEST_LOAD_SECONDS, idempotencyKeys: true }
-    const filled = await loadWith(rig, feedbackTarget(service), how)
-    expected += filled.accepted
-    return filled
-  }
+  const fill = (): Promise<{ accepted: number; bodyBytes: number }> =>
+    loadWith(rig, feedbackTarget(service), loadOf(newNumbers(takeNumbers, config.waiting)))
   await fill()
-  await untilSettled(service, expected)
+  await untilAllFinished(rig, service)
   return {
     round: async () => {
       await service.stopWorker()
@@ -28,7 +21,7 @@ export const memory: CreateSection = async (rig) => {
       const after = await restingBytes(service.redis, lookForMs)
       measures.add('Redis memory per waiting submission', (after - before - bodyBytes) / accepted)
       await service.startWorker()
-      await untilSettled(service, expected)
+      await untilAllFinished(rig, service)
     },
   }
 }

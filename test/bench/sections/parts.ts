@@ -1,211 +1,107 @@
-import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Redis } from 'ioredis'
-import { ADMIT } from '../../../queue/ask-admission.ts'
-import { NOTE_CARRIER } from '../../../queue/hand-over.ts'
-import { READ_BATCH } from '../../../queue/books.ts'
-import { SETTLE } from '../../../queue/settle.ts'
-import type { Sql } from '../../../db/postgres.ts'
-import { API_RULES, describeParts, type Parts, type ProcessParts, WORKER_RULES } from '../figures/parts.ts'
-import { readParts } from '../figures/profile.ts'
-import { usageOf } from '../figures/usage.ts'
+import type { BodyKind } from '../bodies.ts'
+import type { KindOfSubmission, ProcessName } from '../figures/measures.ts'
 import { makeWorkspaces } from '../installation/make-workspaces.ts'
-import { type Service, startService } from '../installation/service.ts'
-import { countSettled, untilSettled } from '../installation/settled.ts'
-import { type BodyKind, MESSAGES_PER_CONVERSATION } from '../bodies.ts'
-import { type CreateSection, loadWith, type Rig, WARM_LOADS } from '../rig.ts'
+import type { Service } from '../installation/service.ts'
+import type { Numbers } from '../load/order.ts'
+import { observe } from '../observe.ts'
+import {
+  type CreateSection,
+  loadOf,
+  type LoadTarget,
+  loadWith,
+  newNumbers,
+  type Rig,
+  targetOf,
+  untilAllFinished,
+} from '../rig.ts'
 
-const MOST_COMMANDS = 10_000_000
-/** Which stores all that a statement of a worker has. */
-const STORE = 'store'
-/** Waits for other statements of a workspace, and does little else. */
-const LOCK = 'lock_workspaces'
-const US_PER_MS = 1_000
-const US_PER_SECOND = 1_000_000
+/** More people than a run has requests: each body names a new person. */
+const MANY_PEOPLE = 1_000_000_007
+/** Few enough that the load before has made all of them known. */
+const KNOWN_PEOPLE = 1_000
+const MESSAGES = 20
 
-/** Where the processor time of a submission goes, from the request until it is settled. */
-export const findParts: CreateSection = (rig) => partsOf(rig, { of: 'feedback of one workspace', name: 'parts' })
+const FEEDBACK: Load = { path: '/feedbacks', kind: 'feedback' }
+const CONTACT: Load = { path: '/contacts/identify', kind: 'contact' }
+const NEW_CONTACT: Load = { path: '/contacts/identify', kind: 'new contact' }
+const CONVERSATION: Load = { path: '/conversations', kind: 'new conversation', share: 1 / MESSAGES }
 
-export const findContactParts: CreateSection = (rig) =>
-  partsOf(rig, { of: 'new contacts', name: 'contact_parts', kind: 'new contact', path: '/contacts/identify' })
-
-export const findConversationParts: CreateSection = (rig) =>
-  partsOf(rig, {
-    of: `conversations of ${MESSAGES_PER_CONVERSATION} messages`,
-    name: 'conversation_parts',
-    kind: 'new conversation',
-    path: '/conversations',
-  })
-
-/** The same where each submission is of another workspace than the one before. */
-export const findWorkspaceParts: CreateSection = (rig) => {
-  const workspaces = rig.config.workspaces
-  return partsOf(rig, {
-    of: `feedback of ${workspaces.toLocaleString('en')} workspaces`,
-    name: 'workspace_parts',
-    workspaces,
-  })
+type Load = { path: string; kind: BodyKind; people?: number; share?: number; workspaces?: true }
+type Part = {
+  readonly name: KindOfSubmission
+  /** Sent before, unobserved, with the same numbers. */
+  readonly before?: Load
+  readonly load: Load
 }
 
-/** Feedback, unless another kind is named; without `workspaces` all is of the workspace `default`. */
-type What = {
-  readonly of: string
-  readonly name: string
-  readonly workspaces?: number
-  readonly kind?: BodyKind
-  readonly path?: string
-}
+const PARTS: readonly Part[] = [
+  { name: 'feedback of new people', load: { ...FEEDBACK, people: MANY_PEOPLE } },
+  {
+    name: 'feedback of known people',
+    before: { ...CONTACT, people: KNOWN_PEOPLE },
+    load: { ...FEEDBACK, people: KNOWN_PEOPLE },
+  },
+  { name: 'identify, new', load: NEW_CONTACT },
+  { name: 'identify, known', before: { ...CONTACT, people: KNOWN_PEOPLE }, load: { ...CONTACT, people: KNOWN_PEOPLE } },
+  {
+    name: 'identify that absorbs a known email',
+    before: { path: '/feedbacks', kind: 'feedback of a person each' },
+    load: NEW_CONTACT,
+  },
+  { name: 'conversation, new', load: CONVERSATION },
+  { name: 'conversation, again', before: CONVERSATION, load: CONVERSATION },
+  { name: 'feedback of many workspaces', load: { ...FEEDBACK, workspaces: true } },
+]
 
-const partsOf = async (rig: Rig, what: What): ReturnType<CreateSection> => {
-  let rounds = 0
-  let submissions = 0
-  let statements = 0
-  let waited = 0
-  const sums = new Map<string, ProcessParts>()
+/** The processor time of a submission by kind and process, from the request until it is applied. */
+export const parts: CreateSection = async (rig) => {
+  const service = await rig.service('kinds')
+  const tokens = await makeWorkspaces(service.sql, rig.config.workspaces)
+  // A process that was just started takes twice the time.
+  for (const { load } of PARTS) await send(rig, { service, tokens, load, numbers: numbersFor(rig, load) })
   return {
     round: async () => {
-      const taken = await measure(rig, what, `${what.name}_${++rounds}`)
-      submissions += taken.submissions
-      statements += taken.statements
-      waited += taken.waited
-      for (const one of taken.processes) sums.set(one.name, sumOf(one, sums.get(one.name)))
+      for (const part of PARTS) await measure(rig, { service, tokens, part })
     },
-    report: () =>
-      [
-        describeParts([...sums.values()], { of: what.of, submissions }),
-        `${(submissions / statements).toFixed(0)} submissions are stored by a statement. It waits for its workspaces, for each of them ${(waited / submissions).toFixed(0)} µs.`,
-      ].join('\n'),
   }
 }
+
+const numbersFor = ({ config, takeNumbers }: Rig, { share = 1 }: Load): Numbers =>
+  newNumbers(takeNumbers, Math.ceil(config.ofKind * share))
+
+type Sent = { service: Service; tokens: readonly string[]; load: Load; numbers: Numbers }
+
+const send = async (rig: Rig, { service, tokens, load, numbers }: Sent): Promise<void> => {
+  await loadWith(rig, targetFor({ service, tokens, load }), howOf(load, numbers, false))
+  await untilAllFinished(rig, service)
+}
+
+const targetFor = ({ service, tokens, load }: Omit<Sent, 'numbers'>): LoadTarget => ({
+  ...targetOf(service, load.path),
+  ...(load.workspaces && { tokens }),
+})
+
+/** Idempotency keys go by number, and the bodies of one number differ from load to load. */
+const howOf = ({ kind, people }: Load, numbers: Numbers, idempotencyKeys: boolean) =>
+  loadOf(numbers, { kind, idempotencyKeys, ...(people !== undefined && { people }) })
 
 const measure = async (
   rig: Rig,
-  what: What,
-  name: string,
-): Promise<{ submissions: number; statements: number; waited: number; processes: ProcessParts[] }> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-profiles-'))
-  const profiles = { api: join(directory, 'api.cpuprofile'), worker: join(directory, 'worker.cpuprofile') }
-  try {
-    // What functions take is counted in connections that are opened from here on.
-    const service = await startService(countingCalls(rig.urls), { name, profiles })
-    let run: Awaited<ReturnType<typeof loadOnce>>
-    try {
-      run = await loadOnce(rig, service, what)
-    } finally {
-      await service.stop()
-    }
-    const samplesOf = (process: 'api' | 'worker', rules: typeof API_RULES): Parts =>
-      readParts(profiles[process], { rules, ...run.period })
-    const process = (
-      label: string,
-      key: keyof typeof run.used,
-      [found, rest]: readonly [Parts, string],
-    ): ProcessParts => ({ name: label, total: run.used[key], parts: found, rest })
-    const runtime = 'runtime: sockets, HTTP, garbage collection'
-    return {
-      submissions: run.submissions,
-      statements: run.statements,
-      waited: run.waited,
-      processes: [
-        process('API', 'api', [samplesOf('api', API_RULES), runtime]),
-        process('worker', 'worker', [samplesOf('worker', WORKER_RULES), runtime]),
-        process('Redis', 'Redis', [run.redisParts, 'sockets, commands without a script, append-only file']),
-        process('Postgres', 'Postgres', [run.postgresParts, 'statements outside functions, commits, write-ahead log']),
-      ],
-    }
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
+  { service, tokens, part }: { service: Service; tokens: readonly string[]; part: Part },
+): Promise<void> => {
+  const { measures, serverPids } = rig
+  const { name, before, load } = part
+  const numbers = numbersFor(rig, load)
+  if (before) await send(rig, { service, tokens, load: before, numbers })
+  const { perSecond, totalMicroseconds, microseconds } = await observe(rig, {
+    target: targetFor({ service, tokens, load }),
+    how: howOf(load, numbers, true),
+    until: () => untilAllFinished(rig, service),
+    pids: { ...service.pids(), ...serverPids },
+  })
+  measures.add(`${name}: end to end`, perSecond)
+  measures.add(`${name}: processor time`, totalMicroseconds)
+  for (const process of Object.keys(microseconds) as ProcessName[]) {
+    measures.add(`${name}: ${process}`, microseconds[process])
   }
-}
-
-const countingCalls = ({ databaseUrl, redisUrl }: Rig['urls']): Rig['urls'] => {
-  const url = new URL(databaseUrl)
-  url.searchParams.set('track_functions', 'all')
-  return { databaseUrl: url.href, redisUrl }
-}
-
-const loadOnce = async (rig: Rig, service: Service, { workspaces, kind = 'feedback', path = '/feedbacks' }: What) => {
-  const { sql, redis } = service
-  const tokens = workspaces === undefined ? [service.token] : await makeWorkspaces(sql, workspaces)
-  const target = { url: `${service.url}${path}`, tokens }
-  const run = async (loads: number): Promise<number> => {
-    const settled = await countSettled(service)
-    const { accepted } = await loadWith(rig, target, {
-      kind,
-      idempotencyKeys: true,
-      seconds: loads * rig.config.seconds,
-    })
-    await untilSettled(service, settled + accepted)
-    return accepted
-  }
-  await run(WARM_LOADS)
-  const pids = { ...service.pids(), ...rig.serverPids }
-  await redis.config('SET', 'slowlog-max-len', String(MOST_COMMANDS))
-  await redis.config('SET', 'slowlog-log-slower-than', '0')
-  await redis.slowlog('RESET')
-  const functionsBefore = await functionTimes(sql)
-  const usedBefore = usageOf(pids)
-  const fromMs = Date.now()
-  const submissions = await run(1)
-  const toMs = Date.now()
-  const usedAfter = usageOf(pids)
-  await redis.config('SET', 'slowlog-log-slower-than', '-1')
-  const redisParts = await commandTimes(redis)
-  const functionsAfter = await functionTimes(sql)
-  const took = (name: string): number => (functionsAfter.get(name)?.us ?? 0) - (functionsBefore.get(name)?.us ?? 0)
-  const used = (name: keyof typeof pids): number =>
-    (usedAfter[name].cpuSeconds - usedBefore[name].cpuSeconds) * US_PER_SECOND
-  return {
-    submissions,
-    period: { fromMs, toMs },
-    used: { api: used('api'), worker: used('worker'), Redis: used('Redis'), Postgres: used('Postgres') },
-    redisParts,
-    postgresParts: new Map(
-      [...functionsAfter.keys()].filter((name) => name !== LOCK).map((name) => [name, took(name)]),
-    ),
-    waited: took(LOCK),
-    statements: (functionsAfter.get(STORE)?.calls ?? 0) - (functionsBefore.get(STORE)?.calls ?? 0),
-  }
-}
-
-const OUR_SCRIPTS = [
-  ['admission', ADMIT],
-  ['hand over', NOTE_CARRIER],
-  ['fetch', READ_BATCH],
-  ['settle', SETTLE],
-] as const
-
-/**
- * Microseconds of scripts by what they are for; BullMQ has scripts too. The log names commands that scripts call as well, like those that
- * clients send, and to count them would count twice.
- */
-const commandTimes = async (redis: Redis): Promise<Parts> => {
-  const ours = new Map(OUR_SCRIPTS.map(([part, script]) => [sha1(script), part]))
-  const parts = new Map<string, number>()
-  const entries = (await redis.slowlog('GET', MOST_COMMANDS)) as [number, number, number, string[]][]
-  for (const [, , microseconds, [command = '', first = '']] of entries) {
-    if (!/^eval(?:sha)?$/i.test(command)) continue
-    const part = ours.get(first) ?? 'queue and other scripts'
-    parts.set(part, (parts.get(part) ?? 0) + microseconds)
-  }
-  await redis.slowlog('RESET')
-  return parts
-}
-
-const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex')
-
-/** How often functions were called, and the microseconds in themselves, without those that they call. */
-const functionTimes = async (sql: Sql): Promise<ReadonlyMap<string, { calls: number; us: number }>> => {
-  const rows = await sql<{ name: string; calls: number; ms: number }[]>`
-    select funcname as name, calls::int, self_time as ms from pg_stat_user_functions where schemaname = current_schema()`
-  return new Map(rows.map(({ name, calls, ms }) => [name, { calls, us: ms * US_PER_MS }]))
-}
-
-const sumOf = (one: ProcessParts, other: ProcessParts | undefined): ProcessParts => {
-  if (other === undefined) return one
-  const names = [...new Set([...one.parts.keys(), ...other.parts.keys()])]
-  const sums = names.map((name) => [name, (one.parts.get(name) ?? 0) + (other.parts.get(name) ?? 0)] as const)
-  return { ...one, total: one.total + other.total, parts: new Map(sums) }
 }

@@ -2,12 +2,15 @@ import { type CreateSection, feedbackTarget, loadWith, warmUp } from '../rig.ts'
 
 const REDIS_MEMORY_BYTES = 512 * 1024 ** 2
 
-/** What REDIS_REPLICAS_ACK costs: two services, each on a Redis with a replica. One waits for the replica before it confirms. */
+/**
+ * The price of REDIS_REPLICAS_ACK: two services, each on a Redis with a replica. One waits for the
+ * replica before it confirms.
+ */
 export const replicas: CreateSection = async (rig) => {
   const { measures } = rig
   const services = [
-    [await rig.service('master', REDIS_MEMORY_BYTES), 'on a master with a replica'],
-    [await rig.service('replicated', REDIS_MEMORY_BYTES, 1), 'on a replica as well'],
+    [await rig.service('master', { redisMemoryBytes: REDIS_MEMORY_BYTES }), 'on a master with a replica'],
+    [await rig.service('replicated', { redisMemoryBytes: REDIS_MEMORY_BYTES, replicasAck: 1 }), 'on a replica as well'],
   ] as const
   for (const [service] of services) {
     await rig.startReplica(service)

@@ -1,17 +1,34 @@
-import { drainFor } from '../installation/drain.ts'
-import { fillQueue } from '../installation/fill-queue.ts'
-import { type CreateSection, feedbackFilling, drainBounds } from '../rig.ts'
+import { countFinished } from '../installation/finished.ts'
+import type { Service } from '../installation/service.ts'
+import { observe } from '../observe.ts'
+import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers, type Rig, untilAllFinished } from '../rig.ts'
 
-/** The drain of feedback whose contacts, and many more, are stored already. */
+/** End to end with much stored already, of the same people. */
 export const size: CreateSection = async (rig) => {
-  const { config, measures } = rig
-  const stored = await rig.installation('stored')
+  const { measures, serverPids } = rig
+  const stored = await storedService(rig)
   return {
     round: async () => {
-      await fillQueue(stored, 'create_feedback', feedbackFilling(rig, config.drained))
-      const { perSecond } = await drainFor(stored.drained('submissions'), drainBounds(config))
-      measures.add('feedback drained with much stored', perSecond)
-      await stored.emptyQueues()
+      const { perSecond } = await observe(rig, {
+        target: feedbackTarget(stored),
+        until: () => untilAllFinished(rig, stored),
+        pids: { ...stored.pids(), ...serverPids },
+      })
+      measures.add('end to end with much stored', perSecond)
     },
   }
+}
+
+/** The service with much feedback, which two sections share. The first call fills it. */
+export const storedService = async (rig: Rig): Promise<Service> => {
+  const { config, takeNumbers } = rig
+  const service = await rig.service('stored')
+  const missing = config.storedFeedback - (await countFinished(service))
+  if (missing > 0) {
+    const target = feedbackTarget(service)
+    await loadWith(rig, target, loadOf(newNumbers(takeNumbers, missing)))
+    await untilAllFinished(rig, service)
+    rig.warm.add(target.url)
+  }
+  return service
 }

@@ -1,9 +1,8 @@
 import { makeWorkspaces } from '../installation/make-workspaces.ts'
-import { countSettled, untilSettled } from '../installation/settled.ts'
 import { observe } from '../observe.ts'
-import { type CreateSection, feedbackTarget, type LoadTarget, loadWith } from '../rig.ts'
+import { type CreateSection, feedbackTarget, type LoadTarget, loadWith, untilAllFinished } from '../rig.ts'
 
-/** Many workspaces, each with a request in its turn, beside one that has them all. */
+/** Many workspaces whose requests take turns, beside one workspace that has all requests. */
 export const workspaces: CreateSection = async (rig) => {
   const { config, measures, serverPids } = rig
   const service = await rig.service('workspaces')
@@ -13,33 +12,31 @@ export const workspaces: CreateSection = async (rig) => {
     ['one workspace', one],
     ['many workspaces', many],
   ]
-  let expected = await countSettled(service)
   const idempotencyKeys = true
 
   const accept = async (whose: Whose, target: LoadTarget): Promise<void> => {
     const { accepted, seconds } = await loadWith(rig, target, { idempotencyKeys })
-    expected += accepted
     measures.add(`accepted, ${whose}`, accepted / seconds)
   }
   const settle = async (whose: Whose, target: LoadTarget): Promise<void> => {
     const { perSecond, totalMicroseconds } = await observe(rig, {
       target,
-      idempotencyKeys,
-      until: (accepted) => untilSettled(service, (expected += accepted)),
+      how: { idempotencyKeys },
+      until: () => untilAllFinished(rig, service),
       pids: { ...service.pids(), ...serverPids },
     })
     measures.add(`end to end, ${whose}`, perSecond)
     measures.add(`processor time per submission, ${whose}`, totalMicroseconds)
   }
-  for (const [, target] of targets) expected += (await loadWith(rig, target, { idempotencyKeys })).accepted
-  await untilSettled(service, expected)
+  for (const [, target] of targets) await loadWith(rig, target, { idempotencyKeys })
+  await untilAllFinished(rig, service)
   return {
     round: async () => {
       await service.stopWorker()
       for (const [whose, target] of targets) await accept(whose, target)
       await service.startWorker()
-      // What was accepted meanwhile warms the new worker up.
-      await untilSettled(service, expected)
+      // The submissions that waited warm the new worker up.
+      await untilAllFinished(rig, service)
       for (const [whose, target] of targets) await settle(whose, target)
       targets.reverse()
     },

@@ -16,7 +16,8 @@ import type { Case } from './tag-cases.ts'
 import { foldOf } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-// Quality on the sets of data/, nothing fitted on what is scored, and speed, beside four other extractors.
+// Quality on the sets of data/, nothing fitted on what is scored, and speed, beside four other
+// extractors.
 const FOLDS = 3
 const BATCH_TEXTS = 500
 
@@ -150,7 +151,10 @@ const benchBanking = (every: number): object[] => {
   ]
 }
 
-/** Texts of products that the weights were not fitted on: the held half, and each third of the other half in turn. */
+/**
+ * Texts of products that the weights were not fitted on: the held half, and each third of the other
+ * half in turn.
+ */
 const benchSupport = (): Row[] => {
   const products = productsOf(support)
   const isIn = ({ text }: Case, fold: number): boolean => products.indexOf(text.product ?? '') % FOLDS === fold

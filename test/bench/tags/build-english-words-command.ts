@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-/** Writes worker/tags/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`, FOLDER holding its `index.sense` and `data.noun`. */
+/**
+ * Writes worker/tags/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`,
+ * FOLDER holding its `index.sense` and `data.noun`.
+ */
 const TARGET = fileURLToPath(new URL('../../../worker/tags/data/en-words.json', import.meta.url))
 
 /** WordNet's lexicographer files, joined to groups that tags can be judged by. */
@@ -114,7 +117,8 @@ const listsOf = (word: string, senses: Senses): string[] => {
     return adjectives > 0 && !ADJECTIVE_ENDING.test(word) ? ['adjective'] : []
   }
   const group = [...groups].toSorted(([, one], [, other]) => other - one)[0]?.[0] ?? 'object'
-  // A noun of one sense that never occurred in the tagged corpus is seldom written, unless it names something made.
+  // A noun of one sense that never occurred in the tagged corpus is seldom written, unless it names
+  // something made.
   const isRare = noun === 0 && nouns < 2 && (!MADE.has(group) || word.length > MAX_RARE_CHARACTERS)
   if (isRare) return verbs > 0 ? ['verb'] : adjectives > 0 ? ['adjective'] : []
   return [

@@ -6,7 +6,10 @@ import { fitModel } from './fit-tags.ts'
 import type { Model } from './fit-tags.ts'
 import { readHuLiu, readSupport, toAllCases } from './tag-cases.ts'
 
-/** Fits the weights on all pieces of the Hu and Liu reviews and the `dev` half of the support texts; the worker reads them here. */
+/**
+ * Fits the weights on all pieces of the Hu and Liu reviews and the `dev` half of the support texts;
+ * the worker reads them here.
+ */
 const TARGET = fileURLToPath(new URL('../../../worker/tags/data/weights.json', import.meta.url))
 
 const toFile = ({ weights, thresholds }: Model): object => {

@@ -30,11 +30,17 @@ export const fitModel = ({ none, untagged, tagged }: Cases): Model => {
   return { weights, thresholds: { ...ofWords, manyPeople, onePeople: manyPeople - ONE_OF_PEOPLE_BELOW } }
 }
 
-/** A text without a tag is worth less than one with a tag that is somewhat doubtful, less so where people left texts without. */
+/**
+ * A text without a tag is worth less than one with a tag that is somewhat doubtful, less so where
+ * people left texts without.
+ */
 const ONE_BELOW = 1.2
 const ONE_OF_PEOPLE_BELOW = 0.3
 
-/** Only reviews are many enough to tell what people's tags are worth, and what holds without lists of words. */
+/**
+ * Only reviews are many enough to tell what people's tags are worth, and what holds without lists
+ * of words.
+ */
 const isReview = ({ text }: Case): boolean => !SUPPORT.has(text.id)
 
 const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
@@ -74,15 +80,21 @@ const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
 }
 
 /**
- * Reviews of cameras, phones and players ask for nothing, name what fails by the thing alone, and have hardly any food,
- * staff or place in them. So these weights are set, not fitted.
+ * Reviews of cameras, phones and players ask for nothing, name what fails by the thing alone, and
+ * have hardly any food, staff or place in them. So these weights are set, not fitted.
  */
 const FIXED = { requested: 0.6, 'joined event': 1.7, named: 1.5, 'group food': 0, 'group person': 0, 'group place': 0 }
 
-/** The compounds of the other languages are a short list of what feedback is about, not a dictionary as in English. */
+/**
+ * The compounds of the other languages are a short list of what feedback is about, not a dictionary
+ * as in English.
+ */
 const FIXED_PLAIN = { ...FIXED, compound: 2.2 }
 
-/** Reviews of few products in many texts: there people leave out what is not praised or blamed, not what they do not want. */
+/**
+ * Reviews of few products in many texts: there people leave out what is not praised or blamed, not
+ * what they do not want.
+ */
 const LEFT_OUT = -1.5
 
 const withFixed = (weights: readonly number[], fixed: Readonly<Record<string, number>>): number[] => {
@@ -143,7 +155,10 @@ export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model)
   )
 }
 
-/** Sums over texts: tags that are right, that were given, that people gave; texts, and those of them without a tag. */
+/**
+ * Sums over texts: tags that are right, that were given, that people gave; texts, and those of them
+ * without a tag.
+ */
 export type Counts = { right: number; given: number; wanted: number; texts: number; without: number }
 
 const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts => {
@@ -160,7 +175,9 @@ const count = (scored: readonly ReturnType<typeof score>[], thresholds: Threshol
   return counts
 }
 
-/** Micro-averaged: all tags of all texts count alike, and tags on texts without any cost precision. */
+/**
+ * Micro-averaged: all tags of all texts count alike, and tags on texts without any cost precision.
+ */
 export const toFigures = ({ right, given, wanted, texts, without }: Counts) => {
   return {
     f1: (2 * right) / (given + wanted || 1),

@@ -3,7 +3,10 @@ export type Example = { readonly values: readonly number[]; readonly isTag: bool
 
 const ROUNDS = 8
 
-/** Weights of a logistic regression with ridge penalty, by Newton's method; the same examples give the same weights. */
+/**
+ * Weights of a logistic regression with ridge penalty, by Newton's method; the same examples give
+ * the same weights.
+ */
 export const fitLogistic = (examples: readonly Example[], penalty: number): number[] => {
   const size = examples[0]?.values.length ?? 0
   let weights = Array.from({ length: size }, () => 0)

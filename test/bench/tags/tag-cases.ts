@@ -8,7 +8,10 @@ import { keyOfTag } from '../../../worker/tags/tag-key.ts'
 import { foldOf, readLabelled } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-/** A text to be tagged, the memory that it is tagged with, and the keys of the tags that people would give it. */
+/**
+ * A text to be tagged, the memory that it is tagged with, and the keys of the tags that people
+ * would give it.
+ */
 export type Case = {
   readonly text: Labelled
   readonly analysis: Analysis
@@ -16,12 +19,15 @@ export type Case = {
   readonly gold: ReadonlySet<string>
 }
 
-/** How many of a workspace's other texts were seen before, and how many of these people had tagged. */
+/**
+ * How many of a workspace's other texts were seen before, and how many of these people had tagged.
+ */
 export type History = { readonly texts: number; readonly tagged: number }
 
 /**
- * Cases in which every text meets the memory of other groups of its workspace: groups are dealt into `folds` parts, and
- * the texts of a part are tagged with what the other parts have taught, as far as `history` allows, and with themselves.
+ * Cases in which every text meets the memory of other groups of its workspace: groups are dealt
+ * into `folds` parts, and the texts of a part are tagged with what the other parts have taught, as
+ * far as `history` allows, and with themselves.
  */
 export const toCases = (texts: readonly Labelled[], history: History, folds = 5): Case[] => {
   const cases: Case[] = []
@@ -50,14 +56,19 @@ export const toCases = (texts: readonly Labelled[], history: History, folds = 5)
   return cases
 }
 
-/** Cases without a history, with histories of texts alone, and with histories that people tagged. */
+/**
+ * Cases without a history, with histories of texts alone, and with histories that people tagged.
+ */
 export type Cases = {
   readonly none: readonly Case[]
   readonly untagged: readonly Case[]
   readonly tagged: readonly Case[]
 }
 
-/** Histories of several lengths, so that the weights hold for a young workspace as well as for an old one. */
+/**
+ * Histories of several lengths, so that the weights hold for a young workspace as well as for an
+ * old one.
+ */
 const UNTAGGED_LENGTHS = [12, 40, Number.POSITIVE_INFINITY]
 const TAGGED_LENGTHS = [15, 50, Number.POSITIVE_INFINITY]
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 
-/** A text with the tags that people would give it; `group` keeps the pieces of one review together. */
+/**
+ * A text with the tags that people would give it; `group` keeps the pieces of one review together.
+ */
 export type Labelled = {
   readonly id: string
   readonly group: string

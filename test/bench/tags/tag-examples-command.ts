@@ -7,7 +7,10 @@ import { readBanking, readHuLiu } from './tag-cases.ts'
 import { foldOf, readLabelled } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-/** Writes docs/tags-examples.md: texts with the tags that they get without a history, for a person to judge. */
+/**
+ * Writes docs/tags-examples.md: texts with the tags that they get without a history, for a person
+ * to judge.
+ */
 const TARGET = fileURLToPath(new URL('../../../docs/tags-examples.md', import.meta.url))
 const EXAMPLES_OF_A_SET = 20
 const MAX_SHOWN_CHARACTERS = 300

@@ -26,13 +26,13 @@ describe('the configuration of a start', () => {
   })
 
   it('is refused with the name and the expected form, also of what only a worker reads, and never with the value', () => {
-    const environment = { PORT: 'secret', LOG_LEVEL: 'secret', WORKER_CONCURRENCY: 'secret' }
+    const environment = { PORT: 'secret', LOG_LEVEL: 'secret', REDO_SECONDS: 'secret' }
     assert.throws(
       () => readLauncherConfig(environment),
       (error: Error) => {
         assert.match(error.message, /^PORT .*1 to 65535/m)
         assert.match(error.message, /^LOG_LEVEL .*debug, info/m)
-        assert.match(error.message, /^WORKER_CONCURRENCY /m)
+        assert.match(error.message, /^REDO_SECONDS /m)
         assert.doesNotMatch(error.message, /secret/)
         return true
       },

@@ -1,179 +1,215 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
-import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import * as fc from 'fast-check'
-import * as v from 'valibot'
-import { conversationRecord } from '../../../contract/conversation-record.ts'
-import { feedbackRecord } from '../../../contract/feedback-record.ts'
-import { JOB_VERSION, type JobOf, type SubmissionJob } from '../../../contract/job.ts'
-import { purgeRow, removePurged, settlePurge } from '../../../db/purges/purge.ts'
-import { store } from '../../../db/store.ts'
-import { applyAll } from '../../model/model.ts'
-import { submissionHistories } from '../../model/submission-arbitrary.ts'
-import { batchesOf, byWorkers, hashKey, schedules, storing, toRows } from '../../support/deliveries.ts'
-import { seeded } from '../../support/property-seed.ts'
+import { contactSourceKey, emailKey } from '../../../contract/identity/keys.ts'
+import { idOfEpoch } from '../../../contract/identity/own-id.ts'
+import { findKeysToFree, freeKeys } from '../../../db/submissions/idempotency-keys.ts'
+import { findPurge } from '../../../db/purges/purge.ts'
+import { findReceipt } from '../../../db/submissions/receipts.ts'
+import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { freshSchema, type TestSchema } from '../../support/schema.ts'
-import { clearTables, dumpModel, dumpTables } from '../../support/tables.ts'
 
-const HISTORIES = Number(process.env['PURGE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 100))
-const WORKERS = 4
-const LENGTH = 30
-const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000, purges: true })
-/** How many submissions workers take together, and after how many more the records of a decided purge are removed. */
-const paces = fc.record({
-  sizes: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: LENGTH, maxLength: LENGTH }),
-  removedAfter: fc.array(fc.nat({ max: 6 }), { minLength: LENGTH, maxLength: LENGTH }),
+const NOTHING = { contacts: 0, feedback: 0, messages: 0, conversations: 0, deadSubmissions: 0 }
+
+let schema: TestSchema
+let rig: PurgeRig
+let ws: string
+before(async () => {
+  schema = await freshSchema(2)
 })
+after(() => schema.drop())
 
-const isPurge = (job: SubmissionJob): job is JobOf<'purge_contact'> => job.operation === 'purge_contact'
-const rowsOrPurge = (job: SubmissionJob) =>
-  isPurge(job) ? { workspaceId: job.workspaceId, purge: purgeRow(hashKey, job) } : toRows(job)
-
-describe('purges among other submissions', () => {
-  let schema: TestSchema
-  before(async () => {
-    schema = await freshSchema(WORKERS)
-  })
-  after(() => schema.drop())
-
-  const remove = async (job: JobOf<'purge_contact'>): Promise<void> => {
-    const { workspaceId, submissionId } = job
-    await removePurged(schema.sql, { workspaceId, submissionId }, async () => {})
-    const identifiers = { id: null, email: null }
-    await settlePurge(schema.sql, { workspaceId, submissionId, attempts: 1, identifiers })
-  }
-
-  it(`leave what one careful clerk would have left, whenever their records are removed, in ${HISTORIES} histories`, async () => {
-    await fc.assert(
-      fc.asyncProperty(histories, paces, async (history, { sizes, removedAfter }) => {
-        await clearTables(schema.sql)
-        const storeNext = storing(schema.sql, history)
-        let decided: { job: JobOf<'purge_contact'>; due: number }[] = []
-        for (let at = 0, batch = 0; at < history.length; batch++) {
-          const taken = history.slice(at, at + sizes[batch]!)
-          at += taken.length
-          await storeNext(taken.map(rowsOrPurge))
-          decided.push(...taken.filter(isPurge).map((job) => ({ job, due: at + removedAfter[batch]! })))
-          for (const { job, due } of decided) if (due <= at) await remove(job)
-          decided = decided.filter(({ due }) => due > at)
-        }
-        for (const { job } of decided) await remove(job)
-        assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
-      }),
-      seeded({ numRuns: HISTORIES }),
-    )
-  })
-
-  it(`leave the same whoever processes what lies between them, in ${HISTORIES} histories`, async () => {
-    await fc.assert(
-      fc.asyncProperty(histories, schedules, async (history, schedule) => {
-        await clearTables(schema.sql)
-        const storeNext = storing(schema.sql, history)
-        for (const part of betweenPurges(history)) {
-          const [first] = part
-          if (first && isPurge(first)) {
-            await storeNext([rowsOrPurge(first)])
-            await remove(first)
-          } else await byWorkers(WORKERS, batchesOf(part.map(toRows), schedule), storeNext)
-        }
-        assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
-      }),
-      seeded({ numRuns: HISTORIES }),
-    )
-  })
-
-  it(`are not undone by what is delivered again, in ${HISTORIES} histories`, async () => {
-    await fc.assert(
-      fc.asyncProperty(histories, async (history) => {
-        await clearTables(schema.sql)
-        const storeNext = storing(schema.sql, history)
-        for (const job of history) {
-          await storeNext([rowsOrPurge(job)])
-          if (isPurge(job)) await remove(job)
-        }
-        const expected = await dumpTables(schema.sql)
-        for (const job of history) await store(schema.sql, [rowsOrPurge(job)])
-        assert.deepEqual(await dumpTables(schema.sql), expected)
-      }),
-      seeded({ numRuns: HISTORIES }),
-    )
-  })
-
-  it(`refuse what comes again after its receipt is gone, at every place of a history, in ${HISTORIES} histories`, async () => {
-    await fc.assert(
-      fc.asyncProperty(histories, fc.nat({ max: LENGTH }), schedules, async (history, place, schedule) => {
-        await clearTables(schema.sql)
-        const [earlier, later] = [history.slice(0, place), history.slice(place)]
-        const storeNext = storing(schema.sql, history)
-        for (const job of earlier) {
-          await storeNext([rowsOrPurge(job)])
-          if (isPurge(job)) await remove(job)
-        }
-        const expected = await dumpTables(schema.sql)
-        await schema.sql`truncate submission`
-        const again = earlier.filter((job) => !isPurge(job)).map(toRows)
-        for (const batch of batchesOf(again, schedule)) await storeNext(batch)
-        assert.deepEqual(await dumpTables(schema.sql), expected)
-        for (const job of later) {
-          await storeNext([rowsOrPurge(job)])
-          if (isPurge(job)) await remove(job)
-        }
-        assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
-      }),
-      seeded({ numRuns: HISTORIES }),
-    )
-  })
-})
-
-describe('a purge of what has replaced something', () => {
-  let schema: TestSchema
-  before(async () => {
-    schema = await freshSchema(1)
-  })
-  after(() => schema.drop())
-
-  it('keeps away what was replaced, also if it was dead all the time and is replayed only now', async () => {
-    const [workspace] = await schema.sql<{ id: string }[]>`select id from workspace`
-    const workspaceId = workspace!.id
-    const job = <O extends SubmissionJob['operation']>(operation: O, number: number, body: JobOf<O>['body']) =>
-      ({ version: JOB_VERSION, operation, workspaceId, submissionId: randomUUID(), number, body }) as JobOf<O>
-    const createdAt = '2026-01-01T00:00:00Z'
-    const versionsOf = (number: number, contactId?: string) => [
-      job(
-        'create_feedback',
-        number,
-        v.parse(feedbackRecord, { description: 'x', sourceId: '1', contactId, isExternalContactId: true }),
-      ),
-      job(
-        'submit_conversation',
-        number + 1,
-        v.parse(conversationRecord, {
-          id: 'c',
-          source: 's',
-          createdAt,
-          contacts: [{ id: 'ada' }, { id: 'stays' }],
-          messages: [{ id: 'm', incoming: true, content: 'x', createdAt, contactId }],
-        }),
-      ),
-    ]
-    const [former, latter] = [versionsOf(1_000_001), versionsOf(1_000_003, 'ada')]
-    const purge = job('purge_contact', 1_000_005, { id: 'ada' })
-    await store(schema.sql, latter.map(toRows))
-    await store(schema.sql, [rowsOrPurge(purge)])
-    await removePurged(schema.sql, { workspaceId, submissionId: purge.submissionId }, async () => {})
-    await store(schema.sql, former.map(toRows))
-    const left = await schema.sql`select id from feedback union all select id from message`
-    assert.equal(left.count, 0)
-  })
-})
-
-/** A history, cut before and after each purge of whatever workspace. */
-const betweenPurges = (history: readonly SubmissionJob[]): SubmissionJob[][] => {
-  const cut: SubmissionJob[][] = [[]]
-  for (const job of history) {
-    if (isPurge(job)) cut.push([job], [])
-    else cut.at(-1)!.push(job)
-  }
-  return cut
+const begin = async (): Promise<void> => {
+  rig = await createPurgeRig(schema.sql)
+  ws = rig.realm.workspaceId
 }
+const count = async (table: string): Promise<number> =>
+  (await schema.sql`select from ${schema.sql(table)} where workspace_id = ${ws}`).count
+const emails = async (): Promise<string[]> =>
+  (await schema.sql<{ email: string }[]>`select email from contact where workspace_id = ${ws} order by 1`).map(
+    ({ email }) => email,
+  )
+
+describe('the decision of a purge', () => {
+  it('ends a contact with its keys in all sources, and its next life has other ids', async () => {
+    await begin()
+    await rig.identify({ id: 'ada', source: 'CRM', properties: { $email: 'Ada@example.com' } })
+    const [former] = await schema.sql<{ id: string }[]>`select id from contact where workspace_id = ${ws}`
+    const { isMatched } = await rig.decide({ id: 'ada' })
+    assert.ok(isMatched)
+    for (const table of ['contact', 'contact_external_id', 'contact_email', 'contact_alias']) {
+      assert.equal(await count(table), 0, table)
+    }
+    const keys = await schema.sql`select key_id as id, epoch from purged_key where workspace_id = ${ws}`
+    const ended = [contactSourceKey(rig.realm, 'CRM', 'ada'), emailKey(rig.realm, 'ada@example.com')]
+    assert.deepEqual(new Map(keys.map(({ id, epoch }) => [id, epoch])), new Map(ended.map((id) => [id, 1])))
+    await rig.identify({ id: 'ada', source: 'CRM' })
+    const [next] = await schema.sql<{ id: string }[]>`select id from contact where workspace_id = ${ws}`
+    assert.equal(former!.id, ended[0])
+    assert.equal(next!.id, idOfEpoch(ended[0]!, 1))
+  })
+
+  it('of nothing leaves a receipt that says so', async () => {
+    await begin()
+    await rig.identify({ id: 'ada', source: 'CRM' })
+    const { isMatched, purgeId } = await rig.decide({ id: 'ada', source: 'Chat' })
+    assert.ok(!isMatched)
+    const receipt = await findReceipt(schema.sql, ws, purgeId)
+    assert.equal(receipt?.state, 'applied')
+    assert.deepEqual(receipt?.counts, NOTHING)
+    assert.equal(await count('contact'), 1)
+    assert.equal(await count('purged_key'), 0)
+  })
+
+  it('with a source ends only the contact that has the id there', async () => {
+    await begin()
+    await rig.identify({ id: 'ada', source: 'CRM', properties: { $email: 'crm@example.com' } })
+    await rig.identify({ id: 'ada', source: 'Chat', properties: { $email: 'chat@example.com' } })
+    await rig.decide({ id: 'ada', source: 'Chat' })
+    assert.deepEqual(await emails(), ['crm@example.com'])
+  })
+
+  it('by email ends the contact that the email means and those whose column has it', async () => {
+    await begin()
+    await rig.identify({ id: 'one', properties: { $email: 'shared@example.com' } })
+    await rig.identify({ id: 'two', properties: { $email: 'shared@example.com' } })
+    await rig.identify({ id: 'two', properties: { $email: 'own@example.com' } })
+    await rig.identify({ id: 'three', properties: { $email: 'other@example.com' } })
+    await rig.decide({ email: ' Shared@EXAMPLE.com' })
+    assert.deepEqual(await emails(), ['other@example.com'])
+  })
+
+  it('by email keeps an email that another contact has claimed as well', async () => {
+    await begin()
+    await rig.identify({ id: 'one', properties: { $email: 'shared@example.com' } })
+    await rig.identify({ id: 'two', properties: { $email: 'shared@example.com' } })
+    await rig.decide({ id: 'two' })
+    await rig.feedback({ contact: { email: 'shared@example.com' } })
+    const [row] = await schema.sql<{ email: string; contacts: number }[]>`
+      select c.email, (select count(*)::int from contact where workspace_id = ${ws}) as contacts
+      from feedback as f join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
+      where f.workspace_id = ${ws}`
+    assert.deepEqual(row, { email: 'shared@example.com', contacts: 1 })
+  })
+
+  it('with a source and an email ends a contact that is known by the email only if the source is API', async () => {
+    await begin()
+    await rig.feedback({ contact: { email: 'ann@example.com' } })
+    assert.ok(!(await rig.decide({ email: 'ann@example.com', source: 'CRM' })).isMatched)
+    assert.ok((await rig.decide({ email: 'ann@example.com', source: 'API' })).isMatched)
+  })
+
+  it('finds records that wait for the external id, and what is sent later waits under another key', async () => {
+    await begin()
+    await rig.feedback({ contactId: 'ada', isExternalContactId: true })
+    const purge = await rig.decide({ id: 'ada' })
+    await rig.feedback({ contactId: 'ada', isExternalContactId: true })
+    assert.equal((await rig.remove(purge)).feedback, 1)
+    await rig.identify({ id: 'ada' })
+    const linked = await schema.sql`select from feedback where workspace_id = ${ws} and contact_id is not null`
+    assert.equal(linked.count, 1)
+    assert.equal(await count('feedback'), 1)
+  })
+
+  it('has its place: the receipt is queued until the records are removed, and its counts say what they were', async () => {
+    await begin()
+    await rig.feedback({ contact: { email: 'ann@example.com' } })
+    await rig.feedback({ contact: { email: 'ann@example.com' } })
+    const purge = await rig.decide({ email: 'ann@example.com' })
+    assert.equal((await findReceipt(schema.sql, ws, purge.purgeId))?.state, 'queued')
+    await rig.remove(purge)
+    const receipt = await findReceipt(schema.sql, ws, purge.purgeId)
+    assert.equal(receipt?.state, 'applied')
+    assert.deepEqual(receipt?.counts, { ...NOTHING, contacts: 1, feedback: 2 })
+    assert.deepEqual(receipt?.identifiers, { id: null, email: emailKey(rig.realm, 'ann@example.com') })
+    const [progress] = await schema.sql`
+      select applied::int, purges::int from workspace_progress where workspace_id = ${ws}`
+    assert.deepEqual(progress, { applied: 3, purges: 1 })
+  })
+})
+
+describe('the removal of a purge', () => {
+  it('takes the contact out of conversations and removes those in which no other contact is left', async () => {
+    await begin()
+    await rig.conversation({ id: 'alone', contacts: [{ id: 'ada' }], messages: [{ id: '1', contactId: 'ada' }, { id: '2' }] })
+    await rig.conversation({
+      id: 'both',
+      contacts: [{ id: 'ada' }, { id: 'bob' }],
+      messages: [{ id: '1', contactId: 'ada' }, { id: '2', contactId: 'bob' }, { id: '3' }],
+    })
+    assert.deepEqual(await rig.purge({ id: 'ada' }), { ...NOTHING, contacts: 1, messages: 3, conversations: 1 })
+    const left = await schema.sql`
+      select c.external_id as conversation, m.external_id as message from message as m
+      join conversation as c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
+      where m.workspace_id = ${ws} order by 2`
+    assert.deepEqual([...left], [
+      { conversation: 'both', message: '2' },
+      { conversation: 'both', message: '3' },
+    ])
+    assert.equal(await count('conversation_contact'), 1)
+  })
+
+  it('leaves a record that a later submission has replaced, as a new one', async () => {
+    await begin()
+    await rig.feedback({ sourceId: 'T-1', contact: { email: 'ann@example.com' } })
+    const purge = await rig.decide({ email: 'ann@example.com' })
+    await rig.feedback({ sourceId: 'T-1', contact: { email: 'ann@example.com' } })
+    assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, feedback: 1 })
+    const [feedback] = await schema.sql<{ isNew: boolean; hasContact: boolean }[]>`
+      select first_number = number as "isNew", contact_id is not null as "hasContact" from feedback where workspace_id = ${ws}`
+    assert.deepEqual(feedback, { isNew: true, hasContact: true })
+  })
+
+  it('removes an empty conversation even if a later submission gives one of its messages a contact', async () => {
+    await begin()
+    await rig.conversation({
+      id: 'c',
+      contacts: [{ id: 'ada' }],
+      messages: [{ id: '1', contactId: 'ada' }, { id: '2', contactId: 'later' }],
+    })
+    const purge = await rig.decide({ id: 'ada' })
+    await rig.identify({ id: 'later' })
+    assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, messages: 2, conversations: 1 })
+    assert.equal(await count('conversation') + (await count('message')) + (await count('unresolved')), 0)
+  })
+
+  it('is complete whatever the size of its steps, also in a conversation with many messages', async () => {
+    await begin()
+    const messages = Array.from({ length: 9 }, (_, index) => ({
+      id: `${index}`,
+      ...(index % 3 === 0 && { contactId: 'ada' }),
+      ...(index % 3 === 1 && { contactId: 'unknown' }),
+    }))
+    await rig.conversation({ id: 'c', contacts: [{ id: 'ada' }], messages })
+    const { purgeId } = await rig.decide({ id: 'ada' })
+    const steps: number[] = []
+    do {
+      const [step] = await schema.sql<[{ removed: number }]>`
+        select purge_step(${ws}::uuid, ${purgeId}::uuid, 2) as removed`
+      steps.push(step.removed)
+    } while (steps.at(-1) !== 0)
+    assert.ok(Math.max(...steps) <= 3, steps.join())
+    assert.equal(await count('conversation') + (await count('message')) + (await count('unresolved')), 0)
+  })
+
+  it('frees the idempotency keys of what was about the contact, and no others', async () => {
+    await begin()
+    const withKey = (key: string) => ({ idempotency: { key, body: 'b' } })
+    await rig.feedback({ contactId: 'ada', isExternalContactId: true }, withKey('waited'))
+    await rig.identify({ id: 'ada', properties: { $email: 'ada@example.com' } }, withKey('identified'))
+    await rig.feedback({ contact: { email: 'ada@example.com' } }, withKey('by email'))
+    await rig.conversation({ id: 'c', contacts: [{ id: 'ada' }], messages: [] }, withKey('conversation'))
+    await rig.feedback({ contact: { email: 'bob@example.com' } }, withKey('of another'))
+    const { purgeId } = await rig.decide({ id: 'ada' })
+    await rig.feedback({ contact: { email: 'ada@example.com' } }, withKey('after'))
+    for (;;) {
+      const [step] = await schema.sql<[{ removed: number }]>`
+        select purge_step(${ws}::uuid, ${purgeId}::uuid, 100) as removed`
+      if (step.removed === 0) break
+    }
+    const purge = (await findPurge(schema.sql, { workspaceId: ws, purgeId }))!
+    const freed = await findKeysToFree(schema.sql, { workspaceId: ws, ...purge, limit: 100 })
+    assert.deepEqual(freed.map(({ key }) => key).toSorted(), ['by email', 'conversation', 'identified', 'waited'])
+    await freeKeys(schema.sql, { workspaceId: ws, submissionIds: freed.map(({ submissionId }) => submissionId) })
+    assert.equal((await findKeysToFree(schema.sql, { workspaceId: ws, ...purge, limit: 100 })).length, 0)
+  })
+})

@@ -22,7 +22,7 @@ const ROUND = 20_000
 const LANES = 16
 /** Several, since everything in a workspace waits for its purges. */
 const WORKSPACES = 8
-const ANSWERED_WITHIN_MS = 5_000
+const ANSWERED_WITHIN_MS = 60_000
 const DRAINED_WITHIN_MS = 5 * 60_000
 const LARGEST_SEED = 2 ** 30
 
@@ -50,7 +50,7 @@ describe('whatever is sent', () => {
       ofWorkspaces.push(fuzzRequests(tokens, submissionId))
     }
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const judged = async (connection: RawConnection, request: FuzzRequest): Promise<void> => {
     const hasBody = request.method !== 'HEAD'

@@ -17,7 +17,7 @@ const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 4_00
 const ROUND = 20_000
 const LANES = 32
 const ON_BUN = process.versions['deno'] === undefined
-const ANSWERED_WITHIN_MS = 20_000
+const ANSWERED_WITHIN_MS = 60_000
 /** A server that waits for more tells nobody. */
 const QUIET_MS = 60
 const DRAINED_WITHIN_MS = 5 * 60_000
@@ -34,7 +34,7 @@ describe('whatever is sent as bytes', () => {
   before(async () => {
     service = await startService()
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   let sent = 0
   // Two of them differ in more than one place, so that no slip makes one of another.

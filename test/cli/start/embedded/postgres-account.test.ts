@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import postgres from 'postgres'
 import { isOrdinaryOutside } from '../../../../cli/start/embedded/postgres-account.ts'
 import { binariesIn, postgresBinaries } from '../../../../cli/start/embedded/postgres-binaries.ts'
 import { copyForAll } from '../../../../cli/start/embedded/postgres-copy.ts'
 import { startPostgres } from '../../../../cli/start/embedded/postgres-server.ts'
-import { dropReader } from '../../../../db/readers.ts'
 import type { Sql } from '../../../../db/postgres.ts'
-import { formerCluster } from '../../../support/former-cluster.ts'
-import { superuserUrl } from '../../../support/superuser.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const isRoot = process.getuid?.() === 0
+const ROOT = 0
 const NOBODY = 65_534
 const INSUFFICIENT_PRIVILEGE = '42501'
-const FORMER_PASSWORD = 'of-the-former-superuser'
-
-/** What former starts left, and whose it was: root's in a user namespace, or all of it another user's. */
-const FORMER_OWNERS = isRoot ? [0, NOBODY] : [process.getuid!()]
 
 const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: number; url: string }) => Promise<void>) => {
   const server = await startPostgres({ dataDir })
@@ -34,12 +28,12 @@ const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: numbe
   }
 }
 
-describe('who runs the embedded PostgreSQL, and whose the printed connection string is', () => {
+describe('the account of the embedded PostgreSQL, and the user of the printed connection string', () => {
   const directory = temporaryDirectory()
   const private_ = join(directory, 'home')
   mkdirSync(private_, { mode: 0o700 })
 
-  it('is nobody else than nobody when root starts it, also below a private directory', async () => {
+  it('is the user nobody when root starts it, also below a private directory', async () => {
     const dataDir = join(private_, 'postgres')
     await withServer(dataDir, async (_sql, { pid }) => {
       if (process.platform !== 'linux') return
@@ -103,54 +97,32 @@ describe('who runs the embedded PostgreSQL, and whose the printed connection str
   })
 })
 
-describe('a data directory of a former version', () => {
-  for (const owner of FORMER_OWNERS) {
+describe('a data directory of another account', { skip: !isRoot }, () => {
+  for (const owner of [ROOT, NOBODY]) {
     const dataDir = join(temporaryDirectory(), 'postgres')
-    after(() => assert.ok(!existsSync(join(dataDir, 'cluster.draft'))))
 
-    it(`is taken over with its rows, its owner and its readers (user ${owner})`, async () => {
-      formerCluster(dataDir, FORMER_PASSWORD, [
-        `create table kept (id int generated always as identity, word text, serial_id serial)`,
-        `insert into kept (word) values ('one'), ('two')`,
-        `create type mood as enum ('well')`,
-        `create schema other`,
-        `create view other.words as select word from kept`,
-        `create sequence other.counter`,
-        `create function other.one() returns int language sql return 1`,
-        `create role former_reader login`,
-        `grant select on kept to former_reader`,
-      ])
-      if (isRoot) assert.equal(spawnSync('chown', ['-R', `${owner}:${owner}`, dataDir]).status, 0)
-      await withServer(dataDir, async (sql, { url }) => {
-        assert.deepEqual(
-          (await sql`select id, word from kept order by id`).map((row) => ({ ...row })),
-          [
-            { id: 1, word: 'one' },
-            { id: 2, word: 'two' },
-          ],
-        )
-        await sql`alter table kept add column more text`
-        await sql`alter type mood add value 'better'`
-        await sql`insert into kept (word) values ('three')`
-        await sql`create or replace function other.one() returns int language sql return 2`
-        await dropReader(sql, 'former_reader')
-        const former = new URL(url)
-        former.username = 'postgres'
-        former.password = FORMER_PASSWORD
-        const old = postgres(former.href, { max: 1 })
-        await assert.rejects(old`select 1`, { code: '28P01' })
-        await old.end()
-        const left = postgres(superuserUrl(dataDir, url), { max: 1 })
-        const [{ n }] = await left<[{ n: number }]>`
-          select count(*)::int as n from pg_class as c join pg_namespace as s on s.oid = relnamespace
-          where nspname in ('public', 'other') and relowner = 'postgres'::regrole`
-        await left.end()
-        assert.equal(n, 0)
-      })
-      assert.ok(!existsSync(join(dataDir, 'password')))
+    it(`is taken over with its rows (user ${owner})`, async () => {
       await withServer(dataDir, async (sql) => {
-        assert.equal((await sql`select * from other.words`).length, 3)
+        await sql`create table kept (word text)`
+        await sql`insert into kept values ('one')`
+      })
+      assert.equal(spawnSync('chown', ['-R', `${owner}:${owner}`, dataDir]).status, 0)
+      await withServer(dataDir, async (sql) => {
+        assert.deepEqual(
+          (await sql`select word from kept`).map((row) => ({ ...row })),
+          [{ word: 'one' }],
+        )
       })
     })
   }
+})
+
+describe('a data directory that has lost a password', () => {
+  const dataDir = join(temporaryDirectory(), 'postgres')
+
+  it('gets another one, and keeps its rows', async () => {
+    await withServer(dataDir, async (sql) => void (await sql`create table kept as select 1 as number`))
+    rmSync(join(dataDir, 'owner-password'))
+    await withServer(dataDir, async (sql) => assert.equal((await sql`select * from kept`).length, 1))
+  })
 })

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { conditionOf, type ReadCondition } from '../condition/condition.ts'
+import { answerSeconds } from '../db/answer-time.ts'
+import { knownWorkspaces } from '../db/known-workspaces.ts'
+import { findReceipt } from '../db/submissions/receipts.ts'
+import { watchLoopDelay } from '../process/event-loop-delay.ts'
+import { describeFault } from '../process/fault.ts'
+import { withinTime } from '../process/within-time.ts'
+import { closeQueues, type JobQueues, openQueues } from '../queue/job-queues.ts'
+import { createLog } from '../queue/log.ts'
+import { processReportsIn, startReporting } from '../queue/process-reports.ts'
+import { redisCondition } from '../queue/redis-condition.ts'
+import { pingRedis } from '../queue/redis-servers.ts'
+import { createWake } from '../queue/wake.ts'
+import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
+import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources, TOKEN_TIMEOUT_MS } from './create-intake.ts'
+import type { OnFault } from './fault-ids.ts'
+import { createBoard } from './operators/board.ts'
+import { createMetrics } from './operators/metrics.ts'
+import { keepHistory } from './operators/overview/history.ts'
+import { createOverview } from './operators/overview/overview.ts'
+import { requestIdOf } from './request-id.ts'
+import { type Handler, READS_TRAILERS } from './serve.ts'
+import { createBodiesInHand } from './submit/bodies-in-hand.ts'
+import { countBacklog } from './submit/count-backlog.ts'
+import { watchPressure } from './submit/pressure.ts'
+
+/** A page is answered within 3 s also when Redis or Postgres hangs. */
+const ANSWER_TIMEOUT_MS = 2_000
+
+export type Api = {
+  handle: Handler
+  /** The process is to end: it counts as not ready, and no request waits any longer. */
+  drain: () => void
+  /** Ends what runs beside the requests. To be called when they are answered. */
+  stop: () => Promise<void>
+}
+
+/** The API, with everything that it is made of. */
+export const createApi = async (resources: Resources): Promise<Api> => {
+  const { config, log, sql, redis } = resources
+  const prefix = config.REDIS_PREFIX
+  const stopping = new AbortController()
+  const queues = openQueues(redis, prefix, () => {})
+  const listWorkspaces = knownWorkspaces(sql, TOKEN_TIMEOUT_MS)
+  await listWorkspaces()
+  const stores = { sql, redis, prefix, listWorkspaces }
+  const wake = createWake({ queues })
+  const bodies = createBodiesInHand(mostBytesInHand(config))
+  const pressure = watchPressure(async () => {
+    const counting = countBacklog({ ...stores, queues }, config.MAX_BACKLOG)
+    const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), counting])
+    return { usedBytes, maxBytes, waiting }
+  }, config.MAX_BACKLOG)
+  const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
+  const observed = observe(resources, conditionOf({ ...stores, queues: Object.values(queues) }), bodies.figures)
+  const { metrics, history } = observed
+  const circumstances = { bodies, pressure, onFault, count: metrics.count }
+  const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
+  const app = createApp({
+    intake,
+    receipts: { authenticate: intake.authenticate, ...receiptsIn(resources), onFault },
+    isReady: () => isReady(resources, stopping.signal),
+    board: boardOf(queues, onFault),
+    overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
+    metrics: () => withinTime(metrics.render(), ANSWER_TIMEOUT_MS),
+    answered: metrics.answered,
+    readsTrailers: READS_TRAILERS,
+    corsOrigins: config.CORS_ORIGINS ?? [],
+    tracing: resources.tracing,
+    log,
+  })
+  const stop = async (): Promise<void> => {
+    await wake.ended()
+    pressure.stop()
+    await observed.stop()
+    await closeQueues(queues)
+  }
+  return { handle: app.handle, drain: () => stopping.abort(), stop }
+}
+
+const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
+  createBoard({
+    queues: Object.values(queues),
+    basePath: BOARD_PATH,
+    overviewPath: OVERVIEW_PATH,
+    onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
+  })
+
+/** What this process counts, reports to the others and shows to operators. */
+const observe = (
+  { config, sql, redis }: Resources,
+  readCondition: ReadCondition,
+  bodies: ReturnType<typeof createBodiesInHand>['figures'],
+) => {
+  const loopDelay = watchLoopDelay()
+  const metrics = createMetrics(readCondition, { loopDelay, bodies })
+  const history = keepHistory(readCondition)
+  const reporting = startReporting(
+    processReportsIn(redis, config.REDIS_PREFIX),
+    { id: randomUUID(), kind: 'api' },
+    async () => metrics.figures(await answerSeconds(sql)),
+  )
+  const stop = async (): Promise<void> => {
+    history.stop()
+    loopDelay.stop()
+    await reporting.stop()
+  }
+  return { metrics, history, stop }
+}
+
+const receiptsIn = ({
+  config,
+  sql,
+  redis,
+}: Resources): Pick<AppDependencies['receipts'], 'findStored' | 'findQueued'> => {
+  const { findQueued } = createLog(redis, config.REDIS_PREFIX)
+  return {
+    findStored: (workspaceId, id) => withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
+    findQueued,
+  }
+}
+
+const isReady = async ({ redis, sql }: Resources, stop: AbortSignal): Promise<boolean> => {
+  if (stop.aborted) return false
+  try {
+    await withinTime(Promise.all([pingRedis(redis), sql`select 1`]), ANSWER_TIMEOUT_MS)
+    return true
+  } catch {
+    return false
+  }
+}

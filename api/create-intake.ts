@@ -1,0 +1,112 @@
+import type { HashKey } from '../contract/identity/own-id.ts'
+import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
+import type { Operation } from '../contract/submission.ts'
+import { findProgress } from '../db/answers.ts'
+import type { Sql } from '../db/postgres.ts'
+import { numberFloor } from '../db/submissions/number-floor.ts'
+import { findTokenHolders } from '../db/tokens.ts'
+import type { Log } from '../process/log.ts'
+import type { Tracing } from '../process/tracing.ts'
+import { withinTime } from '../process/within-time.ts'
+import type { Admit, RateLimit } from '../queue/admission.ts'
+import { createAdmit } from '../queue/admit.ts'
+import { onNewConnection, type RedisClient } from '../queue/connect-redis.ts'
+import type { Wake } from '../queue/wake.ts'
+import { createAuthenticate } from './authenticate.ts'
+import type { ApiConfig } from './config.ts'
+import { createResolveReferences } from './resolve-references.ts'
+import { isWhole } from './serve.ts'
+import { createCanPurgeMatch } from './stored-purge-match.ts'
+import { createAwaitProgress, type FindProgress } from './submit/await-progress.ts'
+import { createEmptyBuckets } from './submit/empty-buckets.ts'
+import type { IntakeDependencies } from './submit/intake-dependencies.ts'
+import type { Pressure } from './submit/pressure.ts'
+import { createFindStoredKey } from './submit/stored-key-finder.ts'
+
+// A request may wait for its token and then for a look-up; it is answered within 3 s also when
+// Redis or Postgres hangs.
+export const TOKEN_TIMEOUT_MS = 750
+export const LOOK_UP_TIMEOUT_MS = 1_250
+const MINUTE_MS = 60_000
+
+/** Goes on evenly when the clock of the machine is set. */
+const steadily = (): number => performance.now()
+
+/** What the process has opened. It closes the connections itself, after `stop`. */
+export type Resources = {
+  config: ApiConfig
+  log: Log
+  hashKey: HashKey
+  sql: Sql
+  redis: RedisClient
+  /** Another connection for admissions that wait for replicas; else the same one. */
+  admitting: RedisClient
+  tracing: Tracing | undefined
+}
+
+type Circumstances = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
+  wake: Pick<Wake, 'wake'>
+  stop: AbortSignal
+  pressure: Pressure
+}
+
+/** Everything that a submission meets on its way from the handler to the answer. */
+export const createIntake = (resources: Resources, circumstances: Circumstances): IntakeDependencies => {
+  const { config, sql, hashKey } = resources
+  const { wake, stop, pressure, ...handed } = circumstances
+  const findTokens = (hashes: readonly string[]) => withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
+  const find: FindProgress = (submissions) => withinTime(findProgress(sql, submissions), LOOK_UP_TIMEOUT_MS)
+  const awaitProgress = createAwaitProgress(find, steadily, stop)
+  return {
+    ...handed,
+    hashKey,
+    isWhole,
+    authenticate: createAuthenticate(findTokens, { now: Date.now, steadily }),
+    admit: admitUnderPressure(resources, wake, pressure),
+    resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),
+    canPurgeMatch: createCanPurgeMatch(sql, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
+    awaitProgress,
+    emptyBuckets: createEmptyBuckets(steadily),
+    pressure: pressure.current,
+    limitOf: (operation) => limitOf(config, operation),
+    maxBytes: { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES },
+  }
+}
+
+/** Admits with the bytes that are left for a workspace, and counts what was added. */
+const admitUnderPressure = (
+  { config, sql, redis, admitting }: Resources,
+  wake: Pick<Wake, 'wake'>,
+  pressure: Pressure,
+): Admit => {
+  const floor = numberFloor(sql, steadily)
+  const connection = config.REDIS_REPLICAS_ACK === 0 ? redis : admitting
+  onNewConnection(connection, floor.forget)
+  const admit = createAdmit({
+    redis: connection,
+    replicas: config.REDIS_REPLICAS_ACK,
+    prefix: config.REDIS_PREFIX,
+    wake,
+    floorOf: floor.of,
+    findStoredKey: createFindStoredKey(sql, LOOK_UP_TIMEOUT_MS),
+  })
+  return async (request) => {
+    const admission = await admit({ ...request, mostBytes: pressure.bytesLeft() })
+    if (admission.outcome === 'admitted') pressure.added(request.bodyText.length)
+    return admission
+  }
+}
+
+const limitOf = (config: ApiConfig, operation: Operation): RateLimit | undefined => {
+  const tokens = operation === 'submit_conversation' ? config.CONVERSATIONS_PER_MINUTE : config.SUBMISSIONS_PER_MINUTE
+  return tokens === undefined ? undefined : { tokens, windowMs: MINUTE_MS }
+}
+
+/**
+ * Two bodies have to fit, or one that is as large as it may be would wait until nothing else is in
+ * hand.
+ */
+export const mostBytesInHand = (config: ApiConfig): number => {
+  const largest = Math.max(config.MAX_BODY_BYTES, config.MAX_CONVERSATION_BYTES, MAX_BATCH_BODY_BYTES)
+  return Math.max(config.MAX_BYTES_IN_HAND, 2 * largest)
+}

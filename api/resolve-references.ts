@@ -1,0 +1,148 @@
+import type { FeedbackRecord } from '../contract/feedback-record.ts'
+import { canonicalEmail, canonicalName } from '../contract/identity/canonical.ts'
+import { contactIdKey, emailKey, projectKey, recordContactKey } from '../contract/identity/keys.ts'
+import { asOwnId, idOfEpoch, type Realm } from '../contract/identity/own-id.ts'
+import { feedbackSource } from '../contract/stored-feedback.ts'
+import {
+  type FeedbackPlace,
+  findReferences,
+  readFeedbackReferences,
+  type ReferenceKeys,
+  type StoredReference,
+  type StoredReferences,
+} from '../db/answers.ts'
+import type { Sql } from '../db/postgres.ts'
+import { coalesce } from '../process/coalesce.ts'
+import { withinTime } from '../process/within-time.ts'
+import type { LogState } from '../queue/admission.ts'
+import type { AwaitProgress } from './submit/await-progress.ts'
+
+/** A feedback that was admitted with this number, and how the log was then. */
+export type ReferenceQuestion = {
+  realm: Realm
+  submissionId: string
+  number: number
+  feedbackId: string
+  record: FeedbackRecord
+  log: LogState
+}
+
+/**
+ * The own ids that an answer tells; null for what the feedback does not name, and for what cannot
+ * be told now.
+ */
+export type ResolvedReferences = { contactId: string | null; projectId: string | null }
+export type ResolveReferences = (question: ReferenceQuestion) => Promise<ResolvedReferences>
+
+const TOGETHER = { items: 500 }
+/** An answer waits so long for its feedback to be applied. */
+const APPLIED_WITHIN_MS = 300
+
+type Dependencies = { sql: Sql; timeoutMs: number; awaitProgress: AwaitProgress }
+
+/**
+ * Tells the contact and the project of a feedback by what is stored. Where unapplied submissions
+ * may change the answer, it waits for the feedback to be applied, and reads it. What cannot be told
+ * in time, or without Postgres, is left out. Requests that ask at once share a query.
+ */
+export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Dependencies): ResolveReferences => {
+  // Each call has a time-out of its own too: one on a hanging connection must not hold up later
+  // ones.
+  const find = coalesce(
+    (asked: readonly ReferenceKeys[]) => withinTime(findReferences(sql, asked), timeoutMs),
+    TOGETHER,
+  )
+  const read = coalesce(
+    (places: readonly FeedbackPlace[]) => withinTime(readFeedbackReferences(sql, places), timeoutMs),
+    TOGETHER,
+  )
+  const readApplied = async ({ realm: { workspaceId }, ...question }: ReferenceQuestion) => {
+    const submission = { workspaceId, id: question.submissionId }
+    const progress = await awaitProgress(submission, { until: 'finished', ms: APPLIED_WITHIN_MS })
+    return progress && (await read({ workspaceId, id: question.feedbackId }))
+  }
+  const resolve = async (question: ReferenceQuestion, keys: Keys): Promise<ResolvedReferences> => {
+    const stored = await find(keys)
+    const contact = contactOf(keys, stored, question)
+    const project = projectOf(keys, stored, question)
+    if (contact.isSure && project.isSure) return { contactId: contact.id, projectId: project.id }
+    const applied = await readApplied(question).catch(() => undefined)
+    return {
+      contactId: contact.isSure ? contact.id : (applied?.contactId ?? null),
+      projectId: project.isSure ? project.id : (applied?.projectId ?? null),
+    }
+  }
+  return async (question) => {
+    const keys = keysOf(question)
+    // The id of a project that is named follows from its name: no purge changes it.
+    const unasked = { contactId: null, projectId: keys.projectIds.length === 0 ? (keys.namedProjectId ?? null) : null }
+    const isAsked = keys.contact.ids.length > 0 || keys.contact.weakKey !== undefined || keys.projectIds.length > 0
+    if (!isAsked) return unasked
+    return withinTime(resolve(question, keys), timeoutMs + APPLIED_WITHIN_MS).catch(() => unasked)
+  }
+}
+
+type Keys = ReferenceKeys & { namedProjectId: string | undefined }
+
+/**
+ * The keys of a feedback's contact and project: ids count first, in their order, then what is found
+ * or created.
+ */
+const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
+  const { contact, project, isExternalContactId: areExternal } = record
+  const given = [record.contactId, contact?.id].filter((id) => id != null)
+  const email = canonicalEmail(contact?.email ?? '')
+  const isNamed = canonicalName(contact?.name ?? '') !== undefined
+  const projectName = canonicalName(project?.name ?? '')
+  return {
+    workspaceId: realm.workspaceId,
+    contact: {
+      ids: areExternal ? given.map((id) => contactIdKey(realm, id)) : ownIdsIn(given),
+      areExternal,
+      source: feedbackSource(record),
+      email,
+      weakKey:
+        email === undefined ? (isNamed ? recordContactKey(realm, feedbackId) : undefined) : emailKey(realm, email),
+    },
+    projectIds: ownIdsIn([record.projectId, project?.id].filter((id) => id != null)),
+    namedProjectId: projectName === undefined ? undefined : projectKey(realm, projectName),
+  }
+}
+
+const ownIdsIn = (ids: readonly string[]): string[] => ids.flatMap((id) => asOwnId(id) ?? [])
+
+/** `isSure`: the stored feedback will have this id, or one that it resolves to. */
+type Resolved = { id: string | null; isSure: boolean }
+
+const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }: ReferenceQuestion): Resolved => {
+  const { ids, weakKey } = contact
+  const isNamed = ids.length > 0 || weakKey !== undefined
+  if (isNamed && log.isPurgeWaiting) return UNSURE
+  const byId = firstOf(stored.contacts, { number, log })
+  if (byId) return byId
+  if (weakKey === undefined) return { id: null, isSure: true }
+  if (stored.email) return judge(stored.email, { number, log })
+  const { epoch, number: purgedAt } = stored.epoch
+  return purgedAt > number ? UNSURE : { id: idOfEpoch(weakKey, epoch), isSure: true }
+}
+
+const projectOf = (keys: Keys, stored: StoredReferences, question: ReferenceQuestion): Resolved =>
+  firstOf(stored.projects, question) ?? { id: keys.namedProjectId ?? null, isSure: true }
+
+const UNSURE: Resolved = { id: null, isSure: false }
+
+type Moment = Pick<ReferenceQuestion, 'number' | 'log'>
+
+/** The first id that is stored. An id before it that is not stored may be in the log. */
+const firstOf = (stored: readonly (StoredReference | undefined)[], moment: Moment): Resolved | undefined => {
+  const first = stored.find((reference) => reference !== undefined)
+  if (!moment.log.isLogEmpty && stored.length > 0 && stored[0] === undefined) return UNSURE
+  return first && judge(first, moment)
+}
+
+/**
+ * What became stored after the feedback was accepted does not count for it, and what is not final
+ * may change before it.
+ */
+const judge = ({ id, number, isFinal }: StoredReference, moment: Moment): Resolved =>
+  number > moment.number || (!isFinal && !moment.log.isLogEmpty) ? UNSURE : { id, isSure: true }

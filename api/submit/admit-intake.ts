@@ -1,0 +1,121 @@
+import type { Operation } from '../../contract/submission.ts'
+import { isFullRedis, isRefusedByRedis } from '../../queue/connect-redis.ts'
+import type { Admission, Bucket, LogState } from '../../queue/admission.ts'
+import { faultIds } from '../fault-ids.ts'
+import type { Refusal, Unavailable } from '../refusal.ts'
+import { type Intake, isRefused, type Refused, type Valid } from './intake.ts'
+import type { IntakeDependencies } from './intake-dependencies.ts'
+import { wholeSeconds } from './limit-headers.ts'
+
+/**
+ * Before a body is read for nothing: is the bucket known to be empty? A key may be that of a
+ * request which is answered again.
+ */
+export const refuseByEmptyBucket = (
+  dependencies: IntakeDependencies,
+  { kind: { operation }, key, workspaceId }: Intake<'workspaceId'>,
+): Refused | undefined => {
+  const bucket = dependencies.emptyBuckets.find(workspaceId, operation)
+  if (bucket === undefined || key !== null) return undefined
+  return { refusal: rateLimited(dependencies, operation, bucket), bucket }
+}
+
+/**
+ * The steps between validation and admission: what the body and the stores say against it. With
+ * `lookUpKeyFirst` the idempotency key is looked up before admission; operations with a
+ * `checkStored` always do, since that would refuse to repeat what was accepted: a repeated purge
+ * finds nothing any more.
+ */
+export const check = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<Valid>,
+  { lookUpKeyFirst }: { lookUpKeyFirst: boolean },
+): Promise<Intake<Valid | 'former'> | Refused> => {
+  const { kind, body, idempotency } = intake
+  const refusal = kind.checkBody?.(body)
+  if (refusal) return { refusal }
+  if (!kind.checkStored && !(lookUpKeyFirst && idempotency)) return { ...intake, former: undefined }
+  const former = await ask(dependencies, intake, { peek: true })
+  if (!isFresh(former)) return { ...intake, former }
+  const refusalByStored = await kind.checkStored?.(dependencies, intake, former)
+  return refusalByStored ? { refusal: refusalByStored } : { ...intake, former: undefined }
+}
+
+/** Redis takes the steps from the idempotency key to the log in one. */
+export const admit = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<Valid | 'former'>,
+): Promise<Intake<Valid | 'admitted'> | Refused> => {
+  const outcome = intake.former ?? (await ask(dependencies, intake, { peek: false }))
+  if (isFresh(outcome)) throw new Error('Only a peek is answered so.')
+  dependencies.emptyBuckets.seen(intake.workspaceId, intake.kind.operation, outcome.bucket)
+  return isRefused(outcome) ? outcome : { ...intake, admitted: outcome }
+}
+
+type Fresh = { outcome: 'fresh' } & LogState
+type Asked = Exclude<Intake<'former'>['former'], undefined> | Fresh
+
+const isFresh = (outcome: Asked): outcome is Fresh => 'outcome' in outcome && outcome.outcome === 'fresh'
+
+const ask = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<Valid>,
+  { peek }: { peek: boolean },
+): Promise<Asked> => {
+  const { request, span, kind, workspaceId, body, idempotency } = intake
+  const pressure = dependencies.pressure()
+  try {
+    const admission = await dependencies.admit({
+      workspaceId,
+      operation: kind.operation,
+      bodyText: peek ? '' : JSON.stringify(body),
+      traceparent: span?.traceparent,
+      limit: dependencies.limitOf(kind.operation),
+      idempotency,
+      full: pressure !== undefined,
+      peek,
+    })
+    return read(dependencies, admission, { operation: kind.operation, pressure })
+  } catch (error) {
+    if (OUR_OWN.some((fault) => error instanceof fault)) throw error
+    dependencies.onFault('admission_failed', error, faultIds(request, { workspaceId }))
+    return { refusal: { refused: 'unavailable', why: whyUnavailable(error) } }
+  }
+}
+
+/** Nothing is full or away when these are thrown. */
+const OUR_OWN = [TypeError, RangeError, ReferenceError]
+
+const whyUnavailable = (error: unknown): Unavailable['why'] => {
+  if (isFullRedis(error)) return 'redis-memory'
+  return isRefusedByRedis(error) ? 'redis-refuses' : 'redis'
+}
+
+type Circumstances = { operation: Operation; pressure: ReturnType<IntakeDependencies['pressure']> }
+
+const read = (
+  dependencies: IntakeDependencies,
+  admission: Admission,
+  { operation, pressure }: Circumstances,
+): Asked => {
+  switch (admission.outcome) {
+    case 'admitted':
+    case 'repeated':
+    case 'fresh':
+      return admission
+    case 'full':
+      return { refusal: { refused: 'unavailable', why: pressure ?? 'workspace-backlog' }, bucket: admission.bucket }
+    case 'unreplicated':
+      return { refusal: { refused: 'unavailable', why: 'redis-replicas' }, bucket: admission.bucket }
+    case 'rate-limited':
+      return { refusal: rateLimited(dependencies, operation, admission.bucket), bucket: admission.bucket }
+    case 'other-body':
+      return { refusal: { refused: 'idempotency-key-of-other-body' }, bucket: admission.bucket }
+  }
+}
+
+const rateLimited = ({ limitOf }: IntakeDependencies, operation: Operation, bucket: Bucket | undefined): Refusal => {
+  const { tokens = 0, windowMs = 0 } = limitOf(operation) ?? {}
+  const retryAfterSeconds = wholeSeconds(bucket?.resetMs ?? windowMs)
+  return { refused: 'rate-limited', tokens, windowSeconds: windowMs / 1_000, retryAfterSeconds }
+}

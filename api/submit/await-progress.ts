@@ -1,0 +1,74 @@
+import type { Progress } from '../../db/answers.ts'
+
+const LOOK_EVERY_MS = 25
+
+export type AwaitedSubmission = { workspaceId: string; id: string }
+export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<Progress[]>
+
+/**
+ * `decided`: it has a receipt, so a purge knows what it removes. `finished`: it is not queued any
+ * more.
+ */
+export type Milestone = 'decided' | 'finished'
+export type AwaitProgress = (
+  submission: AwaitedSubmission,
+  wanted: { until: Milestone; ms: number },
+) => Promise<Progress | undefined>
+
+type Waiting = AwaitedSubmission & {
+  until: Milestone
+  deadline: number
+  answer: (progress: Progress | undefined) => void
+}
+
+/**
+ * Waits until a submission has come so far, or until its time is over (undefined). All requests
+ * that wait share one query at a time, which is repeated while any of them waits; several may wait
+ * for the same submission. A query that fails counts as one that found nothing. When `stop` is
+ * aborted, since the process is to end, all that wait are answered at once.
+ */
+export const createAwaitProgress = (find: FindProgress, now: () => number, stop: AbortSignal): AwaitProgress => {
+  const waiting = new Set<Waiting>()
+  let isLooking = false
+
+  const lookOnce = async (): Promise<void> => {
+    const asked = [...waiting]
+    const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
+    const found = await find([...submissions.values()]).catch(() => [])
+    const progressOf = new Map(found.map((progress) => [progress.id, progress]))
+    for (const { id, until, deadline, answer } of asked) {
+      const progress = progressOf.get(id)
+      if (progress && (until === 'decided' || progress.state !== 'queued')) answer(progress)
+      else if (now() >= deadline) answer(undefined)
+    }
+  }
+
+  const look = async (): Promise<void> => {
+    isLooking = true
+    while (waiting.size > 0) {
+      await lookOnce()
+      if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+    }
+    isLooking = false
+  }
+
+  stop.addEventListener('abort', () => {
+    for (const { answer } of waiting) answer(undefined)
+  })
+
+  return (submission, { until, ms }) =>
+    new Promise((resolve) => {
+      if (stop.aborted) return resolve(undefined)
+      const one: Waiting = {
+        ...submission,
+        until,
+        deadline: now() + ms,
+        answer: (progress) => {
+          waiting.delete(one)
+          resolve(progress)
+        },
+      }
+      waiting.add(one)
+      if (!isLooking) void look()
+    })
+}

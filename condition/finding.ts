@@ -1,0 +1,26 @@
+import type { Point } from './point.ts'
+
+/**
+ * Something that is not well, and what to do about it. `trouble`: work stops or is refused.
+ * `attention`: that may come.
+ */
+export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
+
+export type Judged = {
+  /** The latest is last. */
+  points: readonly Point[]
+  /** Why submissions are refused at this moment. Undefined while they are accepted. */
+  pressure: 'redis-memory' | 'backlog' | undefined
+}
+
+/** A state that lasts for fewer points passes by itself, and is no finding. */
+export const POINTS_TO_LAST = 3
+
+export const when = (applies: boolean, finding: Finding): Finding[] => (applies ? [finding] : [])
+
+export const lasts = (points: readonly Point[], count: number, holds: (point: Point) => boolean): boolean =>
+  points.length >= count && points.slice(-count).every(holds)
+
+export const above = (value: number | null, bound: number): boolean => value !== null && value > bound
+
+export const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`

@@ -1,0 +1,98 @@
+// The forms in which keys are compared and hashed. Columns keep what was sent.
+
+const FORMAT_CHARACTERS = /\p{Cf}/gu
+const WHITE_SPACE = /\s+/gu
+const ADDRESS_IN_BRACKETS = /<([^<>]*)>$/
+const MAILTO = /^(?:mailto:\s*)+/i
+const URL_SCHEME = /^https?:\/\//i
+const PORT = /^([^:]*):\d+$/
+const END_OF_HOST = /(?<![.:\s])[.:\s]+$/
+const WWW = /^(?:www\.\s*)+(?=.)/s
+
+/**
+ * Texts that stand for nothing: clients send them when a value is missing. As an email, name or
+ * domain they count as absent. As an external id of an identify, a purge or a feedback they are
+ * refused.
+ */
+export const PLACEHOLDERS = [
+  'null',
+  'undefined',
+  'none',
+  'nil',
+  'nan',
+  'n/a',
+  'na',
+  '-',
+  '--',
+  '?',
+  'unknown',
+  'anonymous',
+  'guest',
+  'not_authenticated',
+  '[object object]',
+  '0',
+  'true',
+  'false',
+] as const
+const PLACEHOLDER_SET: ReadonlySet<string> = new Set(PLACEHOLDERS)
+const LONGEST_PLACEHOLDER = Math.max(...PLACEHOLDERS.map(({ length }) => length))
+
+/**
+ * Whether a text is blank or a placeholder, in any case, with or without white space and format
+ * characters around it.
+ */
+export const isPlaceholder = (given: string): boolean => isAbsent(withoutFormat(given))
+
+const isAbsent = (plain: string): boolean =>
+  plain.length <= LONGEST_PLACEHOLDER && (plain === '' || PLACEHOLDER_SET.has(asciiLowerCase(plain)))
+
+const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS, '').trim()
+
+/** Folds ASCII letters only: `toLowerCase` would make the KELVIN SIGN a k, and two people one. */
+const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+/** @param plain without format characters, otherwise as it was given */
+const present = (plain: string, canonical: string): string | undefined =>
+  isAbsent(plain) || isAbsent(canonical) ? undefined : canonical
+
+/**
+ * The form in which emails are compared: the bare address, in lower case if it has an `@`.
+ * Undefined when it counts as absent.
+ */
+export const canonicalEmail = (given: string): string | undefined => {
+  const plain = withoutFormat(given)
+  const address = ADDRESS_IN_BRACKETS.exec(plain)?.[1] ?? plain
+  const bare = address.trim().replace(MAILTO, '')
+  return present(plain, (bare.includes('@') ? asciiLowerCase(bare) : bare).normalize('NFC'))
+}
+
+/**
+ * The form in which names of contacts, accounts and projects are compared. Undefined when it counts
+ * as absent.
+ */
+export const canonicalName = (given: string): string | undefined => {
+  const plain = withoutFormat(given)
+  return present(plain, plain.replace(WHITE_SPACE, ' ').normalize('NFC'))
+}
+
+/**
+ * The form in which domains are compared: the host of a URL, without `www.` and a final dot.
+ * Undefined when it counts as absent.
+ */
+export const canonicalDomain = (given: string): string | undefined => {
+  const plain = withoutFormat(given)
+  const host = hostOf(plain.normalize('NFC'))
+  return present(plain, host.includes('.') ? asciiLowerCase(host).replace(WWW, '') : host)
+}
+
+/**
+ * The host of a URL, or of a host with a path. A text that is neither stays as it is: `Sales/EU`
+ * names no host.
+ */
+const hostOf = (text: string): string => {
+  const isUrl = URL_SCHEME.test(text)
+  const [authority = ''] = text.replace(URL_SCHEME, '').split(/[/?#]/, 1)
+  if (!isUrl && !authority.includes('.')) return text
+  const host = isUrl ? authority.slice(authority.lastIndexOf('@') + 1) : authority
+  return host.trimStart().replace(END_OF_HOST, '').replace(PORT, '$1').replace(END_OF_HOST, '')
+}

@@ -1,0 +1,49 @@
+import type { AccountRecord, ContactRecord } from './contact-record.ts'
+import type { ConversationRecord } from './conversation-record.ts'
+import type { FeedbackRecord } from './feedback-record.ts'
+import type { Idempotency } from './idempotency.ts'
+import type { PurgeRequest } from './purge-request.ts'
+
+/** The five operations that are submissions. */
+export const OPERATIONS = [
+  'create_feedback',
+  'identify_contact',
+  'identify_account',
+  'submit_conversation',
+  'purge_contact',
+] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+type Bodies = {
+  create_feedback: FeedbackRecord
+  identify_contact: ContactRecord
+  identify_account: AccountRecord
+  submit_conversation: ConversationRecord
+  purge_contact: PurgeRequest
+}
+
+type Accepted<O extends Operation> = {
+  operation: O
+  workspaceId: string
+  submissionId: string
+  /**
+   * Acceptance number: microseconds since 1970 by Redis's clock, strictly increasing in the
+   * workspace.
+   */
+  number: number
+  body: Bodies[O]
+  idempotency?: Idempotency
+  /** The place of the request in its trace, if it was traced. */
+  traceparent?: string
+  /**
+   * What was known to be applied when it was admitted: an answer may have told ids as of this
+   * position.
+   */
+  seenPosition?: number
+  /** Of a replay: the number that the submission had before it died. */
+  originalNumber?: number
+}
+
+/** An accepted request. Its body was checked when it was accepted, and is never checked again. */
+export type Submission = { [O in Operation]: Accepted<O> }[Operation]
+export type SubmissionOf<O extends Operation> = Extract<Submission, { operation: O }>

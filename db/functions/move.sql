@@ -1,0 +1,71 @@
+-- Records of an absorbed contact or account go to the one that absorbed it. `save` moves the first ones; what is more than
+-- move_limit() is left to steps of their own, and nothing else of the workspace is applied until they are done.
+
+create or replace function move_limit() returns integer
+  language sql immutable parallel safe as 'select 1000';
+
+-- Moves at most move_limit() feedback of these contacts. Returns how many. gone: [{w, id, target}].
+create or replace function move_from_contacts(ws uuid[], gone jsonb) returns integer
+  language plpgsql as $$
+declare
+  moved integer;
+begin
+  with found as (
+    select ws[r.w] as workspace_id, f.id, r.target
+    from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid)
+    cross join lateral (
+      select x.id from feedback as x where x.workspace_id = ws[r.w] and x.contact_id = r.id limit move_limit()
+    ) as f
+    limit move_limit()
+  )
+  update feedback as f set contact_id = found.target from found where f.workspace_id = found.workspace_id and f.id = found.id;
+  get diagnostics moved = row_count;
+  return moved;
+end $$;
+
+create or replace function move_from_accounts(ws uuid[], gone jsonb) returns integer
+  language plpgsql as $$
+declare
+  moved integer;
+begin
+  with found as (
+    select ws[r.w] as workspace_id, f.id, r.target
+    from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid)
+    cross join lateral (
+      select x.id from feedback as x where x.workspace_id = ws[r.w] and x.account_id = r.id limit move_limit()
+    ) as f
+    limit move_limit()
+  )
+  update feedback as f set account_id = found.target from found where f.workspace_id = found.workspace_id and f.id = found.id;
+  get diagnostics moved = row_count;
+  return moved;
+end $$;
+
+-- One step of what is left in a workspace. Returns whether more may be left.
+create or replace function move_step(ws uuid) returns boolean
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan
+as $$
+declare
+  move pending_move;
+  gone jsonb;
+  moved integer;
+begin
+  perform from workspace_progress where workspace_id = ws for update;
+  select * into move from pending_move where workspace_id = ws order by kind, old_id limit 1;
+  if not found then return false; end if;
+  gone := jsonb_build_array(jsonb_build_object('w', 1, 'id', move.old_id, 'target', move.new_id));
+  if move.kind = 'c' then
+    moved := move_from_contacts(array[ws], gone);
+  else
+    moved := move_from_accounts(array[ws], gone);
+  end if;
+  if moved < move_limit() then
+    delete from pending_move where workspace_id = ws and kind = move.kind and old_id = move.old_id;
+  end if;
+  return exists (select from pending_move where workspace_id = ws);
+end $$;

@@ -1,0 +1,162 @@
+-- The decision of a purge, in its place among the submissions of the workspace. It removes the contacts with all their keys, so
+-- no later submission can reach them. Their records go afterwards, in steps (purge-remove.sql).
+
+-- The contacts that a purge could match, with all their keys, the position of the workspace and the epoch of the external id.
+-- One row with a contact that is null if there is none; no row if the workspace is deleted.
+create or replace function load_purge(ws uuid, wanted_key uuid, wanted_email text)
+returns table ("position" bigint, epoch int, contact jsonb)
+  language sql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+  with found as (
+    select e.contact_id, false as meant from contact_external_id as e where e.workspace_id = ws and e.key_id = wanted_key
+    union all
+    select m.contact_id, m.number > 0 and m.number = max(m.number) over ()
+    from contact_email as m where m.workspace_id = ws and m.email = wanted_email
+  ), candidate as (
+    select contact_id, bool_or(meant) as meant from found group by contact_id
+  ), described as (
+    select jsonb_build_object(
+      'id', c.id, 'email', c.email, 'isMeant', d.meant,
+      'externalIds', external_ids_of(ws, c.id), 'emails', emails_of(ws, c.id)) as contact
+    from candidate as d cross join lateral (
+      select k.id, k.email from contact as k where k.workspace_id = ws and k.id = d.contact_id limit 1
+    ) as c
+  )
+  select g.applied_number, epoch_of(ws, wanted_key), d.contact
+  from workspace_progress as g left join described as d on true
+  where g.workspace_id = ws
+$$;
+
+create or replace function epoch_of(ws uuid, key uuid) returns int
+  language sql stable as $$
+  select coalesce((select p.epoch from purged_key as p where p.workspace_id = ws and p.key_id = key), 0)
+$$;
+
+create or replace function external_ids_of(ws uuid, contact uuid) returns jsonb
+  language sql stable as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'source', e.source, 'externalId', e.external_id, 'epoch', epoch_of(ws, e.key_id),
+    'holders', array(select o.contact_id from contact_external_id as o where o.workspace_id = ws and o.key_id = e.key_id)
+  )), '[]')
+  from contact_external_id as e where e.workspace_id = ws and e.contact_id = contact
+$$;
+
+create or replace function emails_of(ws uuid, contact uuid) returns jsonb
+  language sql stable as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'email', m.email,
+    'holders', array(
+      select o.contact_id from contact_email as o where o.workspace_id = ws and o.email = m.email and o.number > 0)
+  )), '[]')
+  from contact_email as m where m.workspace_id = ws and m.contact_id = contact
+$$;
+
+-- Decides a purge and moves the position on. `busy`: the position is another one by now, or the workspace is deleted. `nobody`:
+-- the purge found nothing, and its receipt says so. `decided`: the purge found contacts, records that wait for the external id, or
+-- dead submissions, and all of them are to be removed.
+-- purge: {id, number, identifiers, idempotencyKey, bodyHash}. contacts, ended, keys and former: see PurgedContacts in
+-- contract/identity/choose-purged.ts. id_key: the external id in all sources; waiting_key: the same in its epoch.
+create or replace function decide_purge(
+  ws uuid, expected bigint, purge jsonb, contacts uuid[], ended uuid[], keys uuid[], former uuid[], id_key uuid, waiting_key uuid
+) returns text
+  language plpgsql
+  set enable_seqscan = off
+  set plan_cache_mode = force_custom_plan
+as $$
+declare
+  at bigint := (purge ->> 'number')::bigint;
+  aliases uuid[];
+  is_waited_for boolean;
+  is_matched boolean;
+begin
+  update workspace_progress set applied_number = at where workspace_id = ws and applied_number = expected;
+  if not found then return 'busy'; end if;
+  aliases := array(select a.id from contact_alias as a where a.workspace_id = ws and a.contact_id = any (contacts));
+  keys := keys || contacts || aliases;
+  is_waited_for := exists (
+    select from unresolved as u where u.workspace_id = ws and u.key_id = waiting_key and u.slot in ('c', 'm')
+  );
+  is_matched := cardinality(contacts) > 0 or is_waited_for or exists (
+    select from dead_submission as d where d.workspace_id = ws and d.keys && decide_purge.keys
+  );
+  perform note_purge(ws, purge, is_matched);
+  if not is_matched then return 'nobody'; end if;
+  perform purge_contacts(ws, contacts);
+  perform raise_epochs(ws, ended || case when is_waited_for then id_key end, at);
+  perform take_back_replays(ws, keys);
+  insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)
+  values (
+    ws, (purge ->> 'id')::uuid, at, contacts, case when is_waited_for then waiting_key end, keys,
+    array_remove(former || aliases || case when is_waited_for then waiting_key end, null), cardinality(contacts)
+  );
+  return 'decided';
+end $$;
+
+-- Writes the receipt of a decided purge. One that found something stays queued until its records are removed.
+create or replace function note_purge(ws uuid, purge jsonb, is_matched boolean) returns void
+  language plpgsql as $$
+begin
+  update workspace_progress
+  set applied = applied + (not is_matched)::int, purges = purges + is_matched::int
+  where workspace_id = ws;
+  insert into submission (
+    workspace_id, id, acceptance_number, operation, state, attempts, finished_at, counts, identifiers, idempotency_key, body_hash)
+  values (
+    ws, (purge ->> 'id')::uuid, (purge ->> 'number')::bigint, 'purge_contact',
+    case when is_matched then 'queued' else 'applied' end, 1, case when not is_matched then now() end,
+    case when not is_matched then purge_counts(0, 0, 0, 0, 0) end,
+    purge -> 'identifiers', purge ->> 'idempotencyKey', purge ->> 'bodyHash'
+  )
+  on conflict (workspace_id, id) do nothing;
+end $$;
+
+-- The rows that a purge removed, per table, as its receipt has them.
+create or replace function purge_counts(
+  contacts bigint, feedback bigint, messages bigint, conversations bigint, dead_submissions bigint
+) returns jsonb
+  language sql immutable parallel safe as $$
+  select jsonb_build_object(
+    'contacts', contacts, 'feedback', feedback, 'messages', messages, 'conversations', conversations,
+    'deadSubmissions', dead_submissions)
+$$;
+
+-- Removes contacts with everything that leads to them.
+create or replace function purge_contacts(ws uuid, contacts uuid[]) returns void
+  language plpgsql as $$
+begin
+  delete from contact where workspace_id = ws and id = any (contacts);
+  delete from contact_external_id where workspace_id = ws and contact_id = any (contacts);
+  delete from contact_email where workspace_id = ws and contact_id = any (contacts);
+  delete from contact_alias where workspace_id = ws and contact_id = any (contacts);
+end $$;
+
+create or replace function raise_epochs(ws uuid, ended uuid[], at bigint) returns void
+  language sql as $$
+  insert into purged_key as p (workspace_id, key_id, epoch, number)
+  select ws, k.id, 1, at from unnest(ended) as k (id) where k.id is not null order by k.id
+  on conflict (workspace_id, key_id) do update set epoch = p.epoch + 1, number = excluded.number
+$$;
+
+-- Dead submissions that are queued again are dead again if the purge is to reach them. The worker applies a replay only while its
+-- receipt says that it is queued.
+create or replace function take_back_replays(ws uuid, purged_keys uuid[]) returns void
+  language plpgsql as $$
+declare
+  taken_back bigint;
+begin
+  with replayed as (
+    update dead_submission as d set replayed_at = null
+    where d.workspace_id = ws and d.keys && purged_keys and d.replayed_at is not null
+    returning d.id, d.reason
+  ), dead as (
+    update submission as s set state = 'dead', error = r.reason, finished_at = now()
+    from replayed as r where s.workspace_id = ws and s.id = r.id and s.state = 'queued'
+    returning s.id
+  )
+  select count(*) into taken_back from dead;
+  if taken_back > 0 then
+    update workspace_progress set dead = dead + taken_back where workspace_id = ws;
+  end if;
+end $$;

@@ -1,0 +1,59 @@
+-- Purges that a database does not know, as after the restore of a backup that is older than they are.
+
+-- Raises the epochs of those of the keys that are at a lower one, and ends the contacts whose own id is a former id of such a key, if
+-- they were there before the purge. Returns the purges whose records are to be removed then. They have no receipt.
+-- purged: [{workspaceId, keyId, epoch, number, formerIds}].
+create or replace function raise_purged_keys(purged jsonb) returns table (workspace_id uuid, purge_id uuid)
+  language plpgsql
+  set enable_seqscan = off
+  set plan_cache_mode = force_custom_plan
+as $$
+declare
+  part record;
+  contacts uuid[];
+  waited_for uuid;
+begin
+  for part in
+    select p.ws, p.number, array_agg(p.key) as keys, array_agg(p.epoch) as epochs, jsonb_agg(p.former) as former
+    from (
+      select (k ->> 'workspaceId')::uuid as ws, (k ->> 'number')::bigint as number, (k ->> 'keyId')::uuid as key,
+        (k ->> 'epoch')::int as epoch, k -> 'formerIds' as former
+      from jsonb_array_elements(purged) as k
+    ) as p
+    where p.epoch > epoch_of(p.ws, p.key)
+    group by p.ws, p.number order by p.number, p.ws
+  loop
+    continue when not lock_progress(part.ws);
+    insert into purged_key as k (workspace_id, key_id, epoch, number)
+    select part.ws, u.key, u.epoch, part.number from unnest(part.keys, part.epochs) as u (key, epoch)
+    on conflict on constraint purged_key_pkey do update
+    set epoch = greatest(k.epoch, excluded.epoch), number = greatest(k.number, excluded.number);
+    update workspace_progress as w set purges = w.purges + 1 where w.workspace_id = part.ws;
+    contacts := contacts_to_end(part.ws, part.former, part.number);
+    waited_for := (
+      select f.id::uuid from jsonb_array_elements(part.former) as k cross join lateral jsonb_array_elements_text(k) as f (id)
+      where exists (select from unresolved as u where u.workspace_id = part.ws and u.key_id = f.id::uuid and u.slot in ('c', 'm'))
+      limit 1
+    );
+    continue when cardinality(contacts) = 0 and waited_for is null;
+    workspace_id := part.ws;
+    purge_id := gen_random_uuid();
+    insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)
+    values (part.ws, purge_id, part.number, contacts, waited_for, part.keys, '{}', cardinality(contacts));
+    perform purge_contacts(part.ws, contacts);
+    return next;
+  end loop;
+end $$;
+
+create or replace function contacts_to_end(ws uuid, former jsonb, before_number bigint) returns uuid[]
+  language sql stable as $$
+  select array(
+    select distinct c.id
+    from jsonb_array_elements(former) as k
+    cross join lateral jsonb_array_elements_text(k) as f (id)
+    cross join lateral (
+      select o.id, o.first_number from contact as o where o.workspace_id = ws and o.id = f.id::uuid limit 1
+    ) as c
+    where c.first_number < before_number
+  )
+$$;

@@ -1,0 +1,175 @@
+-- Saves what the fold of strides came to, in one call for several workspaces: all of it, or nothing. Each table is one jsonb
+-- parameter (an array of objects, or null); `w` is the place of the workspace in ws. db/save.ts has the members.
+--
+-- A row `busy` comes back for each workspace whose position is not the expected one: another writer was there first. Then nothing
+-- is saved. A row `moves` comes back for each workspace with records that still have to be moved.
+-- Raises P0999 if a contact or account would have too many metadata keys; its detail names them. The fold then has to know them
+-- whole.
+--
+-- The functions that it calls plan under its settings.
+create or replace function save(
+  ws uuid[], waits boolean, g_progress jsonb,
+  g_account_new jsonb, g_account_changed jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb,
+  g_account_name jsonb,
+  g_contact_new jsonb, g_contact_changed jsonb, g_contact_gone jsonb, g_contact_alias jsonb, g_contact_key jsonb, g_email jsonb,
+  g_email_gone jsonb,
+  g_project jsonb, g_feedback jsonb, g_uses jsonb, g_conversation jsonb, g_conversation_touched jsonb, g_conversation_contact jsonb,
+  g_message jsonb, g_resolved jsonb, g_unresolved jsonb, g_receipt jsonb, g_receipt_again jsonb
+) returns table (kind text, w integer)
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set join_collapse_limit = 1
+  set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  taken integer[] := take_positions(ws, waits, g_progress);
+  known uuid[];
+begin
+  if cardinality(taken) < cardinality(ws) then
+    return query select 'busy', x.w::integer from generate_series(1, cardinality(ws)) as x (w) where x.w <> all (taken);
+    return;
+  end if;
+  update workspace_progress as p
+  set applied_number = g.position, applied = p.applied + g.applied, superseded = p.superseded + g.superseded
+  from jsonb_to_recordset(g_progress) as g (w integer, position bigint, applied integer, superseded integer)
+  where p.workspace_id = ws[g.w];
+
+  if g_account_new is not null then perform add_accounts(ws, g_account_new); end if;
+  if g_account_changed is not null then perform change_accounts(ws, g_account_changed); end if;
+  if g_account_gone is not null then perform end_accounts(ws, g_account_gone); end if;
+  if coalesce(g_account_alias, g_account_key, g_domain, g_account_name) is not null then
+    perform save_account_keys(ws, g_account_alias, g_account_key, g_domain, g_account_name);
+  end if;
+  if g_contact_new is not null then perform add_contacts(ws, g_contact_new); end if;
+  if g_contact_changed is not null then perform change_contacts(ws, g_contact_changed); end if;
+  if g_contact_gone is not null then perform end_contacts(ws, g_contact_gone, g_email_gone); end if;
+  if coalesce(g_contact_alias, g_contact_key, g_email) is not null then
+    perform save_contact_keys(ws, g_contact_alias, g_contact_key, g_email);
+  end if;
+  if g_project is not null then
+    insert into project (workspace_id, id, name, first_number)
+    select ws[r.w], r.id, r.name, r.first_number
+    from jsonb_to_recordset(g_project) as r (w integer, id uuid, name text, first_number bigint);
+  end if;
+
+  if g_feedback is not null then perform save_feedback(ws, g_feedback, g_uses); end if;
+  if coalesce(g_conversation, g_conversation_touched) is not null then
+    known := save_conversations(ws, g_conversation, g_conversation_touched, g_conversation_contact);
+    if g_message is not null then perform save_messages(ws, g_message, known); end if;
+  end if;
+  if g_resolved is not null then perform link_resolved(ws, g_resolved); end if;
+  if g_unresolved is not null then
+    insert into unresolved (workspace_id, key_id, slot, record_id)
+    select ws[r.w], r.key, r.slot, r.record
+    from jsonb_to_recordset(g_unresolved) as r (w integer, key uuid, slot "char", record uuid);
+  end if;
+
+  if g_receipt is not null then
+    insert into submission (
+      workspace_id, id, acceptance_number, operation, state, attempts, finished_at, idempotency_key, body_hash, subject_id)
+    select ws[r.w], r.id, r.number, r.operation, 'applied', 1, now(), r.key, r.body_hash, r.subject
+    from jsonb_to_recordset(g_receipt) as r (
+      w integer, id uuid, number bigint, operation text, key text, body_hash text, subject uuid);
+  end if;
+  if g_receipt_again is not null then perform save_receipts_again(ws, g_receipt_again); end if;
+
+  if coalesce(g_contact_gone, g_account_gone) is not null then
+    return query select 'moves', moving.w from move_first(ws, g_contact_gone, g_account_gone) as moving (w);
+  end if;
+end $$;
+
+-- Locks the workspaces that are at the expected position, in the order of their ids, and returns their places. waits: also for a
+-- writer that holds one at present; otherwise that one is left out.
+create or replace function take_positions(ws uuid[], waits boolean, g_progress jsonb) returns integer[]
+  language plpgsql as $$
+begin
+  if waits then
+    return array(
+      select g.w from jsonb_to_recordset(g_progress) as g (w integer, expected bigint)
+      join workspace_progress as p on p.workspace_id = ws[g.w] and p.applied_number = g.expected
+      order by ws[g.w] for update of p
+    );
+  end if;
+  return array(
+    select g.w from jsonb_to_recordset(g_progress) as g (w integer, expected bigint)
+    join workspace_progress as p on p.workspace_id = ws[g.w] and p.applied_number = g.expected
+    order by ws[g.w] for update of p skip locked
+  );
+end $$;
+
+-- An external id has a contact or account that it had not: the records that wait for it are theirs. Before that, a purge under way
+-- removes what it has to remove beside them (purge-remove.sql says why).
+create or replace function link_resolved(ws uuid[], resolved jsonb) returns void
+  language plpgsql as $$
+declare
+  place integer;
+begin
+  if exists (select from purge where workspace_id = any (ws)) then
+    for place in select distinct r.w from jsonb_to_recordset(resolved) as r (w integer) order by 1 loop
+      perform remove_before_linking(ws[place], array(
+        select r.key from jsonb_to_recordset(resolved) as r (w integer, key uuid) where r.w = place
+      ));
+    end loop;
+  end if;
+  with gone as (
+    delete from unresolved as u using jsonb_to_recordset(resolved) as r (w integer, key uuid, target uuid)
+    where u.workspace_id = ws[r.w] and u.key_id = r.key
+    returning u.workspace_id, u.slot, u.record_id, r.target
+  ), of_feedback as (
+    update feedback as f
+    set contact_id = coalesce(g.contact, f.contact_id), account_id = coalesce(g.account, f.account_id)
+    from (
+      select workspace_id, record_id, max(target::text) filter (where slot = 'c')::uuid as contact,
+        max(target::text) filter (where slot = 'a')::uuid as account
+      from gone where slot in ('c', 'a') group by workspace_id, record_id
+    ) as g
+    where f.workspace_id = g.workspace_id and f.id = g.record_id
+  )
+  update message as m set contact_id = g.target from gone as g
+  where g.slot = 'm' and m.workspace_id = g.workspace_id and m.id = g.record_id;
+end $$;
+
+-- Moves the first records of absorbed contacts and accounts, and notes for which of them more may be left. Returns the places of
+-- their workspaces.
+create or replace function move_first(ws uuid[], contacts jsonb, accounts jsonb) returns setof integer
+  language plpgsql as $$
+declare
+  is_more boolean := false;
+begin
+  if contacts is not null and move_from_contacts(ws, contacts) >= move_limit() then
+    is_more := true;
+    insert into pending_move (workspace_id, kind, old_id, new_id)
+    select ws[r.w], 'c', r.id, r.target from jsonb_to_recordset(contacts) as r (w integer, id uuid, target uuid);
+  end if;
+  if accounts is not null and move_from_accounts(ws, accounts) >= move_limit() then
+    is_more := true;
+    insert into pending_move (workspace_id, kind, old_id, new_id)
+    select ws[r.w], 'a', r.id, r.target from jsonb_to_recordset(accounts) as r (w integer, id uuid, target uuid);
+  end if;
+  if not is_more then return; end if;
+  return query
+    select distinct r.w
+    from (values (contacts), (accounts)) as part (rows)
+    cross join lateral jsonb_to_recordset(part.rows) as r (w integer)
+    where exists (select from pending_move as m where m.workspace_id = ws[r.w]);
+end $$;
+
+-- Receipts of submissions that were dead or lost, and are applied now under a later number. One that was dead has a receipt, which is
+-- queued. number: the one they were accepted with.
+create or replace function save_receipts_again(ws uuid[], receipts jsonb) returns void
+  language plpgsql as $$
+begin
+  insert into submission as s (
+    workspace_id, id, acceptance_number, operation, state, attempts, finished_at, idempotency_key, body_hash, subject_id)
+  select ws[r.w], r.id, r.number, r.operation, r.state, 1, now(), r.key, r.body_hash, r.subject
+  from jsonb_to_recordset(receipts) as r (
+    w integer, id uuid, number bigint, operation text, state text, key text, body_hash text, subject uuid)
+  on conflict (workspace_id, id) do update set
+    state = excluded.state, finished_at = excluded.finished_at, error = null, subject_id = coalesce(excluded.subject_id, s.subject_id);
+  delete from dead_submission as d using jsonb_to_recordset(receipts) as r (w integer, id uuid)
+  where d.workspace_id = ws[r.w] and d.id = r.id;
+end $$;

@@ -1,0 +1,53 @@
+-- Workspaces, who may do what in them, and how far each is applied.
+--
+-- The files 0001_* are the baseline of release 1.0.0: what a new database begins with. Every primary key and index of a
+-- workspace's table begins with workspace_id, so that the tables can be distributed by it (docs/growing.md).
+
+create table workspace (
+  id uuid primary key,
+  name text not null unique,
+  created_at timestamptz not null default now()
+);
+
+-- Workspaces that an operator has deleted, or is deleting. Only the id stays.
+create table deleted_workspace (
+  id uuid primary key,
+  deleted_at timestamptz not null default now()
+);
+
+create table token (
+  id uuid primary key,
+  workspace_id uuid references workspace (id) on delete cascade,
+  hash bytea not null unique,
+  scopes text[] not null check (cardinality(scopes) > 0 and scopes <@ array['submit', 'read', 'admin', 'operator']),
+  bootstrap boolean not null default false,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  check (workspace_id is not null or scopes = array['operator'])
+);
+
+-- One row says which hash key this database was made with. The key itself is never stored.
+create table installation (
+  id boolean primary key default true check (id),
+  hash_key_proof bytea not null
+);
+
+-- The position of a workspace: everything accepted up to applied_number has been applied. It moves in the same transaction as
+-- the rows, so no submission is applied twice. The counters say what became of the submissions; receipts expire, these stay.
+-- purges: how many purges found something to remove; while there were none, no key has an epoch. Each save updates this row: it is
+-- small, and half of each page stays free, so that updates stay on their page.
+create table workspace_progress (
+  workspace_id uuid primary key,
+  applied_number bigint not null default 0,
+  applied bigint not null default 0,
+  superseded bigint not null default 0,
+  purged bigint not null default 0,
+  dead bigint not null default 0,
+  purges bigint not null default 0
+) with (fillfactor = 50);
+
+with made as (
+  insert into workspace (id, name) values (gen_random_uuid(), 'default') returning id
+)
+insert into workspace_progress (workspace_id) select id from made;

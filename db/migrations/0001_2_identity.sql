@@ -1,0 +1,162 @@
+-- Who is who: contacts, accounts and projects, and the keys by which they are named.
+
+-- Acceptance numbers are microseconds since 1970, so a number is also the time of acceptance. Generated columns depend on this
+-- function: a change of it needs a migration that writes them again.
+create function acceptance_time(number bigint) returns timestamptz
+  language sql immutable strict parallel safe
+  return to_timestamp(number::double precision / 1000000);
+
+-- first_number: the first submission that said something about the contact; number: the last one that changed it.
+create table contact (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text,
+  email text,
+  contract_value numeric,
+  account_id uuid,
+  source_created_at timestamptz,
+  source_updated_at timestamptz,
+  properties jsonb not null default '{}',
+  created_at timestamptz generated always as (acceptance_time(first_number)) stored,
+  updated_at timestamptz generated always as (acceptance_time(number)) stored,
+  first_number bigint not null,
+  number bigint not null,
+  primary key (workspace_id, id)
+);
+-- Metadata is written whole at each change. Compressing 16 MB of it took most of the time of the statement.
+alter table contact alter column properties set storage external;
+create index contact_account on contact (workspace_id, account_id) where account_id is not null;
+
+-- key_id: the hash of the external id in all sources; an index row is too small for long ids. number: when the id came up in this
+-- source. The oldest source of an id is the one with the least number, then the first by name.
+create table contact_external_id (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  source text not null,
+  external_id text not null,
+  contact_id uuid not null,
+  number bigint not null,
+  primary key (workspace_id, key_id, contact_id)
+);
+create index contact_external_id_contact on contact_external_id (workspace_id, contact_id);
+
+-- Who has an email, in its canonical form. It means the contact with the highest number. claimed: an identify gave it; otherwise
+-- the contact is known by the email alone. Number 0: another claim of the same submission decides.
+create table contact_email (
+  workspace_id uuid not null,
+  email text not null,
+  contact_id uuid not null,
+  number bigint not null,
+  claimed boolean not null,
+  primary key (workspace_id, email, contact_id)
+);
+create index contact_email_contact on contact_email (workspace_id, contact_id);
+
+-- Own ids that were told or merged, and the contact that they mean now.
+create table contact_alias (
+  workspace_id uuid not null,
+  id uuid not null,
+  contact_id uuid not null,
+  primary key (workspace_id, id)
+);
+create index contact_alias_contact on contact_alias (workspace_id, contact_id);
+
+-- How many purges have removed a key. The epoch is part of the key's own id, so a purged id is never given again. number: the
+-- acceptance number of the last of these purges.
+create table purged_key (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  epoch integer not null,
+  number bigint not null,
+  primary key (workspace_id, key_id)
+);
+
+create table account (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text,
+  domain text,
+  contract_value numeric,
+  source_created_at timestamptz,
+  source_updated_at timestamptz,
+  properties jsonb not null default '{}',
+  created_at timestamptz generated always as (acceptance_time(first_number)) stored,
+  updated_at timestamptz generated always as (acceptance_time(number)) stored,
+  first_number bigint not null,
+  number bigint not null,
+  primary key (workspace_id, id)
+);
+alter table account alter column properties set storage external;
+
+create table account_external_id (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  source text not null,
+  external_id text not null,
+  account_id uuid not null,
+  primary key (workspace_id, key_id)
+);
+create index account_external_id_account on account_external_id (workspace_id, account_id);
+
+create table account_domain (
+  workspace_id uuid not null,
+  domain text not null,
+  account_id uuid not null,
+  claimed boolean not null,
+  primary key (workspace_id, domain)
+);
+create index account_domain_account on account_domain (workspace_id, account_id);
+
+-- A name means an account, or whatever account the domain means with which it came.
+create table account_name (
+  workspace_id uuid not null,
+  name text not null,
+  account_id uuid,
+  domain text,
+  claimed boolean not null,
+  primary key (workspace_id, name)
+);
+create index account_name_account on account_name (workspace_id, account_id) where account_id is not null;
+
+create table account_alias (
+  workspace_id uuid not null,
+  id uuid not null,
+  account_id uuid not null,
+  primary key (workspace_id, id)
+);
+create index account_alias_account on account_alias (workspace_id, account_id);
+
+create table project (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  description text,
+  first_number bigint not null,
+  primary key (workspace_id, id)
+);
+
+-- External ids that a record names and nobody has. slot: c, the contact of a feedback; m, of a message; a, the account of a
+-- feedback. key_id: the own id of the external id in all sources, with its epoch.
+create table unresolved (
+  workspace_id uuid not null,
+  key_id uuid not null,
+  slot "char" not null,
+  record_id uuid not null,
+  primary key (workspace_id, key_id, slot, record_id)
+);
+create index unresolved_record on unresolved (workspace_id, record_id);
+
+-- Records of an absorbed contact (kind c) or account (kind a) that still have to be moved to the one that absorbed it. Until they
+-- are, nothing else of the workspace is applied.
+create table pending_move (
+  workspace_id uuid not null,
+  kind "char" not null,
+  old_id uuid not null,
+  new_id uuid not null,
+  primary key (workspace_id, kind, old_id)
+);
+
+-- Planner statistics would keep personal data until the next analyze.
+alter table contact alter name set statistics 0, alter email set statistics 0, alter properties set statistics 0;
+alter table contact_external_id alter external_id set statistics 0;
+alter table contact_email alter email set statistics 0;

@@ -1,0 +1,115 @@
+-- What people have said.
+
+create table feedback_category (
+  workspace_id uuid not null,
+  id uuid not null,
+  title text not null,
+  uses bigint not null,
+  primary key (workspace_id, id)
+);
+
+-- number: the submission that the record stands for; first_number: the first one of the record. tagger_version: the tagger that
+-- generated the tags; null when people gave them, or no tagger has read the record yet.
+create table feedback (
+  workspace_id uuid not null,
+  id uuid not null,
+  description text not null,
+  title text,
+  is_transcript boolean,
+  tags text[],
+  tags_generated boolean not null,
+  rating double precision,
+  source text not null,
+  source_id text,
+  source_data jsonb,
+  contact_id uuid,
+  account_id uuid,
+  project_id uuid,
+  source_created_at timestamptz,
+  created_at timestamptz not null generated always as (coalesce(source_created_at, acceptance_time(first_number))) stored,
+  accepted_at timestamptz generated always as (acceptance_time(first_number)) stored,
+  updated_at timestamptz generated always as (acceptance_time(number)) stored,
+  number bigint not null,
+  first_number bigint not null,
+  tagger_version integer,
+  primary key (workspace_id, id)
+);
+create index feedback_contact on feedback (workspace_id, contact_id) where contact_id is not null;
+create index feedback_account on feedback (workspace_id, account_id) where account_id is not null;
+create index feedback_project on feedback (workspace_id, project_id) where project_id is not null;
+-- The conditions always hold. They keep a connection that plans while the table is empty from taking these indexes, which begin
+-- with the workspace, for as good as the primary key.
+create index feedback_created on feedback (workspace_id, created_at) where created_at is not null;
+create index feedback_source on feedback (workspace_id, source, created_at) where source is not null;
+
+-- latest_version: the greatest updatedAt that any submission of the conversation had. purged_number: the last purge that took
+-- messages from it.
+create table conversation (
+  workspace_id uuid not null,
+  id uuid not null,
+  external_id text not null,
+  source text not null,
+  title text,
+  rating double precision,
+  tags text[],
+  properties jsonb not null,
+  created_at timestamptz not null,
+  updated_at timestamptz,
+  latest_version timestamptz,
+  number bigint not null,
+  purged_number bigint,
+  tagger_version integer,
+  primary key (workspace_id, id)
+);
+create index conversation_purged on conversation (workspace_id, purged_number) where purged_number is not null;
+
+create table conversation_contact (
+  workspace_id uuid not null,
+  conversation_id uuid not null,
+  contact_id uuid not null,
+  primary key (workspace_id, conversation_id, contact_id)
+);
+create index conversation_contact_contact on conversation_contact (workspace_id, contact_id);
+
+-- version: updatedAt of the submission that brought the message; number: that submission.
+create table message (
+  workspace_id uuid not null,
+  id uuid not null,
+  conversation_id uuid not null,
+  external_id text not null,
+  incoming boolean not null,
+  contact_id uuid,
+  content text not null,
+  source_url text,
+  raw_data jsonb not null,
+  created_at timestamptz not null,
+  version timestamptz,
+  number bigint not null,
+  primary key (workspace_id, id)
+);
+create index message_contact on message (workspace_id, contact_id) where contact_id is not null;
+create index message_conversation on message (workspace_id, conversation_id);
+
+-- One row a feedback, for people who would rather not join. Without an account of its own it counts to that of its contact.
+create view feedback_view as
+  select f.workspace_id, f.id, f.title, f.description, f.is_transcript, f.tags, f.tags_generated, f.rating,
+    f.source, f.source_id, f.source_data, f.created_at, f.accepted_at, f.updated_at,
+    f.contact_id, c.name as contact_name, c.email as contact_email, c.contract_value as contact_contract_value,
+    a.id as account_id, a.name as account_name, a.domain as account_domain, a.contract_value as account_contract_value,
+    f.project_id, p.name as project_name
+  from feedback as f
+  left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
+  left join account as a on a.workspace_id = f.workspace_id and a.id = coalesce(f.account_id, c.account_id)
+  left join project as p on p.workspace_id = f.workspace_id and p.id = f.project_id;
+
+create view feedback_tag as
+  select f.workspace_id, f.id as feedback_id, t.tag from feedback as f, unnest(f.tags) as t (tag);
+
+-- Planner statistics would keep what people have said until the next analyze.
+alter table feedback_category alter title set statistics 0;
+alter table feedback alter description set statistics 0, alter title set statistics 0, alter tags set statistics 0,
+  alter source_id set statistics 0, alter source_data set statistics 0;
+alter table conversation alter external_id set statistics 0, alter title set statistics 0, alter tags set statistics 0,
+  alter properties set statistics 0;
+alter table message alter external_id set statistics 0, alter content set statistics 0, alter source_url set statistics 0,
+  alter raw_data set statistics 0;

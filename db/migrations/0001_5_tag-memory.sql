@@ -1,0 +1,58 @@
+-- What a workspace's texts have taught the tagger. Every text has a share: its terms under keyed hashes (db/tags/tag-hashes.ts)
+-- and the tags that it carries. The other tables are the sums of all shares in whole numbers: a share that goes is taken out to the
+-- last count. Shares are never updated, only replaced.
+
+-- number: by acceptance, since the oldest shares go first. text_version: of the text that was read. judged: people tagged it; given:
+-- with how many tags. traits, for each hash: 1 after a determiner, 2 by itself, 4 with praise or blame, 8 in a tag that people gave.
+create table tag_share (
+  workspace_id uuid not null,
+  record_id uuid not null,
+  number bigint not null,
+  text_version text not null,
+  tagger_version integer not null,
+  judged boolean not null,
+  given integer not null,
+  terms integer not null,
+  hashes bigint[] not null,
+  traits integer[] not null,
+  tag_hashes bigint[] not null,
+  titles text[] not null,
+  primary key (workspace_id, record_id)
+);
+create index tag_share_oldest on tag_share (workspace_id, judged, number, record_id) include (terms) where number is not null;
+
+create table tag_memory (
+  workspace_id uuid not null,
+  texts bigint not null,
+  judged bigint not null,
+  given bigint not null,
+  judged_terms bigint not null,
+  terms bigint not null,
+  primary key (workspace_id)
+);
+
+create table tag_term (
+  workspace_id uuid not null,
+  hash bigint not null,
+  texts integer not null,
+  determined integer not null,
+  free integer not null,
+  valued integer not null,
+  judged integer not null,
+  given integer not null,
+  primary key (workspace_id, hash)
+);
+
+-- title_id: titles can exceed what an index row holds.
+create table tag_in_use (
+  workspace_id uuid not null,
+  hash bigint not null,
+  title_id uuid not null,
+  title text not null,
+  people integer not null,
+  generated integer not null,
+  primary key (workspace_id, hash, title_id)
+);
+
+alter table tag_share alter titles set statistics 0, alter hashes set statistics 0, alter tag_hashes set statistics 0;
+alter table tag_in_use alter title set statistics 0;

@@ -1,0 +1,52 @@
+import * as v from 'valibot'
+import { idOfEpoch } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../postgres.ts'
+import { removePurged } from './purge.ts'
+
+const purgedKey = v.object({
+  workspaceId: v.pipe(v.string(), v.uuid()),
+  keyId: v.pipe(v.string(), v.uuid()),
+  epoch: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  number: v.pipe(v.number(), v.safeInteger()),
+})
+
+/** A key that purges have removed. Without the hash key, nothing in it tells what the key was. `number`: of the last purge. */
+export type PurgedKey = v.InferOutput<typeof purgedKey>
+
+const ROWS_AT_ONCE = 1_000
+
+/** All purged keys of an installation, in the order of their last purges. */
+export const readPurgedKeys = async function* (sql: Sql): AsyncGenerator<PurgedKey> {
+  const keys = sql<PurgedKey[]>`
+    select workspace_id as "workspaceId", key_id as "keyId", epoch, number::float8 as number
+    from purged_key order by number, workspace_id, key_id`
+  for await (const rows of keys.cursor(ROWS_AT_ONCE)) yield* rows
+}
+
+/** @throws when the line is not the JSON text of a purged key. */
+export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JSON.parse(line))
+
+type Raised = { workspaceId: string; purgeId: string }
+
+/**
+ * Raises the epochs of keys that this database has at a lower one, as after the restore of a backup that is older than their purges,
+ * and purges the contacts again that had the keys before. What was sent since the purge stays. One call gets all keys of a purge.
+ * Returns how many contacts it removed. Repeating it changes nothing.
+ */
+export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
+  const formerIds = keys.map(({ keyId, epoch }) =>
+    Array.from({ length: epoch }, (_, former) => idOfEpoch(keyId, former)),
+  )
+  const rows = keys.map((key, at) => ({ ...key, formerIds: formerIds[at]! }))
+  const raised = await sql<Raised[]>`
+    select workspace_id as "workspaceId", purge_id as "purgeId" from raise_purged_keys(${sql.json(rows)})`
+  let contacts = 0
+  for (const purge of raised) {
+    await removePurged(sql, purge, async () => {})
+    const [done] = await sql<[{ contacts: number }]>`
+      delete from purge where workspace_id = ${purge.workspaceId} and id = ${purge.purgeId}
+      returning contacts::int as contacts`
+    contacts += done.contacts
+  }
+  return contacts
+}

@@ -1,0 +1,74 @@
+-- What scripts share about the log of a workspace. keys.ts describes its state.
+local DEEP = {submissions = 250, bytes = 300000, stride = 16}
+local LONGEST_LEASE_MS = 60000
+
+local function whole(number) return string.format('%.0f', number) end
+
+local function nowMicroseconds()
+  local time = redis.call('TIME')
+  return time[1] * 1000000 + time[2]
+end
+
+local function readState(begin)
+  local state = {number = 0, applied = 0, appended = 0, done = 0, bytes = 0, doneBytes = 0}
+  local fields = redis.call('HGETALL', begin .. 'state')
+  for at = 1, #fields, 2 do
+    local field, value = fields[at], fields[at + 1]
+    state[field] = field == 'holder' and value or tonumber(value)
+  end
+  return state
+end
+
+-- A lease that would last longer was taken before this clock went back.
+local function isLeased(state, nowMs)
+  return state.holder and state['until'] > nowMs and state['until'] <= nowMs + LONGEST_LEASE_MS
+end
+
+local function isDeep(state)
+  return state.appended - state.done > DEEP.submissions or state.bytes - state.doneBytes > DEEP.bytes
+    or (state.stride or DEEP.stride) < DEEP.stride
+end
+
+-- Notes a position, and what was appended before the first submission behind it.
+local function notePosition(begin, state, position)
+  local entry = redis.call('XRANGE', begin .. 'log', '(' .. whole(position) .. '-0', '+', 'COUNT', 1)[1]
+  if entry then
+    local first, letters, done, bytes = string.match(entry[2][2], '^%d+ (%d+) (%S+) %S+ (%d+) (%d+)')
+    local skipped = math.max(0, position - first + 1)
+    local _, applied = string.gsub(string.sub(letters, 1, skipped), '%a', '')
+    state.done, state.doneBytes = done + applied, tonumber(bytes)
+    state.oldest = first + string.find(letters, '%a', skipped + 1) - 1
+  else
+    position = math.max(position, state.number)
+    state.done, state.doneBytes = state.appended, state.bytes
+  end
+  state.applied = position
+  redis.call('HSET', begin .. 'state', 'applied', whole(position), 'done', state.done,
+    'doneBytes', state.doneBytes, 'oldest', whole(state.oldest or 0))
+end
+
+-- Postgres is at an older position than the hint, so that entries kept for this are applied again.
+local function rewind(begin, state, position)
+  state.redoTo, state.redoAt = position, nil
+  redis.call('HSET', begin .. 'state', 'redoTo', whole(position))
+  redis.call('HDEL', begin .. 'state', 'redoAt')
+  notePosition(begin, state, position)
+end
+
+local function trimThrough(begin, number)
+  redis.call('XTRIM', begin .. 'log', 'MINID', '=', whole(number + 1) .. '-0')
+end
+
+-- Removes entries that were applied `redoMs` ago. `redoTo` without `redoAt` is trimmed already. An
+-- `redoAt` ahead of the clock was noted before the clock went back.
+local function trimApplied(begin, state, nowMs, redoMs)
+  if state.redoAt and (nowMs >= state.redoAt + redoMs or nowMs < state.redoAt) then
+    trimThrough(begin, state.redoTo)
+    redis.call('HDEL', begin .. 'state', 'redoAt')
+    state.redoAt = nil
+  end
+  if state.redoAt or state.applied <= (state.redoTo or 0) then return end
+  state.redoTo, state.redoAt = state.applied, nowMs
+  redis.call('HSET', begin .. 'state', 'redoTo', whole(state.redoTo), 'redoAt', whole(nowMs))
+  if redoMs == 0 then trimApplied(begin, state, nowMs, 0) end
+end

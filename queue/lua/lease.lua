@@ -1,0 +1,13 @@
+-- Renews or releases the leases that a worker has.
+-- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 0 to release; then for
+-- each workspace how its keys begin.
+local untilMs = math.floor(nowMicroseconds() / 1000) + ARGV[2]
+local answers = {}
+for at = 3, #ARGV do
+  local key = ARGV[at] .. 'state'
+  local isHeld = redis.call('HGET', key, 'holder') == ARGV[1]
+  if isHeld and ARGV[2] == '0' then redis.call('HDEL', key, 'holder', 'until', 'quarantine')
+  elseif isHeld then redis.call('HSET', key, 'until', untilMs) end
+  answers[#answers + 1] = isHeld and 1 or 0
+end
+return answers

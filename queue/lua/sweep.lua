@@ -1,0 +1,25 @@
+-- For each workspace: trims what was applied long ago, and tells whether it has to be woken.
+-- KEYS state never, of the first workspace. ARGV 1 ms after which a waiting submission is old, 2 ms
+-- for which applied entries are kept; then for each workspace how its keys begin, and its position
+-- in Postgres or an empty text.
+-- Returns for each 0, 1 (to be woken), or 2 (to be woken, and deep).
+local waited, redoMs = ARGV[1] * 1000, tonumber(ARGV[2])
+local now = nowMicroseconds()
+local nowMs = math.floor(now / 1000)
+local A_SECOND = 1000000
+
+local function sweep(begin, position)
+  local state = readState(begin)
+  local isHeld = isLeased(state, nowMs)
+  if position and position < state.applied and not isHeld then rewind(begin, state, position) end
+  trimApplied(begin, state, nowMs, redoMs)
+  if isHeld or state.applied >= state.number then return 0 end
+  local age = now - (state.oldest or 0)
+  -- A number ahead of the clock was given before the clock went back.
+  if age < waited and age > -A_SECOND then return 0 end
+  return isDeep(state) and 2 or 1
+end
+
+local answers = {}
+for at = 3, #ARGV, 2 do answers[#answers + 1] = sweep(ARGV[at], tonumber(ARGV[at + 1])) end
+return answers

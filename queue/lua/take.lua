@@ -1,0 +1,102 @@
+-- For each workspace: notes what is applied, trims what was applied long ago, and then leases its
+-- log and reads from it. The step that sees an empty log releases the lease, so that what is
+-- admitted later finds the workspace free: no wake is lost.
+--
+-- A lease that ended without release is the death of a worker. It halves the stride. At a stride of
+-- one, in quarantine, it is a death alone.
+--
+-- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 3 submissions, 4 bytes,
+-- 5 whether deep logs are taken, 6 ms for which applied entries are kept, 7 the full stride; then
+-- for each workspace how its keys begin, and applied, after and stride, or empty texts.
+-- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: after, stride or an empty text, last
+-- number of the log, deaths alone, then entries.
+local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local takesDeep, redoMs, fullStride = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
+local call = redis.call
+local nowMs = math.floor(nowMicroseconds() / 1000)
+local IDLE, LEASED, DEEP_LOG = 0, 1, 2
+local ENTRIES_AT_ONCE, LARGE_BYTES = 8, 100000
+
+local function noteDeath(key, state)
+  if state.stride == 1 and state.quarantine then
+    state.alone = (state.alone or 0) + 1
+    call('HSET', key, 'alone', state.alone)
+  else
+    state.stride = math.max(1, math.floor((state.stride or fullStride) / 2))
+    call('HSET', key, 'stride', state.stride)
+  end
+end
+
+local function noteStride(key, state, stride)
+  state.stride = stride ~= 'full' and tonumber(stride) or nil
+  if state.stride then call('HSET', key, 'stride', stride) else call('HDEL', key, 'stride') end
+end
+
+-- Places of an entry that hold a submission behind a number.
+local function countBehind(value, number)
+  local first, letters = string.match(value, '^%d+ (%d+) (%S+)')
+  local _, count = string.gsub(string.sub(letters, math.max(0, number - first + 1) + 1), '%a', '')
+  return count
+end
+
+local function read(log, after, last, most)
+  local values, count, bytes, from = {}, 0, 0, after
+  while count < most and bytes < mostBytes and from < last do
+    local atOnce = bytes > LARGE_BYTES * #values and 1 or ENTRIES_AT_ONCE
+    if #values == 0 then atOnce = 1 end
+    local found = call('XRANGE', log, '(' .. whole(from) .. '-0', '+', 'COUNT', atOnce)
+    if #found == 0 then break end
+    for _, entry in ipairs(found) do
+      local value = entry[2][2]
+      from = tonumber(string.match(entry[1], '^%d+'))
+      if count < most and (#values == 0 or bytes + #value <= mostBytes) then
+        values[#values + 1] = value
+        count, bytes = count + countBehind(value, after), bytes + #value
+      else
+        return values
+      end
+    end
+  end
+  return values
+end
+
+local function take(begin, applied, after, stride)
+  local key, state = begin .. 'state', readState(begin)
+  -- The workspace is deleted, or this Redis is new.
+  if state.number == 0 then return IDLE end
+  local isOthers = state.holder and state.holder ~= worker
+  if isOthers and isLeased(state, nowMs) then return LEASED end
+  if isOthers and state['until'] <= nowMs then noteDeath(key, state) end
+  if state.holder ~= worker then call('HDEL', key, 'quarantine') end
+  if stride ~= '' then noteStride(key, state, stride) end
+  if applied and applied > state.applied then
+    notePosition(begin, state, applied)
+    state.alone = nil
+    call('HDEL', key, 'alone', 'quarantine')
+  end
+  if after and after < state.applied then rewind(begin, state, after) end
+  trimApplied(begin, state, nowMs, redoMs)
+  local function release(answer)
+    if state.holder then call('HDEL', key, 'holder', 'until', 'quarantine') end
+    return answer
+  end
+  if state.applied >= state.number then return release(IDLE) end
+  if not takesDeep and isDeep(state) then return release(DEEP_LOG) end
+  after = after or state.applied
+  local answer = {whole(after), tostring(state.stride or ''), whole(state.number), state.alone or 0}
+  if submissions == 0 then return release(answer) end
+  local values = read(begin .. 'log', after, state.number, math.min(submissions, state.stride or submissions))
+  if #values == 0 and after == state.applied then
+    notePosition(begin, state, state.number)
+    return release(IDLE)
+  end
+  call('HSET', key, 'holder', worker, 'until', nowMs + leaseMs)
+  for _, value in ipairs(values) do answer[#answer + 1] = value end
+  return answer
+end
+
+local answers = {}
+for at = 8, #ARGV, 4 do
+  answers[#answers + 1] = take(ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), ARGV[at + 3])
+end
+return answers

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { type CanPurgeMatch, createCanPurgeMatch } from '../../api/stored-purge-match.ts'
+import { contactIdKey, emailKey } from '../../contract/identity/keys.ts'
+import { hashKeyFrom, idOfEpoch } from '../../contract/identity/own-id.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+
+const TIMEOUT_MS = 5_000
+const hashKey = hashKeyFrom('0'.repeat(64))
+const EMAIL = 'ann@example.org'
+
+describe('whether a purge can match anything stored', () => {
+  let schema: TestSchema
+  let workspaceId: string
+  let canMatch: CanPurgeMatch
+  before(async () => {
+    schema = await freshSchema(1)
+    canMatch = createCanPurgeMatch(schema.sql, { hashKey, timeoutMs: TIMEOUT_MS })
+  })
+  after(() => schema.drop())
+  beforeEach(() => {
+    workspaceId = randomUUID()
+  })
+  const idKey = () => contactIdKey({ hashKey, workspaceId }, 'a')
+
+  it('is false where nothing is stored', async () => {
+    assert.equal(await canMatch(workspaceId, { id: 'a', email: EMAIL }), false)
+  })
+
+  it('is true for a contact with the external id, in all sources or in that one', async () => {
+    await schema.sql`
+      insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
+      values (${workspaceId}, ${idKey()}, 'crm', 'a', ${randomUUID()}, 1)`
+    assert.equal(await canMatch(workspaceId, { id: 'a' }), true)
+    assert.equal(await canMatch(workspaceId, { id: 'a', source: 'crm' }), true)
+    assert.equal(await canMatch(workspaceId, { id: 'a', source: 'shop' }), false)
+    assert.equal(await canMatch(workspaceId, { id: 'b' }), false)
+    assert.equal(await canMatch(randomUUID(), { id: 'a' }), false)
+  })
+
+  it('is true for a contact with the email, in any form of it', async () => {
+    await schema.sql`
+      insert into contact_email (workspace_id, email, contact_id, number, claimed)
+      values (${workspaceId}, ${EMAIL}, ${randomUUID()}, 0, true)`
+    assert.equal(await canMatch(workspaceId, { email: 'Ann <ANN@example.org>' }), true)
+  })
+
+  it('is true for a record that names the unknown external id, also after purges of it', async () => {
+    const remember = (key: string) => schema.sql`
+      insert into unresolved (workspace_id, key_id, slot, record_id) values (${workspaceId}, ${key}, 'c', ${randomUUID()})`
+    await remember(idKey())
+    assert.equal(await canMatch(workspaceId, { id: 'a' }), true)
+    await schema.sql`
+      insert into purged_key (workspace_id, key_id, epoch, number) values (${workspaceId}, ${idKey()}, 3, 1)`
+    assert.equal(await canMatch(workspaceId, { id: 'a' }), false)
+    await remember(idOfEpoch(idKey(), 3))
+    assert.equal(await canMatch(workspaceId, { id: 'a' }), true)
+  })
+
+  it('is true for a dead submission that names the contact', async () => {
+    await schema.sql`
+      insert into dead_submission (workspace_id, id, reason, submission, keys)
+      values (${workspaceId}, ${randomUUID()}, 'x', '{}', ${[emailKey({ hashKey, workspaceId }, EMAIL)]}::uuid[])`
+    assert.equal(await canMatch(workspaceId, { email: EMAIL }), true)
+    assert.equal(await canMatch(workspaceId, { id: 'a' }), false)
+  })
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createAwaitProgress } from '../../../api/submit/await-progress.ts'
+import type { Progress } from '../../../db/answers.ts'
+import type { SubmissionState } from '../../../contract/receipt.ts'
+
+const SUBMISSION = { workspaceId: 'w', id: 's' }
+const LONG_MS = 60_000
+
+/** Receipts that the test writes, and a clock that it sets. */
+const setUp = () => {
+  const receipts = new Map<string, Progress>()
+  const asked: string[][] = []
+  const stop = new AbortController()
+  let now = 0
+  const awaitProgress = createAwaitProgress(
+    async (submissions) => {
+      asked.push(submissions.map(({ id }) => id))
+      return submissions.flatMap(({ id }) => receipts.get(id) ?? [])
+    },
+    () => now,
+    stop.signal,
+  )
+  return {
+    awaitProgress,
+    asked,
+    stop,
+    write: (state: SubmissionState) => receipts.set('s', { id: 's', state, isUnmatched: false }),
+    advance: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+describe('waiting for a submission', () => {
+  it('answers all who wait for the same submission', async () => {
+    const { awaitProgress, write, asked } = setUp()
+    const waiting = [1, 2, 3].map(() => awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS }))
+    write('applied')
+    const found = await Promise.all(waiting)
+    assert.deepEqual(
+      found.map((progress) => progress?.state),
+      ['applied', 'applied', 'applied'],
+    )
+    assert.ok(asked.every((ids) => ids.length === 1))
+  })
+
+  it('takes the receipt of a decided purge for a decision, and not for the end', async () => {
+    const { awaitProgress, write, advance } = setUp()
+    write('queued')
+    const decided = await awaitProgress(SUBMISSION, { until: 'decided', ms: LONG_MS })
+    assert.equal(decided?.state, 'queued')
+    const finished = awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS })
+    advance(LONG_MS)
+    assert.equal(await finished, undefined)
+  })
+
+  it('looks once also when there is no time to wait', async () => {
+    const { awaitProgress, write } = setUp()
+    assert.equal(await awaitProgress(SUBMISSION, { until: 'finished', ms: 0 }), undefined)
+    write('dead')
+    assert.equal((await awaitProgress(SUBMISSION, { until: 'finished', ms: 0 }))?.state, 'dead')
+  })
+
+  it('ends when the process is to end, for those who wait and those who come later', async () => {
+    const { awaitProgress, stop } = setUp()
+    const waiting = awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS })
+    stop.abort()
+    assert.equal(await waiting, undefined)
+    assert.equal(await awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS }), undefined)
+  })
+
+  it('goes on when a look-up has failed', async () => {
+    let looks = 0
+    const awaitProgress = createAwaitProgress(
+      async () => {
+        if (looks++ === 0) throw new Error('Postgres is away')
+        return [{ id: 's', state: 'applied', isUnmatched: false }]
+      },
+      () => 0,
+      new AbortController().signal,
+    )
+    assert.equal((await awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS }))?.state, 'applied')
+  })
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  accountIdKey,
+  accountNameKey,
+  contactIdKey,
+  contactSourceKey,
+  domainKey,
+  emailKey,
+  projectKey,
+  recordContactKey,
+} from '../../../contract/identity/keys.ts'
+import { asOwnId, hashKeyFrom, idOfEpoch, type Realm } from '../../../contract/identity/own-id.ts'
+
+const hashKey = hashKeyFrom('ab'.repeat(32))
+const realm: Realm = { hashKey, workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01' }
+const others: Realm[] = [
+  { hashKey, workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02' },
+  { ...realm, hashKey: hashKeyFrom('cd'.repeat(32)) },
+]
+const keysOf = (of: Realm, text: string): string[] => [
+  contactIdKey(of, text),
+  contactSourceKey(of, 'API', text),
+  contactSourceKey(of, 'crm', text),
+  emailKey(of, text),
+  recordContactKey(of, text),
+  accountIdKey(of, text),
+  domainKey(of, text),
+  accountNameKey(of, text),
+  projectKey(of, text),
+]
+
+describe('the keys of a text', () => {
+  it('are the same each time, and differ by kind, source, workspace and installation', () => {
+    assert.deepEqual(keysOf(realm, 'acme'), keysOf(realm, 'acme'))
+    const all = [realm, ...others].flatMap((of) => [...keysOf(of, 'acme'), ...keysOf(of, 'acme ')])
+    assert.equal(new Set(all).size, all.length)
+  })
+
+  it('are not mixed up with those of another split into source and id', () => {
+    assert.notEqual(contactSourceKey(realm, 'a', 'b","c'), contactSourceKey(realm, 'a","b', 'c'))
+  })
+
+  it('are own ids, also for a text of any length', () => {
+    for (const key of keysOf(realm, 'x'.repeat(10_000))) assert.equal(asOwnId(key.toUpperCase()), key)
+  })
+})
+
+describe('the id of an epoch', () => {
+  it('is the key itself before the first purge, and a new own id after each', () => {
+    const key = emailKey(realm, 'kate@x.example')
+    const ids = [0, 1, 2, 10].map((epoch) => idOfEpoch(key, epoch))
+    assert.equal(ids[0], key)
+    assert.equal(new Set(ids).size, ids.length)
+    for (const id of ids) assert.equal(asOwnId(id), id)
+    assert.equal(idOfEpoch(key, 2), ids[2])
+  })
+})

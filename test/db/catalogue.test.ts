@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import { readSourceFiles } from '../check/source-files.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+
+const MOST_LINES_OF_A_FILE = 260
+const MOST_LINES_OF_A_FUNCTION = 75
+const FUNCTION = /^create or replace function (\w+)\([\s\S]*?\$\$;$/gm
+
+/** Tables of the installation as a whole, each with why it cannot grow with what is submitted. */
+const OF_THE_INSTALLATION: Readonly<Record<string, string>> = {
+  workspace: 'a row for each workspace; found by its name as well',
+  deleted_workspace: 'a row for each workspace that an operator deleted',
+  token: 'a row for each token; found by its hash, before its workspace is known',
+  installation: 'one row',
+  schema_migration: 'a row for each migration',
+  schema_functions: 'one row',
+}
+
+const textOf = (folder: string, file: string): string =>
+  readFileSync(new URL(`../../db/${folder}/${file}`, import.meta.url), 'utf8')
+const sqlFilesIn = (folder: string): string[] =>
+  readdirSync(new URL(`../../db/${folder}/`, import.meta.url)).filter((file) => file.endsWith('.sql'))
+
+describe('the text of SQL', () => {
+  const texts = sqlFilesIn('functions').map((file) => textOf('functions', file))
+  const functions = texts.flatMap((text) => [...text.matchAll(FUNCTION)].map(([whole, name = '']) => ({ name, whole })))
+
+  it(`has at most ${MOST_LINES_OF_A_FUNCTION} lines a function and ${MOST_LINES_OF_A_FILE} a file`, () => {
+    const long = functions.filter(({ whole }) => whole.split('\n').length > MOST_LINES_OF_A_FUNCTION)
+    assert.deepEqual(
+      long.map(({ name }) => name),
+      [],
+    )
+    for (const folder of ['functions', 'migrations']) {
+      const files = sqlFilesIn(folder).filter((file) => textOf(folder, file).split('\n').length > MOST_LINES_OF_A_FILE)
+      assert.deepEqual(files, [])
+    }
+  })
+
+  it('has each function once, and none that nothing calls', () => {
+    const names = functions.map(({ name }) => name)
+    assert.equal(new Set(names).size, names.length)
+    const migrations = sqlFilesIn('migrations').map((file) => textOf('migrations', file))
+    const sources = readSourceFiles(new URL('../..', import.meta.url).pathname)
+      .filter(({ path }) => !path.startsWith('test/'))
+      .map(({ text }) => text)
+    const callers = [...texts, ...migrations, ...sources].join('\n')
+    const uncalled = names.filter((name) => [...callers.matchAll(new RegExp(String.raw`\b${name}\b\(`, 'g'))].length < 2)
+    assert.deepEqual(uncalled, [])
+  })
+
+  it('applies functions again and again: each statement is `create or replace function`', () => {
+    for (const file of sqlFilesIn('functions')) {
+      const rest = textOf('functions', file)
+        .replaceAll(FUNCTION, '')
+        .replaceAll(/^\s*--.*$/gm, '')
+      assert.equal(rest.trim(), '', file)
+    }
+  })
+
+  it('names rows by their keys, never by their place', () => {
+    for (const text of [...texts, ...sqlFilesIn('migrations').map((file) => textOf('migrations', file))]) {
+      assert.doesNotMatch(text, /\bctid\b|\brow ?\(/i)
+    }
+    const withPlaces = readSourceFiles(new URL('../..', import.meta.url).pathname)
+      .filter(({ path, text }) => path.startsWith('db/') && /\bctid\b/.test(text))
+      .map(({ path }) => path)
+    assert.deepEqual(withPlaces, [])
+  })
+
+  it('compares workspaces with `=`, which an index can serve', () => {
+    for (const text of texts) assert.doesNotMatch(text, /workspace_id is not distinct/)
+  })
+})
+
+type Column = { table: string; isUuid: boolean; isRequired: boolean }
+type Index = { table: string; name: string; isPrimary: boolean; first: string | null }
+
+describe('the schema', () => {
+  let schema: TestSchema
+  let tables: string[]
+  let indexes: Index[]
+  before(async () => {
+    schema = await freshSchema()
+    const found = await schema.sql<{ name: string }[]>`
+      select relname as name from pg_class
+      where relkind in ('r', 'p') and not relispartition and relnamespace = ${schema.name}::regnamespace`
+    tables = found.map(({ name }) => name).filter((name) => !(name in OF_THE_INSTALLATION))
+    indexes = await schema.sql<Index[]>`
+      select t.relname as table, i.relname as name, x.indisprimary as "isPrimary", a.attname as first
+      from pg_index as x
+      join pg_class as t on t.oid = x.indrelid
+      join pg_class as i on i.oid = x.indexrelid
+      left join pg_attribute as a on a.attrelid = t.oid and a.attnum = x.indkey[0]
+      where t.relnamespace = ${schema.name}::regnamespace and t.relname = any (${tables}::text[])
+      order by i.relname`
+  })
+  after(() => schema?.drop())
+
+  it('says in every table that grows whose each row is, in one type', async () => {
+    const columns = await schema.sql<Column[]>`
+      select c.relname as table, a.atttypid = 'uuid'::regtype as "isUuid", a.attnotnull as "isRequired"
+      from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attname = 'workspace_id'
+      where c.relnamespace = ${schema.name}::regnamespace and c.relname = any (${tables}::text[])`
+    const fit = columns.filter(({ isUuid, isRequired }) => isUuid && isRequired).map(({ table }) => table)
+    assert.deepEqual(fit.toSorted(), tables.toSorted())
+  })
+
+  it('has a primary key in each of them, and every index begins with the workspace', () => {
+    const keyed = indexes.filter(({ isPrimary }) => isPrimary).map(({ table }) => table)
+    assert.deepEqual(keyed.toSorted(), tables.toSorted())
+    assert.deepEqual(
+      indexes.filter(({ first }) => first !== 'workspace_id'),
+      [],
+    )
+  })
+
+  it('has no foreign key from or to a table that grows', async () => {
+    const keys = await schema.sql`
+      select conname from pg_constraint
+      where contype = 'f' and connamespace = ${schema.name}::regnamespace
+        and (conrelid = any (select oid from pg_class where relname = any (${tables}::text[]))
+          or confrelid = any (select oid from pg_class where relname = any (${tables}::text[])))`
+    assert.equal(keys.count, 0)
+  })
+
+  it('has no triggers', async () => {
+    const triggers = await schema.sql`
+      select tgname from pg_trigger as g join pg_class as c on c.oid = g.tgrelid
+      where c.relnamespace = ${schema.name}::regnamespace and not g.tgisinternal`
+    assert.equal(triggers.count, 0)
+  })
+
+  it('plans every function that the program calls and that reads tables under settings of its own', async () => {
+    const called = new Set(
+      readSourceFiles(new URL('../..', import.meta.url).pathname)
+        .filter(({ path }) => path.startsWith('db/'))
+        .flatMap(({ text }) => [...text.matchAll(/(?:select|from)\s+(\w+)\s*\(/g)].map(([, name = '']) => name)),
+    )
+    const functions = await schema.sql<{ name: string }[]>`
+      select proname as name from pg_proc
+      where pronamespace = ${schema.name}::regnamespace and proconfig is null and prosrc ~ 'workspace_id'`
+    const without = functions.map(({ name }) => name).filter((name) => called.has(name))
+    assert.deepEqual(without, [])
+  })
+})

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import type { Submission } from '../../../contract/submission.ts'
+import { countDead, dropDead, findDead, listBegunReplays, listDead, markReplayed, setAside } from '../../../db/submissions/dead.ts'
+import { findPurge } from '../../../db/purges/purge.ts'
+import { readPosition } from '../../../db/submissions/position.ts'
+import { findReceipt } from '../../../db/submissions/receipts.ts'
+import { hashKey } from '../../support/deliveries.ts'
+import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
+
+const CREATED_AT = '2026-01-01T00:00:00Z'
+
+describe('a dead submission', () => {
+  let schema: TestSchema
+  let rig: PurgeRig
+  let workspaceId: string
+  before(async () => {
+    schema = await freshSchema(2)
+  })
+  beforeEach(async () => {
+    rig = await createPurgeRig(schema.sql)
+    workspaceId = rig.realm.workspaceId
+  })
+  after(() => schema.drop())
+
+  const position = async (): Promise<number> => (await readPosition(schema.sql, workspaceId))!
+  const aside = async (submission: Submission, reason = 'PostgresError 54000'): Promise<string> => {
+    await setAside(schema.sql, hashKey, { submission, attempts: 3, reason, expected: await position() })
+    return submission.submissionId
+  }
+  const feedback = (contact: object, more?: Partial<Submission>) =>
+    rig.make('create_feedback', { description: 'slow', isExternalContactId: false, isExternalAccountId: false, contact }, more)
+  const conversation = (contactIds: string[]) =>
+    rig.make('submit_conversation', {
+      id: 'c',
+      source: 'Chat',
+      createdAt: CREATED_AT,
+      contacts: contactIds.map((id) => ({ id })),
+      messages: contactIds.map((contactId) => ({
+        id: `of ${contactId}`,
+        incoming: true,
+        contactId,
+        content: 'slow',
+        createdAt: CREATED_AT,
+        properties: {},
+      })),
+      properties: {},
+    })
+  const stateOf = async (id: string) => (await findReceipt(schema.sql, workspaceId, id))?.state
+  const progress = async () => {
+    const [row] = await schema.sql<[{ applied: number; purged: number; dead: number }]>`
+      select applied::int, purged::int, dead::int from workspace_progress where workspace_id = ${workspaceId}`
+    return row
+  }
+
+  it('moves the position on, and is kept with its reason', async () => {
+    const submission = feedback({ email: 'ada@example.com' }, { idempotency: { key: 'k', body: 'b' } })
+    const id = await aside(submission)
+    assert.equal(await position(), submission.number)
+    const receipt = await findReceipt(schema.sql, workspaceId, id)
+    assert.deepEqual([receipt?.state, receipt?.attempts, receipt?.error], ['dead', 3, 'PostgresError 54000'])
+    assert.deepEqual(await progress(), { applied: 0, purged: 0, dead: 1 })
+    const found = await findDead(schema.sql, id)
+    assert.deepEqual(JSON.parse(found!.submission), submission)
+    assert.equal((await listDead(schema.sql, { id }, null)).length, 1)
+    assert.deepEqual([...(await countDead(schema.sql, { id }))], [{ reason: 'PostgresError 54000', submissions: 1 }])
+  })
+
+  it('is not set aside when another worker has moved the position meanwhile', async () => {
+    const submission = feedback({ email: 'ada@example.com' })
+    const expected = await position()
+    await rig.feedback({})
+    await setAside(schema.sql, hashKey, { submission, attempts: 1, reason: 'x', expected })
+    assert.equal(await stateOf(submission.submissionId), undefined)
+  })
+
+  it('is queued again by a replay, once, and dead again if the replay fails as well', async () => {
+    const submission = feedback({ email: 'ada@example.com' })
+    const id = await aside(submission)
+    assert.deepEqual(await markReplayed(schema.sql, workspaceId, id), { outcome: 'queued', submission })
+    assert.equal(await stateOf(id), 'queued')
+    assert.equal((await progress()).dead, 0)
+    assert.deepEqual(await markReplayed(schema.sql, workspaceId, id), { outcome: 'queued', submission: null })
+    const begun = await listBegunReplays(schema.sql, { afterMs: 0, limit: 100 })
+    assert.deepEqual(begun.filter((replay) => replay.id === id), [{ workspaceId, id, submission }])
+    const { number } = feedback({})
+    await aside({ ...submission, number, originalNumber: submission.number }, 'another reason')
+    assert.equal(await position(), number)
+    const receipt = await findReceipt(schema.sql, workspaceId, id)
+    assert.deepEqual([receipt?.state, receipt?.error], ['dead', 'another reason'])
+    assert.equal((await progress()).dead, 1)
+    assert.equal((await listBegunReplays(schema.sql, { afterMs: 0, limit: 100 })).filter((replay) => replay.id === id).length, 0)
+  })
+
+  it('is gone when a replay is applied', async () => {
+    const submission = feedback({ email: 'ada@example.com' })
+    const id = await aside(submission)
+    await markReplayed(schema.sql, workspaceId, id)
+    await rig.apply({ ...submission, number: feedback({}).number, originalNumber: submission.number })
+    assert.equal(await stateOf(id), 'applied')
+    assert.equal(await findDead(schema.sql, id), undefined)
+    assert.deepEqual(await progress(), { applied: 1, purged: 0, dead: 0 })
+  })
+
+  it('can be dropped, unless it is queued again', async () => {
+    const [dropped, queued] = [await aside(feedback({ name: 'A' })), await aside(feedback({ name: 'B' }))]
+    await markReplayed(schema.sql, workspaceId, queued)
+    const both = await dropDead(schema.sql, { id: dropped })
+    assert.deepEqual([both, await dropDead(schema.sql, { id: queued })], [1, 0])
+    assert.deepEqual(await markReplayed(schema.sql, workspaceId, dropped), { outcome: 'unknown', submission: null })
+  })
+
+  it('that is a purge has lost its place, and is not queued again', async () => {
+    const id = await aside(rig.make('purge_contact', { id: 'ada' }))
+    assert.deepEqual(await markReplayed(schema.sql, workspaceId, id), { outcome: 'undecided-purge', submission: null })
+  })
+
+  it('is all that a purge finds, and goes with it', async () => {
+    const id = await aside(feedback({ email: 'Ada <ada@example.com>' }, { idempotency: { key: 'k', body: 'b' } }))
+    const other = await aside(feedback({ email: 'bob@example.com' }))
+    const purge = await rig.decide({ email: 'ADA@example.com' })
+    assert.ok(purge.isMatched)
+    assert.equal((await markReplayed(schema.sql, workspaceId, id)).outcome, 'being-purged')
+    const found = await findPurge(schema.sql, { workspaceId, ...purge })
+    const counts = await rig.remove(purge)
+    assert.deepEqual([counts.contacts, counts.deadSubmissions], [0, 1])
+    assert.deepEqual([await stateOf(id), await stateOf(other)], ['purged', 'dead'])
+    assert.deepEqual(await progress(), { applied: 1, purged: 1, dead: 1 })
+    const keys = await schema.sql`
+      select idempotency_key as key from submission
+      where workspace_id = ${workspaceId} and subject_id = any (${found!.subjectIds}::uuid[])`
+    assert.deepEqual([...keys], [{ key: 'k' }], 'its idempotency key is found with those to free')
+  })
+
+  it('that names a contact by an external id goes with the contact, in whatever source it looks for it', async () => {
+    await rig.identify({ id: 'ada', source: 'CRM' })
+    const external = { isExternalContactId: true, isExternalAccountId: false, description: 'x' }
+    const open = await aside(rig.make('create_feedback', { ...external, contactId: 'ada' }))
+    const elsewhere = await aside(rig.make('identify_contact', { id: 'ada', source: 'Chat' }))
+    await rig.purge({ id: 'ada', source: 'CRM' })
+    assert.deepEqual([await stateOf(open), await stateOf(elsewhere)], ['purged', 'dead'])
+    assert.equal((await rig.purge({ id: 'ada' })).deadSubmissions, 1)
+    assert.equal(await stateOf(elsewhere), 'purged')
+  })
+
+  it('that is a conversation with others loses only what is about the purged contact', async () => {
+    const both = await aside(conversation(['ada', 'bob']))
+    const alone = await aside(conversation(['ada']))
+    assert.equal((await rig.purge({ id: 'ada' })).deadSubmissions, 2)
+    assert.deepEqual([await stateOf(both), await stateOf(alone)], ['dead', 'purged'])
+    const kept = JSON.parse((await findDead(schema.sql, both))!.submission) as ReturnType<typeof conversation>
+    assert.deepEqual(kept.body.contacts.map(({ id }) => id), ['bob'])
+    assert.deepEqual(kept.body.messages.map(({ contactId }) => contactId), ['bob'])
+    assert.ok(!(await rig.decide({ id: 'ada' })).isMatched, 'nothing names the contact any more')
+  })
+
+  it('that is queued again is taken back by a purge that comes before it in the log', async () => {
+    const submission = feedback({ email: 'ada@example.com' })
+    const id = await aside(submission)
+    await markReplayed(schema.sql, workspaceId, id)
+    const purge = await rig.decide({ email: 'ada@example.com' })
+    assert.equal(await stateOf(id), 'dead')
+    await rig.remove(purge)
+    assert.equal(await stateOf(id), 'purged')
+    await rig.apply({ ...submission, number: feedback({}).number, originalNumber: submission.number })
+    assert.equal(await stateOf(id), 'purged', 'the replay in the log is passed over')
+    assert.equal((await schema.sql`select from contact where workspace_id = ${workspaceId}`).count, 0)
+    assert.deepEqual(await progress(), { applied: 1, purged: 1, dead: 0 })
+  })
+})

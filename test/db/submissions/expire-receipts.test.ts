@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { expireReceipts } from '../../../db/submissions/expire-receipts.ts'
+import { findMissingReceipts } from '../../../db/submissions/receipts.ts'
+import { makeWorkspaces } from '../../support/deliveries.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
+
+const MS_PER_DAY = 86_400_000
+
+/** An id as the queue gives it: its first 48 bits are the time of acceptance. */
+const idOf = (time: number): string => {
+  const hex = time.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7${randomUUID().slice(15)}`
+}
+
+describe('receipts', () => {
+  let schema: TestSchema
+  before(async () => {
+    schema = await freshSchema()
+  })
+  after(() => schema.drop())
+
+  it('expire some days after acceptance, but not those of dead, queued or lately replayed submissions', async () => {
+    const workspaces = [randomUUID(), randomUUID()]
+    await makeWorkspaces(schema.sql, workspaces)
+    const add = async (workspaceId: string, days: number, state = 'applied', finishedDays = days): Promise<string> => {
+      const time = Date.now() - days * MS_PER_DAY
+      const id = idOf(time)
+      await schema.sql`
+        insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
+        values (${workspaceId}, ${id}, ${time * 1_000}, 'create_feedback', ${state}, 1,
+          ${new Date(Date.now() - finishedDays * MS_PER_DAY)})`
+      return id
+    }
+    const [one, other] = workspaces as [string, string]
+    const expired = [await add(one, 9), await add(one, 8.1, 'superseded'), await add(other, 100, 'purged')]
+    const kept = [await add(one, 7.9), await add(one, 9, 'dead'), await add(one, 9, 'queued'), await add(one, 9, 'applied', 1)]
+    assert.equal(await expireReceipts(schema.sql, 8), expired.length)
+    assert.deepEqual(await findMissingReceipts(schema.sql, one, [...expired, ...kept]), expired)
+    assert.equal(await expireReceipts(schema.sql, 8), 0)
+  })
+})

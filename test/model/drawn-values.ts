@@ -1,0 +1,96 @@
+import * as fc from 'fast-check'
+
+// The values from which histories are drawn: so few that histories keep coming back to the same
+// contacts and records.
+
+export const EXTERNAL_IDS = ['1', '2', '3']
+export const SOURCES = ['API', 'crm', 'desk']
+export const EMAILS = ['ann@example.org', 'bob@example.org', 'user-7']
+export const NAMES = ['Ann', 'Bob', 'Acme Inc']
+export const DOMAINS = ['acme.example', 'bob.example', 'intranet']
+export const SOURCE_IDS = ['T-1', 'T-2', 'T-3']
+export const CONVERSATION_IDS = ['C-1', 'C-2']
+export const MESSAGE_IDS = ['m-1', 'm-2', 'm-3']
+
+/** Written differently, but alike in canonical form to one above or to another one of these. */
+const EMAILS_ALIKE = [
+  'Ann@Example.org',
+  'Ann <ann@example.org>',
+  '"Ann, the first" <MAILTO:ann@example.org> ',
+  'ann@example.org\u200b',
+  ' bob@example.org',
+  'MAILTO:bob@example.org',
+  '\u200fBOB@example.org',
+  'user-7\u00a0',
+  'ren\u00e9@example.org',
+  'rene\u0301@example.org',
+]
+/**
+ * Like one above, and yet another email: no case is folded without an `@`, and none but that of
+ * ASCII.
+ */
+const EMAILS_APART = ['USER-7', 'kim@example.org', '\u212aim@example.org']
+const DOMAINS_ALIKE = [
+  'ACME.example',
+  'https://www.acme.example/pricing?x=1',
+  'acme.example.',
+  ' bob.example ',
+  'www.bob.example/team',
+  'http://intranet',
+  'intranet\u200b ',
+]
+const NAMES_ALIKE = [
+  'Ann ',
+  '\u00a0Bob',
+  'Acme  Inc',
+  '\u200bAcme\u00a0Inc',
+  'Soci\u00e9t\u00e9',
+  'Socie\u0301te\u0301',
+]
+/** They count as absent. */
+const ABSENT = ['', ' ', 'N/A', 'undefined', ' Null\u200b', '0']
+
+export const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values)
+export const nullOr = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 6 })
+
+/** Any of the members may be missing, except those that are required. */
+export const body = <T extends object, K extends keyof T>(
+  members: { [M in keyof T]: fc.Arbitrary<T[M]> },
+  required: K[],
+) => fc.record(members, { requiredKeys: required, noNullPrototype: true })
+
+export const email = fc.oneof(
+  { weight: 10, arbitrary: oneOf(EMAILS) },
+  { weight: 4, arbitrary: oneOf(EMAILS_ALIKE) },
+  { weight: 1, arbitrary: oneOf(EMAILS_APART) },
+  { weight: 1, arbitrary: oneOf(ABSENT) },
+)
+export const domain = fc.oneof(
+  { weight: 8, arbitrary: oneOf(DOMAINS) },
+  { weight: 3, arbitrary: oneOf([...DOMAINS_ALIKE, 'Intranet']) },
+  { weight: 1, arbitrary: oneOf([...ABSENT, 'http://', 'https://unknown/']) },
+)
+export const name = fc.oneof(
+  { weight: 8, arbitrary: oneOf(NAMES) },
+  { weight: 2, arbitrary: oneOf([...NAMES_ALIKE, 'ann']) },
+  { weight: 1, arbitrary: oneOf(ABSENT) },
+)
+export const externalId = oneOf(EXTERNAL_IDS)
+export const source = oneOf(SOURCES)
+export const flag = nullOr(fc.boolean())
+export const number = oneOf([0, 1, 2.5, -3])
+/** In the order of time, the first two are the same moment. */
+export const dateTime = oneOf([
+  '2026-01-01T00:00:00Z',
+  '2026-01-01T02:00:00+02:00',
+  '2026-01-01T00:00:00.5Z',
+  '2026-02-01t12:00:00.125-00:30',
+  '2026-02-01T12:40:00Z',
+])
+export const value = oneOf([1, 2, 'x', true, null, [], { deep: 1 }, { 'e.f': 2 }])
+export const free = fc
+  .uniqueArray(fc.tuple(oneOf(['plan', 'a', 'a.b', 'a.c', 'name', '$name', '$plan']), value), {
+    maxLength: 4,
+    selector: ([key]) => key,
+  })
+  .map((members) => Object.fromEntries(members))

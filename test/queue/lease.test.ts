@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { workspaceKeys } from '../../queue/keys.ts'
+import { sweepLogs } from '../../queue/sweep.ts'
+import { FULL_STRIDE, type Taken, type TakeRequest, type TakeSettings } from '../../queue/take.ts'
+import { asked, openQueueRoom, takeSettings } from '../support/queue-room.ts'
+
+const HOUR_MS = 3_600_000
+
+describe('the lease of a log', () => {
+  let room: ReturnType<typeof openQueueRoom>
+  before(() => {
+    room = openQueueRoom()
+  })
+  after(() => room.close())
+
+  const admit = async (workspaceId: string, count = 1): Promise<void> => {
+    await Promise.all(Array.from({ length: count }, () => room.admit(asked({ workspaceId }))))
+  }
+  const logWith = async (count: number): Promise<string> => {
+    const workspaceId = randomUUID()
+    await admit(workspaceId, count)
+    return workspaceId
+  }
+  const take = async (
+    workspaceId: string,
+    worker: string,
+    { settings, ...request }: Omit<TakeRequest, 'workspaceId'> & { settings?: Partial<TakeSettings> } = {},
+  ): Promise<Taken> => (await room.log.take([{ workspaceId, ...request }], takeSettings({ worker, ...settings })))[0]!
+  const outcomeOf = async (...given: Parameters<typeof take>): Promise<Taken['outcome']> =>
+    (await take(...given)).outcome
+  const strideOf = (taken: Taken): number => {
+    assert.equal(taken.outcome, 'taken')
+    return taken.stride
+  }
+  const deathsOf = (taken: Taken): number => {
+    assert.equal(taken.outcome, 'taken')
+    return taken.deathsAlone
+  }
+  const stateOf = (workspaceId: string): string => workspaceKeys(room.prefix, workspaceId).state
+  /** The holder of the lease dies, and its lease ends. */
+  const die = (workspaceId: string): Promise<unknown> => room.redis.hset(stateOf(workspaceId), 'until', Date.now() - 1)
+  const firstOf = async (workspaceId: string): Promise<number> => {
+    for await (const { number } of room.log.readWaiting(workspaceId)) return number
+    throw new Error('Nothing waits.')
+  }
+
+  it('keeps others away until its holder releases it', async () => {
+    const workspaceId = await logWith(1)
+    assert.equal(await outcomeOf(workspaceId, 'a'), 'taken')
+    assert.equal(await outcomeOf(workspaceId, 'b'), 'leased')
+    assert.equal(await outcomeOf(workspaceId, 'a'), 'taken')
+    await room.log.release('b', [workspaceId])
+    assert.equal(await outcomeOf(workspaceId, 'b'), 'leased')
+    await room.log.release('a', [workspaceId])
+    const taken = await take(workspaceId, 'b')
+    assert.equal(strideOf(taken), Infinity)
+  })
+
+  it('is released by the step that sees the log empty, so that the next wake finds it free', async () => {
+    const workspaceId = await logWith(1)
+    await take(workspaceId, 'a')
+    assert.equal(await outcomeOf(workspaceId, 'a', { applied: await firstOf(workspaceId) }), 'idle')
+    await admit(workspaceId)
+    assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
+  })
+
+  it('is not taken without submissions, and then given back', async () => {
+    const workspaceId = await logWith(2)
+    const settings = { submissions: 0 }
+    await take(workspaceId, 'a')
+    const noted = await take(workspaceId, 'a', { applied: await firstOf(workspaceId), settings })
+    assert.deepEqual([noted.outcome, noted.outcome === 'taken' && noted.submissions], ['taken', []])
+    assert.equal(strideOf(await take(workspaceId, 'b')), Infinity)
+    assert.equal(await outcomeOf(workspaceId, 'a', { settings }), 'leased')
+  })
+
+  it('is renewed by its holder alone', async () => {
+    const workspaceId = await logWith(1)
+    await take(workspaceId, 'a', { settings: { leaseMs: 1 } })
+    await die(workspaceId)
+    await room.log.renew('a', [workspaceId], 50_000)
+    assert.equal(await outcomeOf(workspaceId, 'b'), 'leased')
+    await die(workspaceId)
+    await room.log.renew('b', [workspaceId], 50_000)
+    assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
+  })
+
+  it('that ended halves the stride, down to one', async () => {
+    const workspaceId = await logWith(3)
+    const strides: number[] = []
+    for (let death = 0; death < 10; death++) {
+      await take(workspaceId, `worker ${death}`)
+      await die(workspaceId)
+      strides.push(strideOf(await take(workspaceId, `worker ${death + 1}`)))
+    }
+    assert.deepEqual(strides, [FULL_STRIDE / 2, 125, 62, 31, 15, 7, 3, 1, 1, 1])
+    const alone = await take(workspaceId, 'worker 10')
+    assert.deepEqual([deathsOf(alone), alone.outcome === 'taken' && alone.submissions.length], [0, 1])
+    assert.equal(alone.outcome === 'taken' && alone.isMore, true)
+  })
+
+  it('that ended is no death to its own holder, which was slow', async () => {
+    const workspaceId = await logWith(1)
+    await take(workspaceId, 'a')
+    await die(workspaceId)
+    assert.equal(strideOf(await take(workspaceId, 'a')), Infinity)
+  })
+
+  it('notes a stride, and forgets it when it is full', async () => {
+    const workspaceId = await logWith(5)
+    assert.equal(strideOf(await take(workspaceId, 'a', { stride: 2 })), 2)
+    const taken = await take(workspaceId, 'a')
+    assert.equal(taken.outcome === 'taken' && taken.submissions.length, 2)
+    assert.equal(strideOf(await take(workspaceId, 'a', { stride: Infinity })), Infinity)
+    assert.equal(await room.redis.hexists(stateOf(workspaceId), 'stride'), 0)
+  })
+
+  it('counts deaths in quarantine, at a stride of one, and no others', async () => {
+    const workspaceId = await logWith(2)
+    const kill = async (worker: string, next: string): Promise<number> => {
+      await take(workspaceId, worker)
+      await die(workspaceId)
+      return deathsOf(await take(workspaceId, next))
+    }
+    await take(workspaceId, 'a', { stride: 1 })
+    assert.equal(await kill('a', 'b'), 0)
+    await room.log.noteAlone(workspaceId)
+    assert.equal(await kill('b', 'c'), 1)
+    // The quarantine ended with the worker.
+    assert.equal(await kill('c', 'd'), 1)
+    await room.log.noteAlone(workspaceId)
+    assert.equal(await kill('d', 'e'), 2)
+    await room.log.noteAlone(workspaceId)
+    await room.log.release('e', [workspaceId])
+    assert.equal(deathsOf(await take(workspaceId, 'f')), 2)
+    assert.equal(await kill('f', 'g'), 2)
+  })
+
+  it('forgets deaths in quarantine when the worker lives, or its submission is applied', async () => {
+    const workspaceId = await logWith(2)
+    await take(workspaceId, 'a', { stride: 1 })
+    for (const worker of ['a', 'b']) {
+      await room.log.noteAlone(workspaceId)
+      await die(workspaceId)
+      const next = await take(workspaceId, `${worker}'s heir`)
+      assert.equal(deathsOf(next), 1)
+      if (worker === 'a') await room.log.noteSurvived(workspaceId)
+      assert.equal(deathsOf(await take(workspaceId, `${worker}'s heir`)), worker === 'a' ? 0 : 1)
+    }
+    assert.equal(deathsOf(await take(workspaceId, "b's heir", { applied: await firstOf(workspaceId) })), 0)
+  })
+
+  it('of a dead worker does not last when the clock of Redis goes back', async () => {
+    const workspaceId = await logWith(1)
+    await take(workspaceId, 'a')
+    await room.redis.hset(stateOf(workspaceId), 'until', Date.now() + HOUR_MS)
+    assert.equal(
+      (await sweepLogs(room.redis, room.prefix, { workspaceIds: [workspaceId], waitedMs: 0, redoMs: 0 })).toWake.length,
+      1,
+    )
+    assert.equal(strideOf(await take(workspaceId, 'b')), Infinity)
+  })
+
+  it('of a deep log is not taken by a worker that takes none, and given back by it', async () => {
+    const settings = { takesDeep: false }
+    const workspaceId = await logWith(250)
+    assert.equal(await outcomeOf(workspaceId, 'a', { settings }), 'taken')
+    await admit(workspaceId)
+    assert.equal(await outcomeOf(workspaceId, 'a', { settings }), 'deep')
+    assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
+    const short = await logWith(1)
+    assert.equal(await outcomeOf(short, 'a', { settings, stride: 15 }), 'deep')
+    assert.equal(await outcomeOf(short, 'a', { settings, stride: 16 }), 'taken')
+    const large = randomUUID()
+    await room.admit(asked({ workspaceId: large, bodyText: JSON.stringify({ description: 'x'.repeat(300_000) }) }))
+    assert.equal(await outcomeOf(large, 'a', { settings }), 'deep')
+  })
+
+  describe('that nobody has, of a log that waits,', () => {
+    const sweep = (workspaceIds: string[], given: Partial<Parameters<typeof sweepLogs>[2]> = {}) =>
+      sweepLogs(room.redis, room.prefix, { workspaceIds, waitedMs: 0, redoMs: HOUR_MS, ...given })
+
+    it('is found by sweeping once it has waited for so long', async () => {
+      const [waits, isTaken, isDone, isDeep] = [
+        await logWith(1),
+        await logWith(1),
+        await logWith(1),
+        await logWith(251),
+      ]
+      await take(isTaken, 'a')
+      await room.applyAll(isDone)
+      const all = [waits, isTaken, isDone, isDeep, randomUUID()]
+      assert.deepEqual((await sweep(all)).toWake, [
+        { workspaceId: waits, isDeep: false },
+        { workspaceId: isDeep, isDeep: true },
+      ])
+      assert.deepEqual((await sweep(all, { waitedMs: HOUR_MS })).toWake, [])
+      await die(isTaken)
+      assert.deepEqual((await sweep([isTaken])).toWake, [{ workspaceId: isTaken, isDeep: false }])
+    })
+
+    it('is found at once when its oldest number is ahead of the clock', async () => {
+      const workspaceId = randomUUID()
+      const floor = (Date.now() + HOUR_MS) * 1_000
+      await room.admitAbove(async () => floor)(asked({ workspaceId }))
+      assert.equal((await sweep([workspaceId], { waitedMs: HOUR_MS })).toWake.length, 1)
+    })
+
+    it('has its applied entries trimmed in time', async () => {
+      const workspaceId = await logWith(3)
+      const { log } = workspaceKeys(room.prefix, workspaceId)
+      const applied = (await Array.fromAsync(room.log.readWaiting(workspaceId))).at(-1)!.number
+      await take(workspaceId, 'a', { applied, settings: { redoMs: HOUR_MS } })
+      await sweep([workspaceId])
+      assert.equal(await room.redis.xlen(log), 1)
+      await sweep([workspaceId], { redoMs: 0 })
+      assert.equal(await room.redis.xlen(log), 0)
+    })
+
+    it('goes back to the position of a Postgres that has lost the last ones, unless a worker has it', async () => {
+      const workspaceId = await logWith(3)
+      const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
+      const [first, , last] = waiting.map(({ number }) => number)
+      await take(workspaceId, 'a', { applied: last, settings: { redoMs: HOUR_MS } })
+      const positions = new Map([[workspaceId, first!]])
+      assert.deepEqual((await sweep([workspaceId], { positions, redoMs: 0 })).toWake, [{ workspaceId, isDeep: false }])
+      assert.deepEqual(await Array.fromAsync(room.log.readWaiting(workspaceId)), waiting.slice(1))
+      await take(workspaceId, 'a')
+      await sweep([workspaceId], { positions: new Map([[workspaceId, 1]]) })
+      assert.deepEqual(await Array.fromAsync(room.log.readWaiting(workspaceId)), waiting.slice(1))
+    })
+  })
+})

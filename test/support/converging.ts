@@ -1,0 +1,111 @@
+import * as fc from 'fast-check'
+import type { Submission } from '../../contract/submission.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { finishPurge } from '../../db/purges/purge.ts'
+import { applyStrides, type Stride } from '../../worker/apply/apply-strides.ts'
+import { applyBusy } from '../../worker/apply/busy-session.ts'
+import { hashKey } from './deliveries.ts'
+
+export const LENGTH = 30
+export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
+
+/**
+ * How a history reaches the workers: in strides of which sizes, how much of it again, by which means, and how many steps of the
+ * removal of purges come in between. The lists are gone through in turn.
+ */
+export const schedules = fc.record({
+  sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 4, maxLength: 8 }),
+  again: fc.array(fc.nat({ max: 4 }), { minLength: 3, maxLength: 5 }),
+  means: fc.array(fc.constantFrom('one writer', 'two writers', 'session'), { minLength: 3, maxLength: 5 }),
+  removals: fc.array(fc.nat({ max: 3 }), { minLength: 3, maxLength: 5 }),
+})
+export type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never
+
+/** So few records that a removal takes many steps. */
+const RECORDS_PER_STEP = 1
+
+/** Delivers the history until everything is applied and removed. */
+export const deliver = async (sql: Sql, history: readonly Submission[], schedule: Schedule): Promise<void> => {
+  const logs = new Map(WORKSPACES.map((id) => [id, history.filter(({ workspaceId }) => workspaceId === id)]))
+  const dependencies = { sql, hashKey, purgedWorkspaces: new Set<string>() }
+  await noteReplays(sql, history)
+  const inTurn = <T>(list: readonly T[], turn: number): T => list[turn % list.length]!
+  for (let turn = 0; ; turn++) {
+    const positions = await readPositions(sql)
+    const strides = (more: number): Stride[] =>
+      [...logs].flatMap(([workspaceId, log]) => {
+        const next = log.findIndex(({ number }) => number > positions.get(workspaceId)!)
+        if (next < 0) return []
+        const from = Math.max(0, next - inTurn(schedule.again, turn))
+        const submissions = log.slice(from, next + inTurn(schedule.sizes, turn + more))
+        return [{ workspaceId, after: log[from - 1]?.number ?? 0, submissions }]
+      })
+    if (strides(0).length === 0) break
+    switch (inTurn(schedule.means, turn)) {
+      case 'one writer':
+        await applyStrides(dependencies, strides(0))
+        break
+      case 'two writers':
+        await Promise.all([applyStrides(dependencies, strides(0)), applyStrides(dependencies, strides(1))])
+        break
+      case 'session':
+        for (const stride of strides(0)) await runSession(dependencies, stride, logs.get(stride.workspaceId)!, schedule)
+        // A session leaves to applyStrides what is special.
+        await applyStrides(dependencies, strides(0))
+        break
+    }
+    await removeSteps(sql, inTurn(schedule.removals, turn))
+  }
+  await removeSteps(sql, Number.POSITIVE_INFINITY)
+}
+
+/** Every other replay was dead before, and its receipt is queued again. The others were lost by a failover. */
+const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
+  const dead = history.filter(({ originalNumber = 0 }) => originalNumber % 2 === 1)
+  const rows = dead.map(({ workspaceId, submissionId, originalNumber, operation }) => ({
+    workspace_id: workspaceId,
+    id: submissionId,
+    acceptance_number: originalNumber!,
+    operation,
+  }))
+  await sql`
+    with receipts as (
+      insert into submission (workspace_id, id, acceptance_number, operation, state, attempts)
+      select workspace_id, id, acceptance_number, operation, 'queued', 1
+      from jsonb_populate_recordset(null::submission, ${sql.json(rows)})
+    )
+    insert into dead_submission (workspace_id, id, reason, submission, keys, replayed_at)
+    select workspace_id, id, 'Poison', '{}', '{}', now() from jsonb_populate_recordset(null::submission, ${sql.json(rows)})`
+}
+
+const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
+  const rows = await sql<{ workspace_id: string; position: number }[]>`
+    select workspace_id, applied_number::float8 as position from workspace_progress`
+  return new Map(rows.map(({ workspace_id, position }) => [workspace_id, position]))
+}
+
+const runSession = (
+  dependencies: Parameters<typeof applyBusy>[0],
+  first: Stride,
+  log: readonly Submission[],
+  { sizes }: Schedule,
+): Promise<void> => {
+  let turn = 0
+  const readNext = async (_: number | undefined, after: number): Promise<Stride> => {
+    const left = log.filter(({ number }) => number > after)
+    return { ...first, after, submissions: left.slice(0, sizes[turn++ % sizes.length]) }
+  }
+  return applyBusy(dependencies, first, { readNext, onApplied: async () => {} })
+}
+
+/** Takes so many steps of the purges under way. */
+const removeSteps = async (sql: Sql, steps: number): Promise<void> => {
+  for (let step = 0; step < steps; step++) {
+    const [purge] = await sql<{ workspace_id: string; id: string }[]>`
+      select workspace_id, id from purge order by md5(id::text || ${step}) limit 1`
+    if (purge === undefined) return
+    const [row] = await sql<{ removed: number }[]>`
+      select purge_step(${purge.workspace_id}, ${purge.id}, ${RECORDS_PER_STEP}) as removed`
+    if (row!.removed === 0) await finishPurge(sql, { workspaceId: purge.workspace_id, purgeId: purge.id, attempts: 1 })
+  }
+}

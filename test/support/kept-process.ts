@@ -1,0 +1,150 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import process from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import { spawnProgram } from './service-process.ts'
+import { until } from './until.ts'
+
+export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
+export type FaultSignal = (typeof SIGNALS)[number]
+
+/** A process that is started again as soon as it ends, as an init system does it, unless it is held down. */
+export type Kept = {
+  pid: () => number | undefined
+  exited: () => Promise<unknown>
+  /** Ends it and does not start it again until it is let go. */
+  hold: () => Promise<void>
+  letGo: () => void
+  stop: () => Promise<void>
+}
+type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void> }
+
+/** A server that waits for its clients to leave is told to throw them out, as init systems do. */
+const TERM_PATIENCE_MS = 3_000
+const START_AGAIN_AFTER_MS = 50
+
+export const keepServer = async (
+  start: (port: { port?: number }) => ReturnType<typeof startRedis>,
+): Promise<Kept & { url: string }> => {
+  const first = await start({})
+  const { url, port } = first
+  let given: typeof first | undefined = first
+  const kept = await keep(async () => {
+    const server = given ?? (await start({ port }))
+    given = undefined
+    return server
+  })
+  return { ...kept, url }
+}
+
+export const keep = async (start: () => Promise<Running>): Promise<Kept> => {
+  const stopped = new AbortController()
+  let isHeld = false
+  let current: Running | undefined = await start()
+  const watch = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      if (current !== undefined) {
+        await current.exited
+        current = undefined
+      }
+      await pause(START_AGAIN_AFTER_MS)
+      if (isHeld || stopped.signal.aborted) continue
+      current = await start().catch(() => undefined)
+    }
+  }
+  const watching = watch()
+  const end = async (): Promise<void> => {
+    await until('it is there or held down', () =>
+      Promise.resolve(current !== undefined || isHeld || stopped.signal.aborted),
+    )
+    await current?.stop()
+  }
+  return {
+    pid: () => current?.pid,
+    exited: async () => current?.exited,
+    hold: async () => {
+      isHeld = true
+      await end()
+    },
+    letGo: () => {
+      isHeld = false
+    },
+    stop: async () => {
+      stopped.abort()
+      await end()
+      await watching
+      await current?.stop()
+    },
+  }
+}
+
+export const runProgram = async (
+  program: string,
+  environment: Record<string, string>,
+  onOutput: (text: string) => void,
+): Promise<Running> => {
+  const child = spawnProgram(program, [], environment)
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', onOutput)
+  const exited = once(child, 'exit')
+  return {
+    pid: child.pid!,
+    exited,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      process.kill(child.pid!, 'SIGTERM')
+      await Promise.race([exited, pause(20_000).then(() => child.kill('SIGKILL'))])
+      await exited
+    },
+  }
+}
+
+const send = (pid: number | undefined, signal: NodeJS.Signals): void => {
+  try {
+    if (pid !== undefined) process.kill(pid, signal)
+  } catch {
+    // It is gone.
+  }
+}
+
+export const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): Promise<number> => {
+  if (signal === 'SIGSTOP') {
+    const goOn = freeze(kept)
+    await pause(stopMs)
+    goOn()
+    return performance.now()
+  }
+  const exited = kept.exited()
+  const at = performance.now()
+  send(kept.pid(), signal)
+  const hasExited = await Promise.race([exited.then(() => true), pause(TERM_PATIENCE_MS, false)])
+  if (!hasExited) send(kept.pid(), 'SIGINT')
+  await exited
+  return at
+}
+
+/** Stops a process with its children where it is; the result lets it go on, or ends it. */
+export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') => void) => {
+  const pid = kept.pid()
+  if (pid === undefined) return () => {}
+  // A server that is stopped alone lets the processes that serve its clients go on, as Postgres has them.
+  const pids = [pid, ...childrenOf(pid)]
+  for (const one of pids) send(one, 'SIGSTOP')
+  return (how = 'SIGCONT') => {
+    for (const one of pids) send(one, how)
+  }
+}
+
+/** Linux only, as are the tests that strike. */
+const childrenOf = (parent: number): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent
+      } catch {
+        return false
+      }
+    })
+    .map(Number)

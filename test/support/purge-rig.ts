@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import * as v from 'valibot'
+import { contactRecord } from '../../contract/contact-record.ts'
+import { conversationRecord } from '../../contract/conversation-record.ts'
+import { feedbackRecord } from '../../contract/feedback-record.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Operation, Submission, SubmissionOf } from '../../contract/submission.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { finishPurge, type PurgeCounts, removePurged } from '../../db/purges/purge.ts'
+import { purgeDead } from '../../db/purges/purge-dead.ts'
+import { readPosition } from '../../db/submissions/position.ts'
+import { applyStrides } from '../../worker/apply/apply-strides.ts'
+import { hashKey, makeWorkspaces } from './deliveries.ts'
+
+const CREATED_AT = '2026-01-01T00:00:00Z'
+
+/** Whether the purge found anything, and its id. */
+type Decided = { isMatched: boolean; purgeId: string; number: number }
+
+export type PurgeRig = {
+  realm: Realm
+  /** Gives the submission the next number, and applies nothing. */
+  make: <O extends Operation>(operation: O, body: object, more?: Partial<Submission>) => SubmissionOf<O>
+  apply: (...submissions: Submission[]) => Promise<Submission[]>
+  feedback: (body: object, more?: Partial<Submission>) => Promise<string>
+  identify: (body: object, more?: Partial<Submission>) => Promise<string>
+  conversation: (body: object, more?: Partial<Submission>) => Promise<string>
+  decide: (body: object, more?: Partial<Submission>) => Promise<Decided>
+  remove: (purge: Decided) => Promise<PurgeCounts>
+  /** Decides the purge and removes its records. */
+  purge: (body: object) => Promise<PurgeCounts>
+}
+
+/** A workspace, made unless it is given, in which submissions are applied one after the other. */
+export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig> => {
+  const workspaceId = given ?? randomUUID()
+  const realm = { hashKey, workspaceId }
+  if (given === undefined) await makeWorkspaces(sql, [workspaceId])
+  let number = 1_000_000
+  const make: PurgeRig['make'] = <O extends Operation>(operation: O, body: object, more: Partial<Submission> = {}) =>
+    ({ operation, workspaceId, submissionId: randomUUID(), number: ++number, body, ...more }) as SubmissionOf<O>
+  const applyStride = async (submissions: Submission[]) => {
+    const stride = { workspaceId, after: (await readPosition(sql, workspaceId))!, submissions }
+    const result = (await applyStrides({ sql, hashKey }, [stride])).get(workspaceId)!
+    if (result.outcome !== 'applied') throw new Error(`The stride was ${result.outcome}`)
+    return result
+  }
+  const apply: PurgeRig['apply'] = async (...submissions) => {
+    await applyStride(submissions)
+    return submissions
+  }
+  const applyOne = async (submission: Submission): Promise<string> => {
+    await applyStride([submission])
+    return submission.submissionId
+  }
+  const decide: PurgeRig['decide'] = async (body, more) => {
+    const purge = make('purge_contact', body, more)
+    const { decided } = await applyStride([purge])
+    return { isMatched: decided.length > 0, purgeId: purge.submissionId, number: purge.number }
+  }
+  const remove: PurgeRig['remove'] = async ({ purgeId }) => {
+    const [{ keys }] = await sql<[{ keys: string[] }]>`
+      select keys from purge where workspace_id = ${workspaceId} and id = ${purgeId}`
+    await removePurged(sql, { workspaceId, purgeId }, async () => {})
+    await purgeDead(sql, realm, { purgeId, keys })
+    return (await finishPurge(sql, { workspaceId, purgeId, attempts: 1 }))!
+  }
+  return {
+    realm,
+    make,
+    apply,
+    feedback: (body, more) =>
+      applyOne(make('create_feedback', v.parse(feedbackRecord, { description: 'slow', ...body }), more)),
+    identify: (body, more) => applyOne(make('identify_contact', v.parse(contactRecord, body), more)),
+    conversation: (body, more) =>
+      applyOne(make('submit_conversation', v.parse(conversationRecord, withMessages(body)), more)),
+    decide,
+    remove,
+    purge: async (body) => remove(await decide(body)),
+  }
+}
+
+/** A conversation with its defaults. Messages need their id and contact only. */
+const withMessages = (body: { messages?: object[] }): object => ({
+  source: 'Chat',
+  createdAt: CREATED_AT,
+  contacts: [],
+  ...body,
+  messages: (body.messages ?? []).map((message) => ({
+    incoming: true,
+    content: 'slow again',
+    createdAt: CREATED_AT,
+    ...message,
+  })),
+})

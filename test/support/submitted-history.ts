@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import process from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import * as fc from 'fast-check'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import type { Operation, Submission } from '../../contract/submission.ts'
+import { applyAll } from '../model/model.ts'
+import { submissionHistories } from '../model/submission-arbitrary.ts'
+import { readLedger } from './ledgers.ts'
+import { seeded } from './property-seed.ts'
+import type { Answer, Service } from './service.ts'
+import { type Dump, dumpModel, dumpTables } from './tables.ts'
+import { until } from './until.ts'
+
+const AT_ONCE = 8
+/** Each of so many requests is repeated with its idempotency key. */
+const REPEATED = 5
+const LONG = process.env['TEST_SIZE'] === 'long'
+export const SETTLED_WITHIN_MS = LONG ? 900_000 : 240_000
+const HISTORY_LENGTH = 60
+const AFTER_TROUBLE_MS = 50
+/** While a fault lasts, requests come with pauses: the model is slow with many thousands of them. */
+const BETWEEN_MS = 15
+
+const PATHS: Readonly<Record<Operation, string>> = {
+  create_feedback: '/feedbacks',
+  identify_contact: '/contacts/identify',
+  identify_account: '/accounts/identify',
+  submit_conversation: '/conversations',
+  purge_contact: '/contacts/purge',
+}
+
+type HistoryService = Pick<
+  Service,
+  'sql' | 'redis' | 'redisPrefix' | 'environment' | 'workspaceId' | 'accessToken' | 'adminToken' | 'urls' | 'post'
+>
+/** What was confirmed, by submission id. */
+export type Confirmed = ReadonlyMap<string, Submission>
+type HistoryOptions = {
+  /** Told after each answer how many there are. */
+  answered?: (count: number) => void
+  /** Purges free idempotency keys. Where answers are lost, a repetition could then be a second submission: leave purges out. */
+  purges?: boolean
+  /** The history goes on until this has ended. */
+  during?: Promise<unknown>
+}
+
+/**
+ * Submits a random history to a service's API processes in turn, eight requests at a time, some of them twice with their idempotency
+ * key. A request that gets no answer, or is told to come back, is repeated with its key.
+ */
+export const submitHistory = async (
+  service: HistoryService,
+  atLeast: number,
+  { answered = () => {}, purges = true, during }: HistoryOptions = {},
+): Promise<Confirmed> => {
+  const drafts = draftsOf(service, purges)
+  const accepted = new Map<string, Submission>()
+  let next = 0
+  let isOver = during === undefined
+  const ended = during?.finally(() => (isOver = true))
+  const client = async (): Promise<void> => {
+    while (next < atLeast || !isOver) {
+      const index = next++
+      const draft = drafts.next().value as Submission
+      const key = randomUUID()
+      const id = await submit(service, draft, { key, api: index % service.urls.length, accepted })
+      if (index % REPEATED === 0) {
+        const again = await submit(service, draft, { key, api: (index + 1) % service.urls.length, accepted })
+        // A purge of the contact frees the key, and the repetition is a submission of its own.
+        if (draft.operation === 'identify_account') assert.equal(again, id)
+      }
+      answered(index + 1)
+      if (index >= atLeast) await pause(BETWEEN_MS)
+    }
+  }
+  const clients = Promise.all(Array.from({ length: AT_ONCE }, client))
+  await Promise.all([clients, ended])
+  return accepted
+}
+
+/** Submissions of random histories, one history after the other. */
+function* draftsOf(service: HistoryService, purges: boolean): Generator<Submission> {
+  const hashKey = hashKeyFrom(service.environment['HASH_KEY']!)
+  const drawn = { hashKey, workspaceIds: [service.workspaceId], maxLength: HISTORY_LENGTH, purges }
+  const { seed = randomSeed() } = seeded()
+  for (let round = 0; ; round++) {
+    const histories = fc.sample(submissionHistories(drawn), { seed: seed + round, numRuns: 10 })
+    yield* histories.flat().filter((draft) => !namesOwnContact(draft))
+  }
+}
+
+/** Which own ids an email has been told by depends on what was applied at the admission, which the model would have to know. */
+const namesOwnContact = (draft: Submission): boolean => {
+  if (draft.operation !== 'create_feedback' || draft.body.isExternalContactId) return false
+  return (draft.body.contactId ?? draft.body.contact?.id ?? null) !== null
+}
+const randomSeed = (): number => Math.floor(Math.random() * 2 ** 31)
+
+type Sent = { key: string; api: number; accepted: Map<string, Submission> }
+
+/** Returns the id of the submission; null for a purge that nobody matched. */
+const submit = async (
+  service: HistoryService,
+  draft: Submission,
+  { key, api, accepted }: Sent,
+): Promise<string | null> => {
+  const isPurge = draft.operation === 'purge_contact'
+  const token = isPurge ? service.adminToken : service.accessToken
+  const options = { api, token, headers: { 'Idempotency-Key': key } }
+  const answer = await until('it is answered', () => ask(service, draft, options), SETTLED_WITHIN_MS)
+  if (isPurge && answer.status === 404) return null
+  assert.ok(answer.status === 200 || answer.status === 201, answer.text)
+  const id = answer.headers.get('Submission-Id')!
+  accepted.set(id, draft)
+  return id
+}
+
+const ask = async (
+  { post }: HistoryService,
+  { operation, body }: Submission,
+  options: Parameters<Service['post']>[2],
+): Promise<Answer | undefined> => {
+  const answer = await post(PATHS[operation], body, options).catch(() => undefined)
+  if (answer !== undefined && answer.status !== 503) return answer
+  await pause(AFTER_TROUBLE_MS)
+  return undefined
+}
+
+/**
+ * Waits until everything is settled. Then the rows of the workspace are those of the model, and the ledger is exact.
+ *
+ * @param dead the submissions that end dead, which the model does not get; no other submission may end dead.
+ */
+export const assertEqualsModel = async (
+  service: HistoryService,
+  confirmed: Confirmed,
+  dead: readonly string[] = [],
+): Promise<void> => {
+  const { workspaceId, environment } = service
+  const ledger = await settledLedger(service)
+  assert.deepEqual([ledger.difference, ledger.dead], [0, dead.length])
+
+  const rows = await service.sql<{ id: string; number: string; operation: Operation; counts: object | null }[]>`
+    select id, acceptance_number as number, operation, counts from submission
+    where workspace_id = ${workspaceId} and state <> 'dead'`
+  assert.equal(ledger.accepted, rows.length + dead.length)
+  const history = rows.flatMap(({ id, number, operation, counts }): Submission[] => {
+    const draft = confirmed.get(id)
+    if (draft !== undefined) return [{ ...draft, submissionId: id, number: Number(number) }]
+    // A purge that was decided and matched nobody was answered with a 404, and changed nothing.
+    assert.equal(operation, 'purge_contact', `submission ${id} was never confirmed`)
+    assert.deepEqual([...new Set(Object.values(counts ?? {}))], [0])
+    return []
+  })
+  assert.equal(history.length, confirmed.size, 'each confirmed submission has a receipt')
+  const model = dumpModel(applyAll(hashKeyFrom(environment['HASH_KEY']!), history))
+  assert.deepEqual(rowsOf(await dumpTables(service.sql), workspaceId), rowsOf(model, workspaceId))
+}
+
+const settledLedger = async (service: HistoryService) => {
+  await until('everything is settled', async () => (await readLedger(service)).queued === 0, SETTLED_WITHIN_MS)
+  // A purge whose records are being removed is neither queued in the log nor counted as applied.
+  await until('purges are finished', async () => {
+    const purges = await service.sql`select from purge where workspace_id = ${service.workspaceId}`
+    return purges.count === 0
+  })
+  return readLedger(service)
+}
+
+const rowsOf = (dump: Dump, workspaceId: string): Dump =>
+  Object.fromEntries(
+    Object.entries(dump).map(([table, rows]) => [table, rows.filter((row) => row.includes(workspaceId))]),
+  )

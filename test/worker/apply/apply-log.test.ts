@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, afterEach, before, describe, it } from 'node:test'
+import type { SubmissionState } from '../../../contract/receipt.ts'
+import type { Submission } from '../../../contract/submission.ts'
+import { applyStrides } from '../../../worker/apply/apply-strides.ts'
+import { deleteWorkspaceForTest, openApplyRig, type ApplyRig } from '../../support/apply-rig.ts'
+import { feedbackBody } from '../../support/below-the-ingress.ts'
+import { hashKey } from '../../support/deliveries.ts'
+import { until } from '../../support/until.ts'
+
+const NUL = 'bad \u0000'
+
+describe('a worker that applies logs', () => {
+  let rig: ApplyRig
+  before(async () => {
+    rig = await openApplyRig()
+  })
+  after(() => rig.close())
+  afterEach(() => rig.forgetJobs())
+
+  const replaced = (count: number): object[] =>
+    Array.from({ length: count }, (_, index) =>
+      feedbackBody(`number ${index}`, { source: 'desk', sourceId: `record ${index % 10}` }),
+    )
+  /** The same, with one that no later submission replaces. */
+  const withOne = (count: number, index: number, description: string): object[] =>
+    replaced(count).with(index, feedbackBody(description))
+
+  it('applies submissions in the order of their numbers, each once', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const ids = await rig.admit(workspaceId, replaced(200))
+    await rig.apply([workspaceId])
+    assert.deepEqual(await rig.statesOf(workspaceId), Object.fromEntries(ids.map((id) => [id, 'applied'])))
+    const rows = await rig.sql<{ description: string }[]>`
+      select description from feedback where workspace_id = ${workspaceId} order by source_id`
+    assert.deepEqual(
+      rows.map(({ description }) => description),
+      Array.from({ length: 10 }, (_, index) => `number ${190 + index}`),
+    )
+    assert.deepEqual(await rig.waitingIn(workspaceId), [])
+    assert.deepEqual(new Set(rig.settled.map(({ isDeep }) => isDeep)), new Set([false]))
+  })
+
+  it('applies the logs of many workspaces together, and none of them mixes with another', async () => {
+    const workspaceIds = await Promise.all(Array.from({ length: 20 }, () => rig.makeWorkspace()))
+    for (const id of workspaceIds) await rig.admit(id, [feedbackBody(`of ${id}`)])
+    await rig.apply(workspaceIds)
+    for (const id of workspaceIds) {
+      const rows = await rig.sql<{ description: string }[]>`select description from feedback where workspace_id = ${id}`
+      assert.deepEqual(rows.map(({ description }) => description), [`of ${id}`])
+    }
+  })
+
+  it('passes a workspace with much to apply on to the backlog, where it is drained', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, replaced(1_200))
+    await rig.apply([workspaceId])
+    assert.deepEqual(await rig.statesOf(workspaceId), {})
+    assert.deepEqual(await rig.backlogJobs(), [workspaceId])
+    await rig.apply([workspaceId], true)
+    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1_200)
+    assert.deepEqual(await rig.waitingIn(workspaceId), [])
+    const [last] = await rig.sql<{ description: string }[]>`
+      select description from feedback where workspace_id = ${workspaceId} and source_id = 'record 9'`
+    assert.equal(last!.description, 'number 1199')
+  })
+
+  it('ends the one bad submission among many as dead, and applies the others in order', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const ids = await rig.admit(workspaceId, withOne(100, 61, NUL))
+    await rig.apply([workspaceId])
+    assert.deepEqual(await rig.backlogJobs(), [workspaceId])
+    await rig.apply([workspaceId], true)
+    const states = await rig.statesOf(workspaceId)
+    assert.deepEqual(
+      ids.map((id) => states[id]),
+      ids.map((_, index): SubmissionState => (index === 61 ? 'dead' : 'applied')),
+    )
+    assert.deepEqual(rig.logged('submission_dead').map(({ submissionId, attempts }) => [submissionId, attempts]), [[ids[61], 1]])
+  })
+
+  it('lets a bad submission hold up no other workspace of the same stride', async () => {
+    const [bad, good] = [await rig.makeWorkspace(), await rig.makeWorkspace()]
+    await rig.admit(bad, [feedbackBody('before'), feedbackBody(NUL)])
+    const ids = await rig.admit(good, [feedbackBody('beside')])
+    await rig.apply([bad, good])
+    assert.deepEqual(await rig.statesOf(good), { [ids[0]!]: 'applied' })
+    assert.deepEqual(await rig.statesOf(bad), {})
+    await rig.apply([bad], true)
+    assert.deepEqual(Object.values(await rig.statesOf(bad)).toSorted(), ['applied', 'dead'])
+  })
+
+  it('tries a submission again whose fault may pass, after a pause, and what follows it waits', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const ids = await rig.admit(workspaceId, [feedbackBody('first'), feedbackBody('stubborn'), feedbackBody('last')])
+    const relent = await rig.failOn('stubborn', '40001')
+    await rig.apply([workspaceId], true)
+    assert.deepEqual(await rig.statesOf(workspaceId), { [ids[0]!]: 'applied' })
+    assert.equal(rig.logged('apply_failed').length, 1)
+    await relent()
+    await until('it is tried again', async () => {
+      await rig.apply([workspaceId], true)
+      return Object.keys(await rig.statesOf(workspaceId)).length === 3
+    })
+    assert.deepEqual(new Set(Object.values(await rig.statesOf(workspaceId))), new Set(['applied']))
+  })
+
+  it('ends a submission as dead that has failed alone eight times', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const ids = await rig.admit(workspaceId, [feedbackBody('stubborn'), feedbackBody('last')])
+    const relent = await rig.failOn('stubborn', '40P01')
+    await until('it is given up', async () => {
+      rig.passTime()
+      await rig.apply([workspaceId], true)
+      return Object.keys(await rig.statesOf(workspaceId)).length === 2
+    })
+    await relent()
+    assert.deepEqual(await rig.statesOf(workspaceId), { [ids[0]!]: 'dead', [ids[1]!]: 'applied' })
+    assert.equal(rig.logged('apply_failed').length, 7)
+    assert.deepEqual(rig.logged('submission_dead').map(({ attempts, fault }) => [attempts, fault]), [[8, 'PostgresError 40P01']])
+  })
+
+  it('leaves a workspace alone that another worker has, and takes it when that one has died', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, [feedbackBody('x')])
+    await rig.takeAs('another worker', workspaceId, 7_000)
+    await rig.apply([workspaceId])
+    assert.deepEqual(await rig.statesOf(workspaceId), {})
+    await rig.release('another worker', workspaceId)
+    await rig.dieWith(workspaceId)
+    await rig.apply([workspaceId])
+    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)
+  })
+
+  it('finds the submission that kills workers, by deaths, and applies all others', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const ids = await rig.admit(workspaceId, withOne(100, 37, 'deadly'))
+    const deadly = ids[37]!
+    const deaths = await rig.applyWithDeaths(workspaceId, 'deadly')
+    const states = await rig.statesOf(workspaceId)
+    assert.deepEqual(ids.filter((id) => states[id] !== 'applied'), [deadly])
+    assert.equal(states[deadly], 'dead')
+    assert.ok(deaths < 20, `${deaths} deaths`)
+    const [receipt] = await rig.sql<{ error: string }[]>`select error from submission where id = ${deadly}`
+    assert.equal(receipt!.error, 'GivenUp stalled')
+  })
+
+  it('counts no death against a submission that workers met in company', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const ids = await rig.admit(workspaceId, replaced(3))
+    for (let death = 0; death < 30; death++) await rig.dieWith(workspaceId)
+    await rig.apply([workspaceId], true)
+    assert.deepEqual(await rig.statesOf(workspaceId), Object.fromEntries(ids.map((id) => [id, 'applied'])))
+  })
+
+  it('applies again what a promoted standby of Postgres has not got', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const ids = await rig.admit(workspaceId, [feedbackBody('kept')])
+    await rig.apply([workspaceId])
+    const restore = await rig.rememberPosition(workspaceId)
+    ids.push(...(await rig.admit(workspaceId, [feedbackBody('lost'), feedbackBody('lost too')])))
+    await rig.apply([workspaceId])
+    await restore()
+    ids.push(...(await rig.admit(workspaceId, [feedbackBody('new')])))
+    await rig.apply([workspaceId])
+    assert.deepEqual(await rig.statesOf(workspaceId), Object.fromEntries(ids.map((id) => [id, 'applied'])))
+    const rows = await rig.sql<{ description: string }[]>`
+      select description from feedback where workspace_id = ${workspaceId} order by number`
+    assert.deepEqual(rows.map(({ description }) => description), ['kept', 'lost', 'lost too', 'new'])
+  })
+
+  it('appends a submission again that has a number at or below the position and no receipt', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const ids = await rig.admit(workspaceId, [feedbackBody('lost by a failover of Redis')])
+    const [lost] = await rig.waitingIn(workspaceId)
+    await rig.sql`update workspace_progress set applied_number = ${lost!.number + 5} where workspace_id = ${workspaceId}`
+    await rig.apply([workspaceId])
+    assert.deepEqual(await rig.statesOf(workspaceId), { [ids[0]!]: 'applied' })
+    const [row] = await rig.sql<{ number: string }[]>`select number from feedback where workspace_id = ${workspaceId}`
+    assert.ok(Number(row!.number) > lost!.number + 5)
+    assert.equal(rig.logged('appended_again').length, 1)
+  })
+
+  it('adds the jobs again of what a worker applied before it died', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, [feedbackBody('The export is slow')])
+    const submissions: Submission[] = await rig.waitingIn(workspaceId)
+    await applyStrides({ sql: rig.sql, hashKey }, [{ workspaceId, after: 0, submissions }])
+    assert.deepEqual(await rig.taggingJobs(), [])
+    await rig.apply([workspaceId])
+    const ids = submissions.map(({ submissionId }) => submissionId)
+    assert.deepEqual(await rig.taggingJobs(), [{ workspaceId, feedbackIds: ids, conversationIds: [] }])
+    assert.deepEqual(await rig.waitingIn(workspaceId), [])
+  })
+
+  it('adds removal jobs for purges, and goes on with what follows them', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    const contact = { id: 'ada', source: 'crm', properties: { $email: 'ada@example.com' } }
+    await rig.admit(workspaceId, [contact], 'identify_contact')
+    await rig.admit(workspaceId, [feedbackBody('by ada', { contact: { email: 'ada@example.com' } })])
+    const [purgeId] = await rig.admit(workspaceId, [{ email: 'ada@example.com' }], 'purge_contact')
+    const [later] = await rig.admit(workspaceId, [feedbackBody('later')])
+    await rig.apply([workspaceId])
+    assert.equal((await rig.statesOf(workspaceId))[later!], 'applied')
+    assert.deepEqual(await rig.removalJobs(), [{ workspaceId, purgeId }])
+  })
+
+  it('reads a log once more that a job named while it was being applied', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, replaced(50))
+    const first = rig.apply([workspaceId])
+    await rig.admit(workspaceId, [feedbackBody('late')])
+    await Promise.all([first, rig.apply([workspaceId])])
+    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 51)
+  })
+
+  it('forgets the log of a workspace that was deleted', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, [feedbackBody('x')])
+    await deleteWorkspaceForTest(rig.sql, workspaceId)
+    await rig.apply([workspaceId])
+    assert.deepEqual(await rig.keysOf(workspaceId), [])
+  })
+
+  it('holds no lease while Postgres is away, and goes on when it is back', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, [feedbackBody('x')])
+    const bringBack = rig.takePostgresAway()
+    const applied = rig.apply([workspaceId])
+    await until('the lease is released', async () => (await rig.leaseOf(workspaceId)) === 'released')
+    bringBack()
+    await applied
+    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)
+  })
+
+  it('ignores an unknown workspace', async () => {
+    await rig.apply([randomUUID()])
+  })
+})

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import type { Submission } from '../../../contract/submission.ts'
+import { beginDeletion } from '../../../db/delete-workspace.ts'
+import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
+import { expireReceipts } from '../../../db/submissions/expire-receipts.ts'
+import { createWorkspace } from '../../../db/workspaces.ts'
+import { workspaceKeys } from '../../../queue/keys.ts'
+import { finishReplays } from '../../../worker/maintenance/finish-replays.ts'
+import { forgetDeletedWorkspaces } from '../../../worker/maintenance/forget-deleted-workspaces.ts'
+import { type MaintenanceDependencies, startMaintenance } from '../../../worker/maintenance/maintenance.ts'
+import { resumePurges } from '../../../worker/maintenance/resume-purges.ts'
+import { sweepAllLogs } from '../../../worker/maintenance/sweep-logs.ts'
+import { feedbackBody } from '../../support/below-the-ingress.ts'
+import { hashKey } from '../../support/deliveries.ts'
+import { asked, entered, openQueueRoom } from '../../support/queue-room.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { until } from '../../support/until.ts'
+
+const SECOND = 1_000_000
+const TAKE = { leaseMs: 60_000, submissions: 10, bytes: 1e6, takesDeep: true, redoMs: 60_000 }
+
+/** A UUID of version 7, of so many days ago. */
+const idOf = (days: number): string => {
+  const time = (Date.now() - days * 86_400_000).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+}
+
+describe('maintenance', () => {
+  const room = openQueueRoom()
+  const lines: [event: string, fields: Readonly<Record<string, unknown>> | undefined][] = []
+  let schema: TestSchema
+  let dependencies: MaintenanceDependencies
+  let workspaceId: string
+  before(async () => {
+    schema = await freshSchema(2)
+    dependencies = {
+      ...room,
+      sql: schema.sql,
+      hashKey,
+      redoMs: () => 60_000,
+      receiptDays: 90,
+      log: (_level, event, fields) => void lines.push([event, fields]),
+    }
+  })
+  beforeEach(async () => {
+    workspaceId = (await createWorkspace(schema.sql, randomUUID()))!.id
+    await room.queues.wake.drain()
+  })
+  after(async () => {
+    await room.close()
+    await schema.drop()
+  })
+
+  const admit = async (description = 'x', id = workspaceId): Promise<number> =>
+    entered(await room.admit(asked({ workspaceId: id, bodyText: JSON.stringify(feedbackBody(description)) }))).number
+  /** As if what waits had been admitted so long ago. */
+  const age = async (microseconds: number): Promise<void> => {
+    const { state } = workspaceKeys(room.prefix, workspaceId)
+    await room.redis.hincrby(state, 'oldest', -microseconds)
+  }
+  const woken = async (): Promise<string[]> => {
+    const jobs = await room.queues.wake.getJobs(['waiting'])
+    return jobs.flatMap(({ data }) => (data as { workspaceIds: string[] }).workspaceIds)
+  }
+  const waiting = async (): Promise<Submission[]> => {
+    const submissions: Submission[] = []
+    for await (const submission of room.log.readWaiting(workspaceId)) submissions.push(submission)
+    return submissions
+  }
+
+  it('wakes a workspace whose entries have waited for seconds, and no other', async () => {
+    await admit()
+    await sweepAllLogs.run(dependencies)
+    assert.ok(!(await woken()).includes(workspaceId))
+    await age(4 * SECOND)
+    await sweepAllLogs.run(dependencies)
+    assert.ok((await woken()).includes(workspaceId))
+  })
+
+  it('does not wake a workspace that a worker has in hand', async () => {
+    await admit()
+    await age(4 * SECOND)
+    await room.log.take([{ workspaceId }], { ...TAKE, worker: 'w' })
+    await sweepAllLogs.run(dependencies)
+    assert.ok(!(await woken()).includes(workspaceId))
+  })
+
+  it('has entries applied again that a promoted standby of Postgres has not got', async () => {
+    const number = await admit()
+    await age(4 * SECOND)
+    await room.log.take([{ workspaceId }], { ...TAKE, worker: 'w' })
+    await room.log.take([{ workspaceId, applied: number }], { ...TAKE, worker: 'w' })
+    assert.deepEqual(await waiting(), [])
+    await sweepAllLogs.run(dependencies)
+    assert.deepEqual((await waiting()).map((submission) => submission.number), [number])
+  })
+
+  const deadSubmission = async (): Promise<Submission> => {
+    const number = await admit('replayed')
+    const [submission] = await waiting()
+    await room.log.take([{ workspaceId }], { ...TAKE, worker: 'w' })
+    await setAside(schema.sql, hashKey, { submission: submission!, attempts: 8, reason: 'x', expected: 0 })
+    await room.log.take([{ workspaceId, applied: number }], { ...TAKE, worker: 'w' })
+    return submission!
+  }
+
+  it('appends a begun replay once whose process died before it did', async () => {
+    const { submissionId, number } = await deadSubmission()
+    await finishReplays.run(dependencies)
+    assert.deepEqual(await waiting(), [], 'it is dead and stays dead')
+    assert.equal((await markReplayed(schema.sql, workspaceId, submissionId)).outcome, 'queued')
+    await finishReplays.run(dependencies)
+    assert.deepEqual(await waiting(), [], 'too early to tell')
+    await schema.sql`update dead_submission set replayed_at = now() - interval '2 minutes' where id = ${submissionId}`
+    for (let time = 0; time < 2; time++) await finishReplays.run(dependencies)
+    const appended = await waiting()
+    assert.deepEqual(
+      appended.map((submission) => [submission.submissionId, submission.originalNumber, submission.number > number]),
+      [[submissionId, number, true]],
+    )
+    assert.deepEqual(await woken(), [workspaceId])
+  })
+
+  it('adds the jobs again of purges whose records are being removed for more than a minute', async () => {
+    const [old, young] = [randomUUID(), randomUUID()]
+    const insert = async (id: string, ageMs: number): Promise<void> => {
+      const number = (Date.now() - ageMs) * 1_000
+      await schema.sql`
+        insert into purge (workspace_id, id, number, contact_ids, keys, subject_ids, contacts)
+        values (${workspaceId}, ${id}, ${number}, '{}', '{}', '{}', 1)`
+    }
+    await insert(old, 120_000)
+    await insert(young, 1_000)
+    await resumePurges.run(dependencies)
+    const jobs = await room.queues.removal.getJobs(['waiting'])
+    assert.deepEqual(jobs.map(({ data }) => data as object), [{ workspaceId, purgeId: old }])
+    await schema.sql`delete from purge`
+  })
+
+  it('forgets what was admitted after its workspace was deleted, and nothing of others', async () => {
+    const deleted = workspaceId
+    await beginDeletion(schema.sql, deleted)
+    await admit()
+    workspaceId = (await createWorkspace(schema.sql, randomUUID()))!.id
+    await admit()
+    const kept = await room.keysOf(workspaceId)
+    assert.ok(kept.length > 0 && (await room.keysOf(deleted)).length > 0)
+    await forgetDeletedWorkspaces.run(dependencies)
+    assert.deepEqual([await room.keysOf(deleted), await room.keysOf(workspaceId)], [[], kept])
+  })
+
+  it('goes on until it is stopped, says what it did, and survives what fails', async () => {
+    await admit()
+    await age(60 * SECOND)
+    lines.length = 0
+    const running = startMaintenance(dependencies)
+    await until('the workspace is woken', async () => (await woken()).includes(workspaceId))
+    await until('it says so', async () => lines.some(([event]) => event === 'maintenance'))
+    running.stop()
+    assert.deepEqual(lines.filter(([event]) => event !== 'maintenance'), [])
+    const turns = await room.redis.keys(`{${room.prefix}:processes}:turn:*`)
+    if (turns.length > 0) await room.redis.del(...turns)
+    const sql = (() => {
+      throw new Error('away')
+    }) as unknown as TestSchema['sql']
+    const failing = startMaintenance({ ...dependencies, sql })
+    await until('all say so', async () => lines.filter(([event]) => event === 'maintenance_failed').length >= 6)
+    failing.stop()
+  })
+
+  it('lets receipts go after their days, and keeps the totals', async () => {
+    const insert = (days: number, state: string) => schema.sql`
+      insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
+      values (${workspaceId}, ${idOf(days)}, 1, 'create_feedback', ${state}, 1, now() - make_interval(days => ${days}))`
+    await schema.sql`update workspace_progress set applied = 2, dead = 1 where workspace_id = ${workspaceId}`
+    await insert(89, 'applied')
+    await insert(91, 'applied')
+    await insert(91, 'dead')
+    assert.equal(await expireReceipts(schema.sql, 90), 1)
+    const left = await schema.sql<{ state: string }[]>`
+      select state from submission where workspace_id = ${workspaceId} order by state`
+    assert.deepEqual(left.map(({ state }) => state), ['applied', 'dead'])
+    const [total] = await schema.sql<{ applied: string }[]>`
+      select applied from workspace_progress where workspace_id = ${workspaceId}`
+    assert.equal(Number(total!.applied), 2)
+  })
+})

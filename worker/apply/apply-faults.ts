@@ -1,0 +1,127 @@
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { setAside } from '../../db/submissions/dead.ts'
+import { readPosition } from '../../db/submissions/position.ts'
+import { describeFault, isPermanentFault, isUnavailable } from '../../process/fault.ts'
+import type { Log } from '../../process/log.ts'
+import { withinTime } from '../../process/within-time.ts'
+import { applyStrides, type Stride, type StrideResult } from './apply-strides.ts'
+import type { OnSettled } from './follow-up.ts'
+
+/** Attempts at a submission that fails alone with a fault that may pass. */
+export const MOST_ATTEMPTS = 8
+const FIRST_PAUSE_MS = 250
+
+/** The attempts of this process at the next submission of a workspace, where that fails alone. */
+export type Attempts = Map<string, { number: number; count: number }>
+
+export type FaultDependencies = {
+  sql: Sql
+  hashKey: HashKey
+  /** Workspaces that had purges, as far as this process knows. */
+  purgedWorkspaces: Set<string>
+  log: Log
+  /** A stride that takes longer hangs with its connection, and is applied again on another one. */
+  answerWithinMs: number
+  onSettled: OnSettled
+  attempts: Attempts
+}
+
+/** `postponedMs`: a submission failed and is to be tried again after this time. */
+export type Applied = { results: StrideResult[]; postponedMs?: number }
+
+/**
+ * Applies strides of several workspaces. Where that fails, each workspace by itself, since only one may be
+ * the reason. Those that fail by themselves come back as `failing`.
+ *
+ * @throws when Postgres is away
+ */
+export const applyApart = async (
+  dependencies: FaultDependencies,
+  strides: readonly Stride[],
+): Promise<{ applied: Map<string, StrideResult>; failing: string[] }> => {
+  try {
+    return { applied: await apply(dependencies, strides), failing: [] }
+  } catch (error) {
+    if (isUnavailable(error)) throw error
+    if (strides.length === 1) return { applied: new Map(), failing: [strides[0]!.workspaceId] }
+  }
+  const each: Awaited<ReturnType<typeof applyApart>> = { applied: new Map(), failing: [] }
+  for (const stride of strides) {
+    const { applied, failing } = await applyApart(dependencies, [stride])
+    for (const [workspaceId, result] of applied) each.applied.set(workspaceId, result)
+    each.failing.push(...failing)
+  }
+  return each
+}
+
+const apply = (dependencies: FaultDependencies, strides: readonly Stride[]): ReturnType<typeof applyStrides> =>
+  withinTime(applyStrides(dependencies, strides), dependencies.answerWithinMs)
+
+/**
+ * Applies a stride of one workspace. Where that fails, it halves the stride until the bad submission is
+ * alone. That one is set aside as dead, or tried again later, and what follows it goes on, in order.
+ *
+ * @throws when Postgres is away
+ */
+export const applyHalving = async (
+  dependencies: FaultDependencies,
+  stride: Stride,
+): Promise<Applied> => {
+  const { workspaceId, submissions } = stride
+  try {
+    return { results: [(await apply(dependencies, [stride])).get(workspaceId)!] }
+  } catch (error) {
+    if (isUnavailable(error)) throw error
+    if (submissions.length === 1) return afterFaultAlone(dependencies, stride, error)
+  }
+  const middle = Math.ceil(submissions.length / 2)
+  const first = await applyHalving(dependencies, { ...stride, submissions: submissions.slice(0, middle) })
+  const after = submissions[middle - 1]!.number
+  if (first.postponedMs !== undefined || !isThrough(first.results, after)) return first
+  const second = await applyHalving(dependencies, { workspaceId, after, submissions: submissions.slice(middle) })
+  return { ...second, results: [...first.results, ...second.results] }
+}
+
+/** A stride can end early, at a purge. */
+const isThrough = (results: readonly StrideResult[], number: number): boolean => {
+  const last = results.at(-1)
+  return last?.outcome === 'applied' && last.position >= number
+}
+
+const afterFaultAlone = async (
+  dependencies: FaultDependencies,
+  stride: Stride,
+  error: unknown,
+): Promise<Applied> => {
+  const { workspaceId, submissions } = stride
+  const { number, submissionId } = submissions[0]!
+  const former: { number: number; count: number } | undefined = dependencies.attempts.get(workspaceId)
+  const count = former?.number === number ? former.count + 1 : 1
+  const reason = describeFault(error)
+  if (!isPermanentFault(error) && count < MOST_ATTEMPTS) {
+    dependencies.attempts.set(workspaceId, { number, count })
+    dependencies.log('error', 'apply_failed', { workspaceId, submissionId, attempts: count, fault: reason })
+    return { results: [], postponedMs: FIRST_PAUSE_MS * 2 ** (count - 1) }
+  }
+  dependencies.attempts.delete(workspaceId)
+  return { results: [await giveUp(dependencies, stride, { attempts: count, reason })] }
+}
+
+/** Sets the only submission of a stride aside, where it is the next to be applied. */
+export const giveUp = async (
+  { sql, hashKey, log, onSettled }: FaultDependencies,
+  { workspaceId, after, submissions }: Stride,
+  { attempts, reason }: { attempts: number; reason: string },
+): Promise<StrideResult> => {
+  const submission = submissions[0]!
+  const { number, submissionId, operation } = submission
+  const position = await readPosition(sql, workspaceId)
+  if (position === undefined) return { outcome: 'deleted' }
+  if (position < after) return { outcome: 'behind', position }
+  if (position >= number) return { outcome: 'applied', position, applied: [], found: [submission], decided: [] }
+  log('error', 'submission_dead', { workspaceId, submissionId, operation, attempts, fault: reason })
+  await setAside(sql, hashKey, { submission, attempts, reason, expected: position })
+  onSettled(submission, 'dead', { attempts, isDeep: true })
+  return { outcome: 'applied', position: number, applied: [], found: [], decided: [] }
+}

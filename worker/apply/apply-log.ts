@@ -1,0 +1,196 @@
+// A workspace in the hands of this worker:
+//
+//   named by a job -> take -> idle     nothing to apply: given back; Redis has released the lease
+//                          -> leased   another worker applies it, and sees the new entries: given back
+//                          -> deep     much waits: woken through the queue `backlog`, and given back
+//                          -> taken    a stride is applied -> take, which notes the new position
+//
+// A job has a time budget. After it, what is left goes to the end of the line.
+import type { RedisClient } from '../../queue/connect-redis.ts'
+import { forgetWorkspace } from '../../queue/forget-workspace.ts'
+import type { Taken, TakeRequest } from '../../queue/take.ts'
+import type { Wake } from '../../queue/wake.ts'
+import { describeFault, isUnavailable } from '../../process/fault.ts'
+import { untilAvailable } from '../when-available.ts'
+import { applyDeep } from './apply-deep.ts'
+import { applyShared } from './apply-shared.ts'
+import type { ApplyOutcome, StrideDependencies, TakenStride } from './apply-taken.ts'
+import { createInHand, type Hand, type InHand } from './in-hand.ts'
+import { FULL_STRIDE } from './stride-size.ts'
+
+const BUDGET_MS = 250
+/** A worker that dies holds up its workspaces for so long. */
+const LEASE_MS = 8_000
+const RENEW_EVERY_MS = 2_500
+
+export type ApplyDependencies = StrideDependencies & {
+  redis: RedisClient
+  prefix: string
+  wake: Wake
+  /** The id of this worker, under which it holds leases. */
+  worker: string
+  /** How long applied entries stay in the logs. */
+  redoMs: () => number
+  /** Whether jobs of other workspaces wait in the queue `backlog`. */
+  othersWait: () => Promise<boolean>
+  now: () => number
+  stop: AbortSignal
+}
+
+type ApplyLogs = {
+  /**
+   * Applies the logs of workspaces. What is left after the time budget is woken again. `isDeep`: of a
+   * workspace with much to apply.
+   */
+  apply: (workspaceIds: readonly string[], isDeep: boolean) => Promise<void>
+  /** Ends the renewal of leases. */
+  stop: () => void
+}
+
+export const createApplyLogs = (dependencies: ApplyDependencies): ApplyLogs => {
+  const inHand = createInHand()
+  const postponed = new Map<string, number>()
+  const { now } = dependencies
+  const begin = (workspaceIds: readonly string[]): Hand =>
+    inHand.begin(workspaceIds.filter((id) => (postponed.get(id) ?? 0) <= now()))
+  const renewing = setInterval(() => renewLeases(dependencies, inHand), RENEW_EVERY_MS)
+  return {
+    apply: async (workspaceIds, isDeep) => {
+      const until = now() + BUDGET_MS
+      const left = await applyLogs({ ...dependencies, hand: begin(workspaceIds), postponed, isDeep, until })
+      await Promise.all(left.map((id) => dependencies.wake.wake(id, { submissions: 0, isDeep })))
+    },
+    stop: () => clearInterval(renewing),
+  }
+}
+
+/** A stride can take longer than a lease. Without its lease, the worker would count as dead. */
+const renewLeases = ({ logs, worker }: ApplyDependencies, inHand: InHand): void => {
+  const ids = inHand.ids()
+  // A renewal that fails is made again with the next one. A lease that ends early only costs work.
+  if (ids.length > 0) logs.renew(worker, ids, LEASE_MS).catch(() => {})
+}
+
+type Job = ApplyDependencies & {
+  hand: Hand
+  /** Workspaces whose next submission failed, with the time of the next attempt. */
+  postponed: Map<string, number>
+  isDeep: boolean
+  until: number
+}
+
+const applyLogs = async (job: Job): Promise<string[]> => {
+  const { hand } = job
+  let requests: TakeRequest[] = hand.ids().map((workspaceId) => ({ workspaceId }))
+  try {
+    while (requests.length > 0) {
+      requests = await applyWhenAvailable(job, requests)
+      if (!(await mayGoOn(job))) return await putBack(job, requests)
+    }
+    return []
+  } finally {
+    hand.drop(...hand.ids())
+  }
+}
+
+/** A backlog goes on as long as no other waits. */
+const mayGoOn = async ({ until, isDeep, stop, quarantine, othersWait, now }: Job): Promise<boolean> => {
+  if (stop.aborted) return false
+  if (now() < until) return true
+  return isDeep && !quarantine.isWanted() && !(await othersWait())
+}
+
+/** While Postgres is away, no lease is held: one that ends by itself would count as a death. */
+const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): Promise<TakeRequest[]> => {
+  const { hand, logs, worker, sql, stop, log } = job
+  try {
+    return await applyRound(job, requests)
+  } catch (error) {
+    await logs.release(worker, hand.ids())
+    if (!isUnavailable(error)) {
+      log('error', 'job_failed', { queue: job.isDeep ? 'backlog' : 'wake', fault: describeFault(error) })
+      throw error
+    }
+    await untilAvailable(sql, stop)
+    return hand.ids().map((workspaceId) => ({ workspaceId }))
+  }
+}
+
+/** Takes strides, applies them, and returns what to take next. */
+const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<TakeRequest[]> => {
+  const next: TakeRequest[] = []
+  const strides: TakenStride[] = []
+  for (const [at, taken] of (await take(job, requests)).entries()) {
+    const { workspaceId } = requests[at]!
+    if (taken.outcome === 'taken') strides.push({ workspaceId, ...taken })
+    else if (taken.outcome === 'deep') passOn(job, workspaceId)
+    else if (!job.hand.giveBack(workspaceId)) next.push({ workspaceId })
+  }
+  if (strides.length === 0) return next
+  const outcomes = job.isDeep ? await deepOutcomes(job, strides) : await applyShared(job, strides)
+  for (const outcome of outcomes) next.push(...(await afterStride(job, outcome)))
+  return next
+}
+
+const take = (job: Job, requests: readonly TakeRequest[], most = FULL_STRIDE.submissions): Promise<Taken[]> => {
+  for (const { workspaceId } of requests) job.hand.unmark(workspaceId)
+  return job.logs.take(requests, {
+    worker: job.worker,
+    leaseMs: LEASE_MS,
+    submissions: Math.ceil(most / requests.length),
+    bytes: Math.ceil(FULL_STRIDE.bytes / requests.length),
+    takesDeep: job.isDeep,
+    redoMs: job.redoMs(),
+  })
+}
+
+const deepOutcomes = async (job: Job, strides: readonly TakenStride[]): Promise<ApplyOutcome[]> => {
+  const outcomes: ApplyOutcome[] = []
+  for (const stride of strides) {
+    const readAhead = async (request: TakeRequest): Promise<Taken | undefined> =>
+      (await mayGoOn(job)) ? (await take(job, [request]))[0] : undefined
+    outcomes.push(await applyDeep(job, stride, readAhead))
+  }
+  return outcomes
+}
+
+/** What to take next of a workspace; nothing when it leaves this worker's hands. */
+const afterStride = async (job: Job, outcome: ApplyOutcome): Promise<TakeRequest[]> => {
+  const { workspaceId } = outcome
+  switch (outcome.kind) {
+    case 'next':
+      job.postponed.delete(workspaceId)
+      return [outcome.request]
+    case 'deleted':
+      await forgetWorkspace(job.redis, job.prefix, workspaceId)
+      job.hand.drop(workspaceId)
+      return []
+    case 'failing':
+      await job.logs.release(job.worker, [workspaceId])
+      passOn(job, workspaceId)
+      return []
+    case 'postponed':
+      await postpone(job, outcome)
+      return []
+  }
+}
+
+const passOn = ({ wake, hand }: Job, workspaceId: string): void => {
+  hand.drop(workspaceId)
+  void wake.wake(workspaceId, { submissions: 0, isDeep: true })
+}
+
+const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind: 'postponed' }>): Promise<void> => {
+  const { workspaceId } = request
+  job.postponed.set(workspaceId, job.now() + ms)
+  await putBack(job, [request])
+  job.hand.drop(workspaceId)
+  setTimeout(() => void job.wake.wake(workspaceId, { submissions: 0, isDeep: true }), ms)
+}
+
+/** Notes the positions, releases the leases, and returns the workspaces that have more to apply. */
+const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
+  if (requests.length === 0) return []
+  const taken = await take(job, requests, 0)
+  return requests.flatMap(({ workspaceId }, at) => (taken[at]!.outcome === 'taken' ? workspaceId : []))
+}

@@ -1,0 +1,38 @@
+import { beginStride, endStride } from '../trace-jobs.ts'
+import { applyApart } from './apply-faults.ts'
+import {
+  type ApplyOutcome,
+  isApplied,
+  NO_STATES,
+  noteTimes,
+  outcomeOf,
+  type StrideDependencies,
+  type TakenStride,
+} from './apply-taken.ts'
+import { followUp } from './follow-up.ts'
+
+/** Applies strides of several workspaces together, and what follows from them. */
+export const applyShared = async (
+  dependencies: StrideDependencies,
+  strides: readonly TakenStride[],
+): Promise<ApplyOutcome[]> => {
+  const { quarantine, tracing } = dependencies
+  const spans = beginStride(tracing, 'wake', strides.flatMap(({ submissions }) => submissions))
+  let states = NO_STATES
+  try {
+    const { applied, failing, ms } = await quarantine.shared(async () => {
+      const beganAt = performance.now()
+      return { ...(await applyApart(dependencies, strides)), ms: performance.now() - beganAt }
+    })
+    const bounds = noteTimes(dependencies, strides, ms)
+    const followed = [...applied].map(([workspaceId, result]) => ({ workspaceId, results: [result].filter(isApplied) }))
+    states = await followUp(dependencies, { followed, spans, isDeep: false })
+    return strides.map(({ workspaceId }, at) =>
+      failing.includes(workspaceId)
+        ? { kind: 'failing', workspaceId }
+        : outcomeOf(workspaceId, applied.get(workspaceId), bounds[at]),
+    )
+  } finally {
+    endStride(spans, states)
+  }
+}

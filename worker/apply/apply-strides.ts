@@ -1,0 +1,92 @@
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Submission, SubmissionOf } from '../../contract/submission.ts'
+import { load } from '../../db/load.ts'
+import { moveRecords } from '../../db/move.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { noChanges, save, type Progress } from '../../db/save.ts'
+import type { FoldedSubmission } from '../fold/receipts.ts'
+import { type FoldedSegment, StrideWork } from './stride-work.ts'
+
+/** Submissions of one workspace, ascending, as they were read behind `after`. */
+export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }
+export type AppliedSubmission = { submission: Submission; state: 'applied' | 'superseded' }
+export type StrideResult =
+  | { outcome: 'deleted' }
+  /** Postgres has lost its last commits: the log has to be read again from this position. */
+  | { outcome: 'behind'; position: number }
+  | {
+      outcome: 'applied'
+      position: number
+      /** What this call has applied, a purge that matched nobody included. */
+      applied: AppliedSubmission[]
+      /** At or below the position when it was loaded: another writer applied it, or it was lost. */
+      found: Submission[]
+      /** Purges of somebody. Their records are still to be removed. */
+      decided: SubmissionOf<'purge_contact'>[]
+    }
+
+export type ApplyDependencies = {
+  sql: Sql
+  hashKey: HashKey
+  /** Remembers workspaces that had purges: their keys may have epochs, which are then loaded at once. */
+  purgedWorkspaces?: Set<string>
+}
+
+/** Rounds without progress. More would mean that the fold asks for something that loading does not give. */
+const MOST_ROUNDS = 100
+
+type Folded = { work: StrideWork; segment: FoldedSegment }
+
+/**
+ * Applies one stride of each workspace: loads what the submissions name, folds them, and saves the changes in one statement. What
+ * another writer is faster with is loaded again, and so is what the fold has to know more about. Throws what `save` throws.
+ */
+export const applyStrides = async (
+  dependencies: ApplyDependencies,
+  strides: readonly Stride[],
+): Promise<Map<string, StrideResult>> => {
+  const works = strides.map((stride) => new StrideWork(dependencies, stride))
+  let left = works
+  for (let round = 0; left.length > 0; round++) {
+    if (round > MOST_ROUNDS) throw new Error('A stride comes to no end')
+    const loaded = await load(dependencies.sql, left.map(({ keys }) => keys))
+    const folded: Folded[] = []
+    for (const [at, work] of left.entries()) {
+      const step = await work.takeStep(loaded[at]!)
+      if (step.kind === 'folded') folded.push({ work, segment: step.folded })
+    }
+    if (folded.length > 0 && (await saveAll(dependencies.sql, folded))) round = 0
+    left = left.filter(({ result }) => result === undefined)
+  }
+  return new Map(works.map(({ stride, result }) => [stride.workspaceId, result!]))
+}
+
+/** Saves all folds in one statement. False if nothing was saved: all of it is loaded again. */
+const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> => {
+  const changes = noChanges()
+  const progress: Progress[] = []
+  for (const [at, { work, segment }] of folded.entries()) {
+    segment.fold.writeTo(changes, at + 1)
+    const { applied, superseded } = countStates(segment.fold.folded)
+    progress.push({ w: at + 1, expected: work.position, position: segment.end, applied, superseded })
+  }
+  const workspaceIds = folded.map(({ work }) => work.stride.workspaceId)
+  const saved = await save(sql, { workspaceIds, progress, changes, waits: folded.some(({ work }) => work.wasBusy) })
+  switch (saved.outcome) {
+    case 'busy':
+      for (const w of saved.busy) folded[w - 1]!.work.wasBusy = true
+      return false
+    case 'too-many':
+      for (const { w, kind, id } of saved.profiles) folded[w - 1]!.work.keys.addMissing({ kind, id })
+      return false
+    case 'saved':
+      for (const w of saved.moves) await moveRecords(sql, workspaceIds[w - 1]!)
+      for (const { work, segment } of folded) work.noteSaved(segment)
+      return true
+  }
+}
+
+export const countStates = (folded: readonly FoldedSubmission[]): { applied: number; superseded: number } => {
+  const superseded = folded.filter(({ state }) => state === 'superseded').length
+  return { applied: folded.length - superseded, superseded }
+}

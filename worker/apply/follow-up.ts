@@ -1,0 +1,93 @@
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
+import type { SubmissionState } from '../../contract/receipt.ts'
+import type { Submission } from '../../contract/submission.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { purgesUnderWayAmong } from '../../db/purges/purges-under-way.ts'
+import { findMissingReceipts } from '../../db/submissions/receipts.ts'
+import type { Log } from '../../process/log.ts'
+import { addRemovals, enqueueTagging, type JobQueues } from '../../queue/job-queues.ts'
+import type { Log as SubmissionLogs } from '../../queue/log.ts'
+import type { LearningPace } from '../tagging/learning-pace.ts'
+import { wantedTagging } from '../tagging/wanted-tagging.ts'
+import type { StrideSpans } from '../trace-jobs.ts'
+import type { StrideResult } from './apply-strides.ts'
+
+/** Hears of a submission whose state is final. */
+export type OnSettled = (submission: Submission, state: SubmissionState, from: { attempts: number; isDeep: boolean }) => void
+
+export type FollowUpDependencies = {
+  sql: Sql
+  hashKey: HashKey
+  logs: SubmissionLogs
+  queues: JobQueues
+  log: Log
+  pace: LearningPace
+  onSettled: OnSettled
+}
+
+export type AppliedStride = Extract<StrideResult, { outcome: 'applied' }>
+type Followed = { workspaceId: string; results: readonly AppliedStride[] }
+
+/**
+ * Adds the jobs that applied submissions need, before their entries are trimmed. What this worker finds
+ * applied may lack its jobs, because the worker that applied it died: they are added again, which does no
+ * harm. Returns the states that are known now, by submission id.
+ */
+export const followUp = async (
+  dependencies: FollowUpDependencies,
+  { followed, spans, isDeep }: { followed: readonly Followed[]; spans: StrideSpans; isDeep: boolean },
+): Promise<Map<string, SubmissionState>> => {
+  const states = new Map<string, SubmissionState>()
+  const tagging: TaggingJob[] = []
+  const removals: RemovalJob[] = []
+  for (const { workspaceId, results } of followed) {
+    const decided = results.flatMap((result) => result.decided)
+    const applied = results.flatMap((result) => result.applied)
+    const found = await withReceipts(dependencies, workspaceId, results)
+    const isDecided = new Set(decided.map(({ submissionId }) => submissionId))
+    for (const { submission, state } of applied) {
+      if (isDecided.has(submission.submissionId)) continue
+      states.set(submission.submissionId, state)
+      dependencies.onSettled(submission, state, { attempts: 1, isDeep })
+    }
+    const toTag = applied.flatMap(({ submission, state }) => (state === 'applied' ? submission : []))
+    const needs = { ...dependencies, traceparentOf: (id: string) => spans.get(id)?.traceparent }
+    const wanted = wantedTagging(needs, workspaceId, [...toTag, ...found])
+    if (wanted) tagging.push(wanted)
+    const purgeIds = [...isDecided, ...(await underWay(dependencies, workspaceId, found))]
+    removals.push(...purgeIds.map((purgeId) => ({ workspaceId, purgeId })))
+  }
+  await Promise.all([enqueueTagging(dependencies.queues, tagging), addRemovals(dependencies.queues, removals)])
+  return states
+}
+
+/**
+ * Those of the found submissions that have a receipt. The others were admitted with a number at or below
+ * the position, after Redis failed over: they are appended again, with a new number.
+ */
+const withReceipts = async (
+  { sql, logs, log }: FollowUpDependencies,
+  workspaceId: string,
+  results: readonly AppliedStride[],
+): Promise<readonly Submission[]> => {
+  const found = results.flatMap((result) => result.found)
+  if (found.length === 0) return found
+  const ids = found.map(({ submissionId }) => submissionId)
+  const missing = new Set(await findMissingReceipts(sql, workspaceId, ids))
+  const lost = found.filter(({ submissionId }) => missing.has(submissionId))
+  if (lost.length > 0) {
+    log('warn', 'appended_again', { workspaceId, submissions: lost.length })
+    await logs.append(lost, results.at(-1)!.position)
+  }
+  return found.filter(({ submissionId }) => !missing.has(submissionId))
+}
+
+const underWay = async (
+  { sql }: FollowUpDependencies,
+  workspaceId: string,
+  found: readonly Submission[],
+): Promise<string[]> => {
+  const ids = found.flatMap(({ operation, submissionId }) => (operation === 'purge_contact' ? submissionId : []))
+  return ids.length === 0 ? [] : purgesUnderWayAmong(sql, workspaceId, ids)
+}

@@ -1,0 +1,169 @@
+import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
+import { type ConversationRecord, sourcedContacts } from '../../contract/conversation-record.ts'
+import type { FeedbackRecord } from '../../contract/feedback-record.ts'
+import { canonicalDomain, canonicalEmail, canonicalName } from '../../contract/identity/canonical.ts'
+import { accountIdKey, contactIdKey, projectKey, recordContactKey } from '../../contract/identity/keys.ts'
+import { asOwnId, ownId, type Realm } from '../../contract/identity/own-id.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import { feedbackId } from '../../contract/stored-feedback.ts'
+import type { Submission, SubmissionOf } from '../../contract/submission.ts'
+import { KEY, type KeyKind, PROFILE, type WantedKeys, WHOLE, WHOLE_IF_ANONYMOUS } from '../../db/load.ts'
+import type { MissingState } from '../fold/missing.ts'
+import { epochKeysOf } from './epoch-keys.ts'
+
+type Keys = { [kind in KeyKind]: Map<string, number> }
+
+/** The keys that submissions of one workspace name, and how much has to be known of each. */
+export class StrideKeys implements WantedKeys, Keys {
+  readonly contactKey = new Map<string, number>()
+  readonly email = new Map<string, number>()
+  readonly contact = new Map<string, number>()
+  readonly accountKey = new Map<string, number>()
+  readonly domain = new Map<string, number>()
+  readonly accountName = new Map<string, number>()
+  readonly account = new Map<string, number>()
+  readonly project = new Map<string, number>()
+  readonly feedback = new Map<string, number>()
+  readonly conversation = new Map<string, number>()
+  readonly message = new Map<string, number>()
+  readonly epoch = new Map<string, number>()
+  readonly receipt = new Map<string, number>()
+  readonly realm: Realm
+  readonly submissions: readonly Submission[]
+
+  /** `hadPurges`: the workspace is known to have had purges, so that its keys may have epochs. */
+  constructor(realm: Realm, submissions: readonly Submission[], hadPurges: boolean) {
+    this.realm = realm
+    this.submissions = submissions
+    for (const submission of submissions) this.#add(submission)
+    if (hadPurges) this.addMissing({ kind: 'epochs' })
+  }
+
+  get workspaceId(): string {
+    return this.realm.workspaceId
+  }
+
+  /** Adds what a fold has turned out to need. */
+  addMissing(missing: MissingState, level = WHOLE): void {
+    switch (missing.kind) {
+      case 'contact':
+      case 'account':
+        want(this[missing.kind], missing.id, level)
+        break
+      case 'epochs':
+        for (const key of epochKeysOf(this.realm, this.submissions)) want(this.epoch, key, KEY)
+        break
+      case 'messages':
+        this.#addMessages(missing.conversationId)
+        break
+    }
+  }
+
+  #add(submission: Submission): void {
+    if (submission.originalNumber !== undefined) want(this.receipt, submission.submissionId, KEY)
+    switch (submission.operation) {
+      case 'create_feedback':
+        this.#addFeedback(submission)
+        break
+      case 'identify_contact':
+        this.#addContact(submission.body, submission)
+        break
+      case 'identify_account':
+        this.#addAccount(submission.body, submission)
+        break
+      case 'submit_conversation':
+        this.#addConversation(submission)
+        break
+      case 'purge_contact':
+        break
+    }
+  }
+
+  #addFeedback(submission: SubmissionOf<'create_feedback'>): void {
+    const { body, originalNumber } = submission
+    const id = feedbackId({ ...this.realm, submissionId: submission.submissionId }, body)
+    if (originalNumber !== undefined) want(this.feedback, id, KEY)
+    this.#addContactOf(body, id)
+    this.#addAccountOf(body)
+    for (const given of [body.projectId, body.project?.id]) if (given != null) want(this.project, asOwnId(given), KEY)
+    const project = canonicalName(body.project?.name ?? '')
+    if (project !== undefined) want(this.project, projectKey(this.realm, project), KEY)
+  }
+
+  #addContactOf({ contactId, contact, isExternalContactId }: FeedbackRecord, id: string): void {
+    for (const given of [contactId, contact?.id]) {
+      if (given == null) continue
+      if (isExternalContactId) want(this.contactKey, contactIdKey(this.realm, given), KEY)
+      else want(this.contact, asOwnId(given), KEY)
+    }
+    const level = levelFor(contact?.sourceData)
+    const email = canonicalEmail(contact?.email ?? '')
+    if (email !== undefined) want(this.email, email, level)
+    else if (canonicalName(contact?.name ?? '') !== undefined) want(this.contact, recordContactKey(this.realm, id), level)
+  }
+
+  #addAccountOf({ accountId, account, isExternalAccountId }: FeedbackRecord): void {
+    for (const given of [accountId, account?.id]) {
+      if (given == null) continue
+      if (isExternalAccountId) want(this.accountKey, accountIdKey(this.realm, given), KEY)
+      else want(this.account, asOwnId(given), KEY)
+    }
+    const level = levelFor(account?.sourceData)
+    const domain = canonicalDomain(account?.domain ?? '')
+    want(this.domain, domain, level)
+    want(this.accountName, canonicalName(account?.name ?? ''), domain === undefined ? level : WHOLE_IF_ANONYMOUS)
+  }
+
+  #addContact(record: ContactRecord, submission: Submission): void {
+    want(this.contactKey, contactIdKey(this.realm, record.id), levelToIdentify(record, submission))
+    want(this.email, canonicalEmail(textIn(record.properties, '$email')), WHOLE_IF_ANONYMOUS)
+    if (record.account != null) this.#addAccount(record.account, submission)
+  }
+
+  #addAccount(record: AccountRecord, submission: Submission): void {
+    want(this.accountKey, accountIdKey(this.realm, record.id), levelToIdentify(record, submission))
+    want(this.domain, canonicalDomain(textIn(record.properties, '$domain')), WHOLE_IF_ANONYMOUS)
+    want(this.accountName, canonicalName(textIn(record.properties, '$name')), WHOLE_IF_ANONYMOUS)
+  }
+
+  /** A submission that may be older than what is stored needs to know its version. */
+  #addConversation(submission: SubmissionOf<'submit_conversation'>): void {
+    const { body, originalNumber } = submission
+    for (const contact of sourcedContacts(body)) this.#addContact(contact, submission)
+    const senders = new Set(body.messages.map(({ contactId }) => contactId))
+    for (const id of senders) if (id !== undefined) want(this.contactKey, contactIdKey(this.realm, id), KEY)
+    if (body.updatedAt != null || originalNumber !== undefined) want(this.conversation, this.#conversationId(body), KEY)
+    if (originalNumber !== undefined) this.#addMessages(this.#conversationId(body))
+  }
+
+  #addMessages(conversationId: string): void {
+    for (const { operation, body } of this.submissions) {
+      if (operation !== 'submit_conversation' || this.#conversationId(body) !== conversationId) continue
+      for (const { id } of body.messages) want(this.message, ownId(this.realm, 'message', conversationId, id), KEY)
+    }
+  }
+
+  #conversationId({ source, id }: ConversationRecord): string {
+    return ownId(this.realm, 'conversation', source, id)
+  }
+}
+
+const want = (keys: Map<string, number>, key: string | undefined, level: number): void => {
+  if (key === undefined) return
+  const held = keys.get(key)
+  if (held === undefined || held < level) keys.set(key, level)
+}
+
+/** Metadata fills what is absent, so that all keys have to be known; of columns it is always known which have a value. */
+const levelFor = (sourceData: JsonObject | null | undefined): number => {
+  for (const _ in sourceData) return WHOLE
+  return KEY
+}
+
+const levelToIdentify = ({ properties }: ContactRecord | AccountRecord, { originalNumber }: Submission): number =>
+  originalNumber !== undefined || textIn(properties, '$updatedAt') !== '' ? PROFILE : KEY
+
+const textIn = (properties: { [key: string]: JsonValue | undefined } | null | undefined, key: string): string => {
+  const value = properties?.[key]
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,182 @@
+import { ownId } from '../../contract/identity/own-id.ts'
+import { feedbackId } from '../../contract/stored-feedback.ts'
+import type { Submission, SubmissionOf } from '../../contract/submission.ts'
+import { KEY, type Loaded, WHOLE, WHOLE_IF_LARGE } from '../../db/load.ts'
+import { moveRecords } from '../../db/move.ts'
+import { removeBefore } from '../../db/purges/remove-before.ts'
+import { Fold, type FoldableSubmission } from '../fold/fold.ts'
+import { Missing, type MissingState } from '../fold/missing.ts'
+import { decidePurge } from '../purge/decide-purge.ts'
+import type { AppliedSubmission, ApplyDependencies, Stride, StrideResult } from './apply-strides.ts'
+import { StrideKeys } from './keys.ts'
+
+/** What a segment came to, and where it ends. `skipped`: replays that are applied already, or that a purge has taken back. */
+export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submission[] }
+
+/** `again`: it has to be loaded again, if the work has no result yet. */
+type Step = { kind: 'again' } | { kind: 'folded'; folded: FoldedSegment }
+const AGAIN: Step = { kind: 'again' }
+
+/** How far the stride of one workspace is. It is cut at purges: each is decided alone, in its place. */
+export class StrideWork {
+  readonly stride: Stride
+  readonly #dependencies: ApplyDependencies
+  /** Another writer had the workspace: the next save waits for it. */
+  wasBusy = false
+  position: number
+  result: StrideResult | undefined
+  keys: StrideKeys
+  /** What is to be applied, ascending. */
+  #due: readonly Submission[]
+  readonly #applied = new Map<number, AppliedSubmission>()
+  readonly #found: Submission[] = []
+  readonly #decided: SubmissionOf<'purge_contact'>[] = []
+  /** The position as of which pending purges have removed what the stride names. */
+  #removedAt: number | undefined
+
+  constructor(dependencies: ApplyDependencies, stride: Stride) {
+    this.stride = stride
+    this.#dependencies = dependencies
+    this.position = stride.after
+    this.#due = stride.submissions
+    this.keys = this.#keysOfSegment()
+  }
+
+  /** Takes what was loaded about the keys, and comes one step further with it. */
+  async takeStep(loaded: Loaded): Promise<Step> {
+    const { position } = loaded
+    if (position === undefined) return this.#end({ outcome: 'deleted' })
+    if (position < this.stride.after) return this.#end({ outcome: 'behind', position })
+    this.#moveTo(position)
+    if (this.#due.length === 0) return this.#endApplied()
+    const { sql } = this.#dependencies
+    if (loaded.hadPurges) this.#dependencies.purgedWorkspaces?.add(this.stride.workspaceId)
+    if (loaded.hasMoves) {
+      await moveRecords(sql, this.stride.workspaceId)
+      return AGAIN
+    }
+    const [first] = this.#due
+    if (first?.operation === 'purge_contact') return this.#decide(first)
+    const segment = this.keys.submissions.filter(({ number }) => number > position)
+    if (segment.length === 0) {
+      this.keys = this.#keysOfSegment()
+      return AGAIN
+    }
+    if (loaded.isRemoving && this.#removedAt !== position) {
+      await this.#removeBefore(segment)
+      return AGAIN
+    }
+    return this.#fold(loaded, segment as FoldableSubmission[])
+  }
+
+  /** The fold of this segment is saved. */
+  noteSaved({ fold, end, skipped }: FoldedSegment): void {
+    for (const { submission, state } of fold.folded) this.#applied.set(submission.number, { submission, state })
+    this.#found.push(...skipped)
+    this.#goOn(end)
+  }
+
+  #end(result: StrideResult): Step {
+    this.result = result
+    return AGAIN
+  }
+
+  #endApplied(): Step {
+    const { position } = this
+    const applied = [...this.#applied.values()]
+    return this.#end({ outcome: 'applied', position, applied, found: this.#found, decided: this.#decided })
+  }
+
+  /** What is at or below the position was applied by another writer, or was lost. */
+  #moveTo(position: number): void {
+    this.position = position
+    for (const submission of this.#due) if (submission.number <= position) this.#found.push(submission)
+    this.#due = this.#due.filter(({ number }) => number > position)
+  }
+
+  /** Up to here this call has applied it. */
+  #goOn(position: number): void {
+    this.position = position
+    this.wasBusy = false
+    this.#due = this.#due.filter(({ number }) => number > position)
+    if (this.#due.length === 0) this.#endApplied()
+    else this.keys = this.#keysOfSegment()
+  }
+
+  async #decide(purge: SubmissionOf<'purge_contact'>): Promise<Step> {
+    const outcome = await decidePurge(this.#dependencies, purge, this.position)
+    if (outcome === 'busy') return AGAIN
+    if (outcome === 'decided') this.#decided.push(purge)
+    else this.#applied.set(purge.number, { submission: purge, state: 'applied' })
+    this.#dependencies.purgedWorkspaces?.add(this.stride.workspaceId)
+    this.#goOn(purge.number)
+    return AGAIN
+  }
+
+  /** Records that pending purges remove must be gone before a later submission names them. */
+  async #removeBefore(segment: readonly Submission[]): Promise<void> {
+    const realm = { hashKey: this.#dependencies.hashKey, workspaceId: this.stride.workspaceId }
+    const feedbackIds = new Set<string>()
+    const conversationIds = new Set<string>()
+    for (const { operation, body, submissionId } of segment) {
+      if (operation === 'create_feedback') feedbackIds.add(feedbackId({ ...realm, submissionId }, body))
+      if (operation === 'submit_conversation') conversationIds.add(ownId(realm, 'conversation', body.source, body.id))
+    }
+    await removeBefore(this.#dependencies.sql, realm.workspaceId, [...feedbackIds], [...conversationIds])
+    this.#removedAt = this.position
+  }
+
+  #fold(loaded: Loaded, segment: readonly FoldableSubmission[]): Step {
+    const fold = new Fold(this.keys.realm)
+    fold.learn(loaded, this.keys)
+    const taken = new Set(loaded.rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
+    const skipped = segment.filter(({ submissionId }) => taken.has(submissionId))
+    const missing: MissingState[] = []
+    for (const [at, submission] of segment.entries()) {
+      if (taken.has(submission.submissionId)) continue
+      const state = tryToTakeIn(fold, submission)
+      if (state === undefined) continue
+      if (this.#isLarge(state)) return this.#cutBefore(segment.slice(0, Math.max(1, at)), at === 0 ? state : undefined)
+      // The fold is of no use any more, but tells what else is missing.
+      missing.push(state)
+    }
+    if (missing.length === 0) return { kind: 'folded', folded: { fold, end: segment.at(-1)!.number, skipped } }
+    for (const state of missing) this.keys.addMissing(state)
+    return AGAIN
+  }
+
+  /** It was asked for, and left out for its size. */
+  #isLarge(state: MissingState): boolean {
+    return (state.kind === 'contact' || state.kind === 'account') && (this.keys[state.kind].get(state.id) ?? KEY) >= WHOLE
+  }
+
+  /** A submission that needs a large contact or account is applied by itself. */
+  #cutBefore(segment: readonly Submission[], large: MissingState | undefined): Step {
+    this.keys = this.#keysOf(segment)
+    if (large !== undefined) this.keys.addMissing(large, WHOLE_IF_LARGE)
+    return AGAIN
+  }
+
+  /** All that is due up to the next purge. A purge names nothing that has to be loaded here. */
+  #keysOfSegment(): StrideKeys {
+    const end = this.#due.findIndex(({ operation }) => operation === 'purge_contact')
+    return this.#keysOf(end < 0 ? this.#due : this.#due.slice(0, end))
+  }
+
+  #keysOf(segment: readonly Submission[]): StrideKeys {
+    const { hashKey, purgedWorkspaces } = this.#dependencies
+    const { workspaceId } = this.stride
+    return new StrideKeys({ hashKey, workspaceId }, segment, purgedWorkspaces?.has(workspaceId) ?? false)
+  }
+}
+
+/** What is missing, if anything is. */
+const tryToTakeIn = (fold: Fold, submission: FoldableSubmission): MissingState | undefined => {
+  try {
+    fold.takeIn(submission)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Missing)) throw error
+    return error.state
+  }
+}

@@ -1,0 +1,152 @@
+import { storableDateTime } from '../../contract/date-time.ts'
+import { type ConversationRecord, namedContacts } from '../../contract/conversation-record.ts'
+import type { ContactRecord } from '../../contract/contact-record.ts'
+import { ownId, type Realm } from '../../contract/identity/own-id.ts'
+import type { SubmissionOf } from '../../contract/submission.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
+import type { LoadedRow } from '../../db/load.ts'
+import type { Changes } from '../../db/save.ts'
+import type { Contacts } from './contacts.ts'
+import { instantOf } from './instants.ts'
+import { Messages } from './messages.ts'
+import type { Profile } from './profile.ts'
+import type { Unresolved } from './unresolved.ts'
+
+type ConversationSubmission = SubmissionOf<'submit_conversation'>
+type Conversation = {
+  /** It may be stored: what is not loaded of it is not known. */
+  isStored: boolean
+  /** The greatest `updatedAt` of all submissions, as far as it is loaded, and the submission that the row stands for. */
+  version: number | null
+  number: number
+  /** Of this stride: the submission that replaces the row, the greatest `updatedAt`, and the contacts. */
+  record: ConversationSubmission | undefined
+  latest: string | undefined
+  isTouched: boolean
+  contacts: Set<Profile>
+}
+
+/** The conversations of a stride. A session keeps their versions. */
+export class Conversations {
+  readonly realm: Realm
+  readonly contacts: Contacts
+  readonly messages: Messages
+  readonly #conversations = new Map<string, Conversation>()
+
+  constructor(realm: Realm, contacts: Contacts, unresolved: Unresolved) {
+    this.realm = realm
+    this.contacts = contacts
+    this.messages = new Messages(realm, contacts, unresolved)
+  }
+
+  /** Conversations that were asked for, and the rows of those that there are. */
+  learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
+    for (const id of asked.keys())
+      if (!this.#conversations.has(id)) this.#conversations.set(id, openConversation({ isStored: false }))
+    for (const { kind, id, version, number } of rows) {
+      if (kind !== 'conversation') continue
+      const held = this.#conversations.get(id)!
+      held.isStored = true
+      held.version = latestOf(held.version, version)
+      held.number = Math.max(held.number, number)
+    }
+  }
+
+  /**
+   * Replaces the row, unless the submission is older than it, and each of its messages by the same rule. Contacts are added.
+   * A replay that writes neither the row nor a message is superseded.
+   */
+  submit(
+    submission: ConversationSubmission,
+    identify: (record: ContactRecord) => Profile,
+  ): { id: string; state: 'applied' | 'superseded' } {
+    const { body, number, originalNumber } = submission
+    const id = ownId(this.realm, 'conversation', body.source, body.id)
+    const conversation = this.#open(id)
+    const version = versionOf(body)
+    const isLate =
+      (originalNumber !== undefined && conversation.number > originalNumber) ||
+      (version !== null && conversation.version !== null && version < conversation.version)
+    if (!isLate) Object.assign(conversation, { record: submission, number })
+    if (version !== null && version > (conversation.version ?? Number.NEGATIVE_INFINITY)) {
+      conversation.version = version
+      conversation.latest = storableDateTime(body.updatedAt!)
+    }
+    conversation.isTouched = true
+    const senders = this.#identifyContacts(submission, conversation, identify)
+    const isEach = !isLate && originalNumber === undefined
+    const written = this.messages.write({ id, isStored: conversation.isStored, submission, senders, isEach })
+    return { id, state: originalNumber !== undefined && isLate && written === 0 ? 'superseded' : 'applied' }
+  }
+
+  writeTo(changes: Changes, w: number): void {
+    for (const [id, { record, latest, isTouched, contacts }] of this.#conversations) {
+      if (!isTouched) continue
+      if (record === undefined) changes.conversation_touched.push({ w, id, latest_version: latest })
+      else changes.conversation.push({ w, ...conversationRow(record.body), id, latest_version: latest, number: record.number })
+      for (const contact of contacts) changes.conversation_contact.push({ w, conversation: id, contact: contact.id })
+    }
+    this.messages.writeTo(changes, w)
+  }
+
+  settle(): void {
+    for (const [id, conversation] of this.#conversations)
+      if (conversation.isTouched)
+        this.#conversations.set(id, openConversation({ ...conversation, isStored: true }))
+    this.messages.settle()
+  }
+
+  get size(): number {
+    return this.#conversations.size
+  }
+
+  #open(id: string): Conversation {
+    let conversation = this.#conversations.get(id)
+    if (conversation === undefined) this.#conversations.set(id, (conversation = openConversation({ isStored: true })))
+    return conversation
+  }
+
+  /** The contacts by external id. Sources that come up in one submission are ordered by name. */
+  #identifyContacts(
+    submission: ConversationSubmission,
+    { contacts }: Conversation,
+    identify: (record: ContactRecord) => Profile,
+  ): Map<string, Profile> {
+    const records = namedContacts(submission.body)
+    for (const record of records.toSorted((one, other) => ((one.source ?? '') < (other.source ?? '') ? -1 : 1)))
+      this.contacts.findOrCreate({ record, defaultSource: submission.body.source, submission })
+    const senders = new Map<string, Profile>()
+    for (const record of records) {
+      const contact = identify(record)
+      senders.set(record.id, contact)
+      contacts.add(contact)
+    }
+    return senders
+  }
+}
+
+const openConversation = (known: { isStored: boolean; version?: number | null; number?: number }): Conversation => ({
+  isStored: known.isStored,
+  version: known.version ?? null,
+  number: known.number ?? 0,
+  record: undefined,
+  latest: undefined,
+  isTouched: false,
+  contacts: new Set(),
+})
+
+const latestOf = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.max(one, other)
+
+const versionOf = ({ updatedAt }: ConversationRecord): number | null =>
+  updatedAt == null ? null : instantOf(storableDateTime(updatedAt))
+
+const conversationRow = (body: ConversationRecord) => ({
+  external_id: body.id,
+  source: body.source,
+  title: body.title ?? undefined,
+  rating: body.rating ?? undefined,
+  properties: unflattenIf(body.shouldUnflattenProperties, body.properties),
+  created_at: storableDateTime(body.createdAt),
+  updated_at: body.updatedAt == null ? undefined : storableDateTime(body.updatedAt),
+})

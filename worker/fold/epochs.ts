@@ -1,0 +1,23 @@
+import { idOfEpoch } from '../../contract/identity/own-id.ts'
+import type { Loaded, WantedKeys } from '../../db/load.ts'
+import { Missing } from './missing.ts'
+
+/** How often keys were purged. While a workspace has had no purge, no key has an epoch. */
+export class Epochs {
+  readonly #epochs = new Map<string, number>()
+  #hadPurges = false
+
+  learn({ hadPurges, rows }: Loaded, { epoch }: WantedKeys): void {
+    this.#hadPurges ||= hadPurges
+    for (const key of epoch.keys()) if (!this.#epochs.has(key)) this.#epochs.set(key, 0)
+    for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.number)
+  }
+
+  /** The own id of a key at present: each purge of the key gives it another one. */
+  idOf(key: string): string {
+    if (!this.#hadPurges) return key
+    const epoch = this.#epochs.get(key)
+    if (epoch === undefined) throw new Missing({ kind: 'epochs' })
+    return idOfEpoch(key, epoch)
+  }
+}

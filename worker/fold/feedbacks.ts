@@ -1,0 +1,151 @@
+import { accountIdKey, contactIdKey } from '../../contract/identity/keys.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
+import { storableDateTime } from '../../contract/date-time.ts'
+import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/stored-feedback.ts'
+import type { SubmissionOf } from '../../contract/submission.ts'
+import type { LoadedRow } from '../../db/load.ts'
+import type { Changes } from '../../db/save.ts'
+import type { Accounts } from './accounts.ts'
+import type { Contacts } from './contacts.ts'
+import type { Profile } from './profile.ts'
+import type { Projects } from './projects.ts'
+import { linkTo, type Link, type Unresolved } from './unresolved.ts'
+
+type FeedbackSubmission = SubmissionOf<'create_feedback'>
+type Feedback = {
+  submission: FeedbackSubmission
+  contact: Link
+  account: Link
+  project: string | undefined
+  firstNumber: number
+}
+type Files = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
+
+/** How a feedback names its contact or its account. */
+type Reference = {
+  ids: readonly (string | null | undefined)[]
+  isExternal: boolean
+  keyOf: (externalId: string) => string
+  findByKey: (key: string) => Profile | undefined
+  findById: (id: string) => Profile | undefined
+  findOrCreate: () => Profile | undefined
+  /** The key under which an unknown external id is remembered. */
+  unresolvedKeyOf: (key: string) => string
+}
+
+/** The feedback of a stride. */
+export class Feedbacks {
+  readonly realm: Realm
+  readonly files: Files
+  readonly #feedbacks = new Map<string, Feedback>()
+  /** The last submission of records that a replay names. */
+  readonly #storedNumbers = new Map<string, number>()
+
+  constructor(realm: Realm, files: Files) {
+    this.realm = realm
+    this.files = files
+}
+
+  learn(row: LoadedRow): void {
+    this.#storedNumbers.set(row.key, row.number)
+  }
+
+  /** The whole record is replaced. A replay leaves a record alone that a newer submission has replaced. Returns the contact. */
+  create(submission: FeedbackSubmission): Link | 'superseded' {
+    const { body, number, originalNumber } = submission
+    const id = feedbackId({ ...this.realm, submissionId: submission.submissionId }, body)
+    const former = this.#feedbacks.get(id)
+    const held = former?.submission.number ?? this.#storedNumbers.get(id) ?? 0
+    if (originalNumber !== undefined && held > originalNumber) return 'superseded'
+    const contact = this.#link(this.#contactReference(submission, id))
+    this.#feedbacks.set(id, {
+      submission,
+      contact,
+      account: this.#link(this.#accountReference(submission)),
+      project: this.files.projects.findOrCreate(body, number),
+      firstNumber: former?.firstNumber ?? number,
+    })
+    return contact
+  }
+
+  /** The ids in turn, then what the reference says otherwise. Only if that is nothing, an unknown external id is remembered. */
+  #link(reference: Reference): Link {
+    const ids = reference.ids.filter((id) => id != null)
+    let last: string | undefined
+    for (const id of ids) {
+      last = reference.isExternal ? reference.keyOf(id) : undefined
+      const found = last === undefined ? reference.findById(id) : reference.findByKey(last)
+      if (found !== undefined) return linkTo(found)
+    }
+    const created = reference.findOrCreate()
+    if (created !== undefined || last === undefined) return linkTo(created)
+    return this.files.unresolved.wait(reference.unresolvedKeyOf(last))
+  }
+
+  #contactReference(submission: FeedbackSubmission, id: string): Reference {
+    const { contacts } = this.files
+    const { body } = submission
+    return {
+      ids: [body.contactId, body.contact?.id],
+      isExternal: body.isExternalContactId,
+      keyOf: (externalId) => contactIdKey(this.realm, externalId),
+      findByKey: (key) => contacts.findByKey(key, feedbackSource(body)),
+      findById: (own) => contacts.profiles.find(own),
+      findOrCreate: () => contacts.findOrCreateFor(body.contact, id, submission),
+      unresolvedKeyOf: (key) => contacts.epochs.idOf(key),
+    }
+  }
+
+  #accountReference(submission: FeedbackSubmission): Reference {
+    const { accounts } = this.files
+    const { body } = submission
+    return {
+      ids: [body.accountId, body.account?.id],
+      isExternal: body.isExternalAccountId,
+      keyOf: (externalId) => accountIdKey(this.realm, externalId),
+      findByKey: (key) => accounts.findByKey(key),
+      findById: (own) => accounts.profiles.find(own),
+      findOrCreate: () => accounts.findOrCreateFor(body.account, submission),
+      unresolvedKeyOf: (key) => key,
+    }
+  }
+
+  writeTo(changes: Changes, w: number): void {
+    const uses = new Map<string, number>()
+    for (const [id, { submission, contact, account, project, firstNumber }] of this.#feedbacks) {
+      const { body, number } = submission
+      const tags = givenTags(body.tags)
+      for (const tag of tags ?? []) uses.set(tag, (uses.get(tag) ?? 0) + 1)
+      if (contact.awaits !== null) changes.unresolved.push({ w, key: contact.awaits, slot: 'c', record: id })
+      if (account.awaits !== null) changes.unresolved.push({ w, key: account.awaits, slot: 'a', record: id })
+      changes.feedback.push({
+        w,
+        id,
+        description: body.description,
+        title: body.title ?? undefined,
+        is_transcript: body.isTranscript ?? undefined,
+        tags,
+        rating: body.rating ?? undefined,
+        source: feedbackSource(body),
+        source_id: body.sourceId ?? undefined,
+        source_data: feedbackSourceData(body) ?? undefined,
+        source_created_at: body.createdAt == null ? undefined : storableDateTime(body.createdAt),
+        contact: contact.profile?.current().id,
+        account: account.profile?.current().id,
+        project,
+        number,
+        first_number: firstNumber,
+      })
+    }
+    for (const [title, count] of uses) changes.uses.push({ w, title, uses: count })
+  }
+
+  settle(): void {
+    this.#feedbacks.clear()
+    this.#storedNumbers.clear()
+  }
+}
+
+/** Tags that people gave, as they wrote them: trimmed, without blanks and doubles. Undefined if they are to be generated. */
+const givenTags = (tags: readonly string[] | null | undefined): string[] | undefined =>
+  tags == null ? undefined : [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]

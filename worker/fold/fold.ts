@@ -1,0 +1,151 @@
+import type { ContactRecord } from '../../contract/contact-record.ts'
+import type { Realm } from '../../contract/identity/own-id.ts'
+import { DEFAULT_SOURCE } from '../../contract/stored-feedback.ts'
+import type { Submission } from '../../contract/submission.ts'
+import type { Loaded, LoadedRow, WantedKeys } from '../../db/load.ts'
+import type { Changes } from '../../db/save.ts'
+import { Accounts } from './accounts.ts'
+import { Claims } from './claims.ts'
+import { Contacts } from './contacts.ts'
+import { Conversations } from './conversations.ts'
+import { Epochs } from './epochs.ts'
+import { Feedbacks } from './feedbacks.ts'
+import type { Profile } from './profile.ts'
+import { Projects } from './projects.ts'
+import { writeReceipt, type FoldedSubmission, type Subject } from './receipts.ts'
+import { Unresolved } from './unresolved.ts'
+
+/** A submission that the fold applies. A purge is decided by itself. */
+export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
+
+/**
+ * The clerk of one workspace: applies submissions in their order to what is loaded about the keys that they name. identity.md has
+ * the rules. Throws Missing where more has to be loaded; the fold is then of no further use.
+ */
+export class Fold {
+  readonly #epochs = new Epochs()
+  readonly #unresolved = new Unresolved()
+  readonly #contacts: Contacts
+  readonly #accounts: Accounts
+  readonly #projects: Projects
+  readonly #feedbacks: Feedbacks
+  readonly #conversations: Conversations
+  #folded: FoldedSubmission[] = []
+
+  constructor(realm: Realm) {
+    this.#contacts = new Contacts(realm, this.#epochs, this.#unresolved)
+    this.#accounts = new Accounts(realm, this.#unresolved)
+    this.#projects = new Projects(realm)
+    const files = {
+      contacts: this.#contacts,
+      accounts: this.#accounts,
+      projects: this.#projects,
+      unresolved: this.#unresolved,
+    }
+    this.#feedbacks = new Feedbacks(realm, files)
+    this.#conversations = new Conversations(realm, this.#contacts, this.#unresolved)
+  }
+
+  /** How many contacts, accounts and conversations a session holds. */
+  get size(): number {
+    return this.#contacts.profiles.size + this.#accounts.profiles.size + this.#conversations.size
+  }
+
+  /** Takes what is stored about the keys of a stride. What a session knows already may be newer, and stays. */
+  learn(loaded: Loaded, wanted: WantedKeys): void {
+    this.#epochs.learn(loaded, wanted)
+    this.#contacts.learnKeys(loaded.rows)
+    this.#conversations.learn(wanted.conversation, loaded.rows)
+    this.#conversations.messages.learn(wanted.message, loaded.rows)
+    for (const row of loaded.rows) this.#learnRow(row)
+  }
+
+  takeIn(submission: FoldableSubmission): void {
+    const claims = new Claims()
+    const { state, subject } = this.#apply(submission, claims)
+    claims.settle()
+    this.#folded.push({ submission, state, subject })
+  }
+
+  /** What became of the submissions of this stride. */
+  get folded(): readonly FoldedSubmission[] {
+    return this.#folded
+  }
+
+  /** What the submissions of this stride come to. `w`: the place of the workspace. */
+  writeTo(changes: Changes, w: number): void {
+    this.#accounts.writeTo(changes, w)
+    this.#contacts.writeTo(changes, w)
+    this.#projects.writeTo(changes, w)
+    this.#feedbacks.writeTo(changes, w)
+    this.#conversations.writeTo(changes, w)
+    this.#unresolved.writeTo(changes, w)
+    for (const folded of this.#folded) writeReceipt(changes, w, folded)
+  }
+
+  /** The stride is being saved. A session goes on with the next one. */
+  settle(): void {
+    this.#accounts.settle()
+    this.#contacts.settle()
+    this.#projects.settle()
+    this.#feedbacks.settle()
+    this.#conversations.settle()
+    this.#unresolved.settle()
+    this.#folded = []
+  }
+
+  #apply(submission: FoldableSubmission, claims: Claims): { state: FoldedSubmission['state']; subject: Subject } {
+    switch (submission.operation) {
+      case 'create_feedback': {
+        const link = this.#feedbacks.create(submission)
+        return link === 'superseded' ? { state: 'superseded', subject: null } : { state: 'applied', subject: link }
+      }
+      case 'identify_contact': {
+        const profile = this.#identify(submission.body, DEFAULT_SOURCE, submission, claims)
+        return { state: 'applied', subject: { profile, awaits: null } }
+      }
+      case 'identify_account':
+        this.#accounts.identify({ record: submission.body, source: DEFAULT_SOURCE, submission, claims })
+        return { state: 'applied', subject: null }
+      case 'submit_conversation': {
+        const { body } = submission
+        const identify = (record: ContactRecord) => this.#identify(record, body.source, submission, claims)
+        const { id, state } = this.#conversations.submit(submission, identify)
+        return { state, subject: id }
+      }
+    }
+  }
+
+  /** A contact with its nested account. Without one the link stays; an older record only links where there is none. */
+  #identify(record: ContactRecord, defaultSource: string, submission: Submission, claims: Claims): Profile {
+    const { contact, isLate } = this.#contacts.identify({ record, defaultSource, submission, claims })
+    if (record.account == null) return contact
+    const source = record.source ?? defaultSource
+    const account = this.#accounts.identify({ record: record.account, source, submission, claims })
+    if (!isLate || !contact.hasAccount()) contact.linkAccount(account, submission.number)
+    return contact
+  }
+
+  #learnRow(row: LoadedRow): void {
+    switch (row.kind) {
+      case 'email':
+        return this.#contacts.emails.learn(row)
+      case 'contact':
+        return this.#contacts.profiles.learnById(row)
+      case 'account_key':
+        return this.#accounts.learnKey(row)
+      case 'domain':
+        return this.#accounts.names.learnDomain(row)
+      case 'name':
+        return this.#accounts.names.learnName(row)
+      case 'account':
+        return this.#accounts.profiles.learnById(row)
+      case 'project':
+        return this.#projects.learn(row.id)
+      case 'feedback':
+        return this.#feedbacks.learn(row)
+      default:
+        return undefined
+    }
+  }
+}

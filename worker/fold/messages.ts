@@ -1,0 +1,124 @@
+import { lastOfEach, type MessageRecord } from '../../contract/conversation-record.ts'
+import { storableDateTime } from '../../contract/date-time.ts'
+import { isPlaceholder } from '../../contract/identity/canonical.ts'
+import { contactIdKey } from '../../contract/identity/keys.ts'
+import { ownId, type Realm } from '../../contract/identity/own-id.ts'
+import type { JsonObject } from '../../contract/json.ts'
+import type { SubmissionOf } from '../../contract/submission.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
+import type { LoadedRow } from '../../db/load.ts'
+import type { Changes } from '../../db/save.ts'
+import type { Contacts } from './contacts.ts'
+import { instantOf } from './instants.ts'
+import { Missing } from './missing.ts'
+import type { Profile } from './profile.ts'
+import { rawDataOf } from './propagate.ts'
+import { linkTo, type Link, type Unresolved } from './unresolved.ts'
+
+type Message = {
+  conversation: string
+  record: MessageRecord
+  rawData: JsonObject
+  sender: Link
+  number: number
+  version: string | undefined
+}
+type Stored = { number: number; version: number | null }
+/** The messages of one submission. `isEach`: it is older than nothing, so that each of them is written. */
+export type Written = {
+  id: string
+  isStored: boolean
+  submission: SubmissionOf<'submit_conversation'>
+  senders: ReadonlyMap<string, Profile>
+  isEach: boolean
+}
+
+/** The messages of a stride. */
+export class Messages {
+  readonly realm: Realm
+  readonly contacts: Contacts
+  readonly unresolved: Unresolved
+  readonly #messages = new Map<string, Message>()
+  /** Of the messages that were asked for; undefined for one that there is not. */
+  readonly #stored = new Map<string, Stored | undefined>()
+
+  constructor(realm: Realm, contacts: Contacts, unresolved: Unresolved) {
+    this.realm = realm
+    this.contacts = contacts
+    this.unresolved = unresolved
+}
+
+  learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
+    for (const id of asked.keys()) this.#stored.set(id, undefined)
+    for (const { kind, id, number, version } of rows) if (kind === 'message') this.#stored.set(id, { number, version })
+  }
+
+  /** Writes each message, unless a newer submission has brought it. Returns how many. */
+  write(written: Written): number {
+    const { id: conversation, submission, senders } = written
+    const { body, number } = submission
+    const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
+    const version = body.updatedAt == null ? undefined : storableDateTime(body.updatedAt)
+    let count = 0
+    for (const record of lastOfEach(body.messages, (message) => message.id)) {
+      const id = ownId(this.realm, 'message', conversation, record.id)
+      if (!written.isEach && this.#isNewer(id, written)) continue
+      const rawData = rawDataOf(record, body, properties)
+      const sender = this.#senderOf(record, senders, body.source)
+      this.#messages.set(id, { conversation, record, rawData, sender, number, version })
+      count++
+    }
+    return count
+  }
+
+  writeTo(changes: Changes, w: number): void {
+    for (const [id, { conversation, record, rawData, sender, number, version }] of this.#messages) {
+      if (sender.awaits !== null) changes.unresolved.push({ w, key: sender.awaits, slot: 'm', record: id })
+      changes.message.push({
+        w,
+        id,
+        conversation,
+        external_id: record.id,
+        incoming: record.incoming,
+        contact: sender.profile?.current().id,
+        content: record.content,
+        source_url: record.sourceUrl ?? undefined,
+        raw_data: rawData,
+        created_at: storableDateTime(record.createdAt),
+        version,
+        number,
+      })
+    }
+  }
+
+  settle(): void {
+    this.#messages.clear()
+    this.#stored.clear()
+  }
+
+  #isNewer(id: string, { id: conversationId, isStored, submission }: Written): boolean {
+    const held = this.#held(id, conversationId, isStored)
+    if (held === undefined) return false
+    const { originalNumber, body } = submission
+    if (originalNumber !== undefined && held.number > originalNumber) return true
+    return body.updatedAt != null && held.version !== null && instantOf(storableDateTime(body.updatedAt)) < held.version
+  }
+
+  #held(id: string, conversationId: string, isStored: boolean): Stored | undefined {
+    const written = this.#messages.get(id)
+    if (written !== undefined)
+      return { number: written.number, version: written.version === undefined ? null : instantOf(written.version) }
+    if (isStored && !this.#stored.has(id)) throw new Missing({ kind: 'messages', conversationId })
+    return this.#stored.get(id)
+  }
+
+  /** One of the conversation's contacts, else any contact with the id: in the conversation's source, or in the oldest. */
+  #senderOf({ contactId }: MessageRecord, senders: ReadonlyMap<string, Profile>, source: string): Link {
+    if (contactId === undefined || isPlaceholder(contactId)) return linkTo(undefined)
+    const named = senders.get(contactId)
+    if (named !== undefined) return linkTo(named)
+    const key = contactIdKey(this.realm, contactId)
+    const found = this.contacts.findByKey(key, source)
+    return found === undefined ? this.unresolved.wait(this.contacts.epochs.idOf(key)) : linkTo(found)
+  }
+}

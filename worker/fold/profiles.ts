@@ -1,0 +1,89 @@
+import { asOwnId } from '../../contract/identity/own-id.ts'
+import type { LoadedRow } from '../../db/load.ts'
+import type { Changes } from '../../db/save.ts'
+import { Profile } from './profile.ts'
+
+/** The contacts, or the accounts, of a workspace by own id, as far as the strides name them. */
+export class Profiles {
+  readonly kind: 'contact' | 'account'
+  readonly #profiles = new Map<string, Profile>()
+  /** Own ids of others that mean them. */
+  readonly #aliases = new Map<string, Profile>()
+  readonly #newAliases = new Map<string, Profile>()
+
+  constructor(kind: 'contact' | 'account') {
+    this.kind = kind
+}
+
+  get size(): number {
+    return this.#profiles.size
+  }
+
+  /** Takes a loaded row that tells about a profile. */
+  learn(row: LoadedRow): Profile {
+    let profile = this.#profiles.get(row.id)
+    if (profile === undefined) this.#profiles.set(row.id, (profile = new Profile(this.kind, row.id, true)))
+    if (row.kind !== 'contact_key' && row.kind !== 'account_key') profile.learn(row)
+    return profile
+  }
+
+  /** Takes a row that was asked for by own id, which may be an alias. A session may know something newer of it. */
+  learnById(row: LoadedRow): void {
+    if (row.key !== row.id && this.#profiles.has(row.key)) return
+    const profile = this.learn(row)
+    if (row.key !== row.id) this.#aliases.set(row.key, profile)
+  }
+
+  /** What an own id means at present. */
+  find(id: string): Profile | undefined {
+    const own = asOwnId(id)
+    return own === undefined ? undefined : (this.#profiles.get(own) ?? this.#aliases.get(own))?.current()
+  }
+
+  findOrOpen(id: string): Profile {
+    let profile = this.#profiles.get(id)
+    if (profile === undefined) this.#profiles.set(id, (profile = new Profile(this.kind, id, false)))
+    return profile
+  }
+
+  /** The id means this profile from now on, unless it means one already. */
+  addAlias(id: string, profile: Profile): void {
+    if (this.#profiles.has(id) || this.#aliases.has(id)) return
+    this.#aliases.set(id, profile)
+    this.#newAliases.set(id, profile)
+  }
+
+  writeTo(changes: Changes, w: number): void {
+    for (const profile of this.#profiles.values()) {
+      if (profile.absorbedBy !== null) this.#writeAbsorbed(changes, w, profile)
+      else if (profile.lastNumber > 0) this.#writeChanged(changes, w, profile)
+    }
+    for (const [id, profile] of this.#newAliases) changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
+  }
+
+  settle(): void {
+    for (const profile of this.#profiles.values()) profile.settle()
+    this.#newAliases.clear()
+  }
+
+  #writeAbsorbed(changes: Changes, w: number, profile: Profile): void {
+    if (profile.isGone) return
+    profile.isGone = true
+    changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push({ w, id: profile.id, target: profile.current().id })
+  }
+
+  #writeChanged(changes: Changes, w: number, { id, isStored, isTrimmed, draft, firstNumber, lastNumber }: Profile): void {
+    const row = { w, id, account: draft.account?.current().id, first_number: firstNumber, number: lastNumber }
+    if (!isStored) {
+      changes[`${this.kind}_new`].push({ ...draft.columns, ...row, properties: draft.properties })
+      return
+    }
+    const properties = isTrimmed ? { all_properties: draft.properties } : isEmpty(draft.properties) ? {} : { properties: draft.properties }
+    changes[`${this.kind}_changed`].push({ ...row, columns: draft.columns, ...properties })
+  }
+}
+
+const isEmpty = (object: object): boolean => {
+  for (const _ in object) return false
+  return true
+}

@@ -1,0 +1,42 @@
+import { canonicalName } from '../../contract/identity/canonical.ts'
+import { projectKey } from '../../contract/identity/keys.ts'
+import { asOwnId, type Realm } from '../../contract/identity/own-id.ts'
+import type { FeedbackRecord } from '../../contract/feedback-record.ts'
+import type { Changes } from '../../db/save.ts'
+
+/** The projects of a workspace, by own id. */
+export class Projects {
+  readonly realm: Realm
+  readonly #ids = new Set<string>()
+  #added: { id: string; name: string; number: number }[] = []
+
+  constructor(realm: Realm) {
+    this.realm = realm
+}
+
+  learn(id: string): void {
+    this.#ids.add(id)
+  }
+
+  /** The project of a feedback: by own id, else by name. Created if there is none of the name. */
+  findOrCreate({ projectId, project }: FeedbackRecord, number: number): string | undefined {
+    for (const given of [projectId, project?.id]) {
+      const id = asOwnId(given ?? '')
+      if (id !== undefined && this.#ids.has(id)) return id
+    }
+    const name = canonicalName(project?.name ?? '')
+    if (name === undefined) return undefined
+    const id = projectKey(this.realm, name)
+    if (!this.#ids.has(id)) this.#added.push({ id, name: project!.name!, number })
+    this.#ids.add(id)
+    return id
+  }
+
+  writeTo(changes: Changes, w: number): void {
+    for (const { id, name, number } of this.#added) changes.project.push({ w, id, name, first_number: number })
+  }
+
+  settle(): void {
+    this.#added = []
+  }
+}

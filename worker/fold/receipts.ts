@@ -1,0 +1,27 @@
+import type { Submission } from '../../contract/submission.ts'
+import type { Changes } from '../../db/save.ts'
+import type { Link } from './unresolved.ts'
+
+/** The contact or the conversation that a submission is about: by its purge an idempotency key becomes free. */
+export type Subject = Link | string | null
+
+export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
+
+/** A replay has a receipt already, and keeps the number that it was accepted with. */
+export const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
+  const { submissionId: id, operation, number, originalNumber, idempotency } = submission
+  const receipt = {
+    w,
+    id,
+    number: originalNumber ?? number,
+    operation,
+    ...(idempotency && { key: idempotency.key, body_hash: idempotency.body, subject: idOf(subject) }),
+  }
+  if (originalNumber === undefined) changes.receipt.push(receipt)
+  else changes.receipt_again.push({ ...receipt, state })
+}
+
+const idOf = (subject: Subject): string | undefined => {
+  if (subject === null || typeof subject === 'string') return subject ?? undefined
+  return subject.profile?.current().id ?? subject.awaits ?? undefined
+}

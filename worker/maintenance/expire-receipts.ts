@@ -1,0 +1,9 @@
+import { expireReceipts } from '../../db/submissions/expire-receipts.ts'
+import type { Service } from './maintenance.ts'
+
+/** Removes receipts that are too old, and their idempotency keys with them. */
+export const expireOldReceipts: Service = {
+  name: 'expire-receipts',
+  everyMs: 20_000,
+  run: async ({ sql, receiptDays }) => ({ receiptsExpired: await expireReceipts(sql, receiptDays) }),
+}

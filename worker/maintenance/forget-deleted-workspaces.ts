@@ -1,0 +1,16 @@
+import { TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../../contract/limits.ts'
+import { listDeletedIds } from '../../db/delete-workspace.ts'
+import { forgetLeftOf } from '../../queue/forget-workspace.ts'
+import type { Service } from './maintenance.ts'
+
+/** By then no process knows a token of a workspace that was deleted, nor has a submission of it in hand. */
+const FORGOTTEN_FOR_MS = 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS
+
+/** Removes what was admitted after its workspace was deleted. */
+export const forgetDeletedWorkspaces: Service = {
+  name: 'forget-deleted-workspaces',
+  everyMs: 20_000,
+  run: async ({ sql, redis, prefix }) => ({
+    keysForgotten: await forgetLeftOf(redis, prefix, await listDeletedIds(sql, FORGOTTEN_FOR_MS)),
+  }),
+}

@@ -1,0 +1,17 @@
+import { listPurgesUnderWay } from '../../db/purges/purges-under-way.ts'
+import { addRemovals } from '../../queue/job-queues.ts'
+import type { Service } from './maintenance.ts'
+
+/** A removal that is older may have lost its job, or failed for good. A second job does no harm. */
+const OLDER_THAN_MS = 60_000
+
+/** Adds the jobs of decided purges again whose records are still being removed. */
+export const resumePurges: Service = {
+  name: 'resume-purges',
+  everyMs: 20_000,
+  run: async ({ sql, queues }) => {
+    const removals = await listPurgesUnderWay(sql, { olderThanMs: OLDER_THAN_MS })
+    await addRemovals(queues, removals)
+    return { purgesResumed: removals.length }
+  },
+}

@@ -1,0 +1,50 @@
+import type { RemovalJob } from '../../contract/jobs.ts'
+import { findPurge, finishPurge, type PurgeCounts, removePurged } from '../../db/purges/purge.ts'
+import { purgeDead } from '../../db/purges/purge-dead.ts'
+import { findKeysToFree, freeKeys } from '../../db/submissions/idempotency-keys.ts'
+import { tagShortened } from '../../db/tags/tag-shortened.ts'
+import { freeIdempotencyKeys } from '../../queue/idempotency.ts'
+import { enqueueTagging } from '../../queue/job-queues.ts'
+import { createLog } from '../../queue/log.ts'
+import type { WorkerStores } from '../dependencies.ts'
+
+export type FinishedPurge = { number: number; counts: PurgeCounts }
+
+/**
+ * Removes everything that a decided purge has ended: records in bounded steps, then what dead submissions and idempotency keys have
+ * of the contacts, then the applied entries of the log up to the purge. Conversations that lost messages are tagged again. The
+ * receipt comes last. Each step can be repeated after a crash. `onProgress` hears how many records are removed so far.
+ *
+ * @returns undefined if the purge was finished before
+ */
+export const removePurgedRecords = async (
+  { sql, redis, prefix, queues, hashKey }: WorkerStores,
+  { workspaceId, purgeId, attempts }: RemovalJob & { attempts: number },
+  onProgress: (removed: number) => Promise<void>,
+): Promise<FinishedPurge | undefined> => {
+  const purge = await findPurge(sql, { workspaceId, purgeId })
+  if (purge === undefined) return undefined
+  const { number, keys, subjectIds } = purge
+  await removePurged(sql, { workspaceId, purgeId }, onProgress)
+  await purgeDead(sql, { hashKey, workspaceId }, { purgeId, keys })
+  await freeKeysOf({ sql, redis, prefix }, { workspaceId, subjectIds, number })
+  await tagShortened(sql, { workspaceId, number }, (jobs) => enqueueTagging(queues, jobs))
+  await createLog(redis, prefix).trimThrough(workspaceId, number)
+  const counts = await finishPurge(sql, { workspaceId, purgeId, attempts })
+  return counts && { number, counts }
+}
+
+const KEYS_AT_ONCE = 500
+
+/** Frees idempotency keys, in Redis first: what is left in Postgres is found again after a crash. */
+const freeKeysOf = async (
+  { sql, redis, prefix }: Pick<WorkerStores, 'sql' | 'redis' | 'prefix'>,
+  { workspaceId, subjectIds, number }: { workspaceId: string; subjectIds: readonly string[]; number: number },
+): Promise<void> => {
+  for (;;) {
+    const keys = await findKeysToFree(sql, { workspaceId, subjectIds, number, limit: KEYS_AT_ONCE })
+    await freeIdempotencyKeys(redis, prefix, { workspaceId, keys })
+    await freeKeys(sql, { workspaceId, submissionIds: keys.map(({ submissionId }) => submissionId) })
+    if (keys.length < KEYS_AT_ONCE) return
+  }
+}

@@ -1,0 +1,33 @@
+import * as v from 'valibot'
+import { removalJob } from '../contract/jobs.ts'
+import { describeFault } from '../process/fault.ts'
+import { hopeless } from '../queue/open-worker.ts'
+import { type Processor, type WorkerDependencies, withoutCause } from './dependencies.ts'
+import { removePurgedRecords } from './purge/remove-purged.ts'
+import { whenAvailable } from './when-available.ts'
+
+type RemovalDependencies = WorkerDependencies & { onPurged: (number: number, attempts: number) => void }
+
+/** Removes the records of a decided purge. A job that fails for good is added again by maintenance. */
+export const removalProcessor =
+  (dependencies: RemovalDependencies): Processor =>
+  async (job) => {
+    const { log, stop, onPurged } = dependencies
+    const attempts = job.attemptsMade + 1
+    const parsed = v.safeParse(removalJob, job.data)
+    if (!parsed.success) throw hopeless('This is not a removal job.')
+    const { workspaceId, purgeId } = parsed.output
+    const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
+    try {
+      const ended = await whenAvailable(
+        () => removePurgedRecords(dependencies, { workspaceId, purgeId, attempts }, onProgress),
+        stop,
+      )
+      if (ended !== undefined) onPurged(ended.number, attempts)
+      return 'done'
+    } catch (error) {
+      const fault = describeFault(error)
+      log('error', 'job_failed', { queue: job.queueName, workspaceId, purgeId, attempts, fault })
+      throw withoutCause(fault)
+    }
+  }
