@@ -2,7 +2,7 @@ import { TOKEN_REMEMBERED_MS, TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contra
 import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../process/coalesce.ts'
-import type { Arrival } from './submit/intake.ts'
+import type { Span } from '../process/tracing.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
@@ -107,7 +107,7 @@ export type Caller = { workspaceId: string }
  */
 export const callerOf = async (
   authenticate: Authenticate,
-  { token, span }: Pick<Arrival, 'token' | 'span'>,
+  { token, span }: { token: string | undefined; span: Span | undefined },
   needs: 'submit' | 'admin',
 ): Promise<Caller | Refusal> => {
   const holder = await authenticate(token)

@@ -37,7 +37,7 @@ export const createProcessors = (given: Given): Readonly<Record<QueueName, Proce
     onSettled: metrics.settled,
     onApplyTime: metrics.applyTime,
     now: () => performance.now(),
-    othersWait: async () => (await queues.backlog.getWaitingCount()) > 0,
+    othersWait: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
   })
   const removal = removalProcessor({ ...given, onPurged: metrics.purged })
   const tagging = taggingProcessor(given)

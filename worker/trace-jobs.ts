@@ -34,11 +34,16 @@ export const beginStride = (
       ]),
   )
 
-/** Ends the spans with the states that are known. The other submissions are still queued. */
-export const endStride = (spans: StrideSpans, states: ReadonlyMap<string, SubmissionState>): void => {
-  for (const [submissionId, span] of spans) {
-    span.set({ 'feedback_insights.state': states.get(submissionId) ?? 'queued' })
-    span.end()
+/** What became of a submission. `fault`: why it is dead. */
+export type Ending = { state: SubmissionState; fault?: string }
+
+/** Sends the spans of the submissions whose ends are known. The others are applied by a later attempt. */
+export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Ending>): void => {
+  for (const [submissionId, { state, fault }] of endings) {
+    const span = spans.get(submissionId)
+    span?.set({ 'feedback_insights.state': state })
+    if (fault !== undefined) span?.fail(fault)
+    span?.end()
   }
 }
 

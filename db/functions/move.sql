@@ -8,36 +8,40 @@ create or replace function move_limit() returns integer
 create or replace function move_from_contacts(ws uuid[], gone jsonb) returns integer
   language plpgsql as $$
 declare
-  moved integer;
+  moved integer := 0;
+  move record;
+  ids uuid[];
 begin
-  with found as (
-    select ws[r.w] as workspace_id, f.id, r.target
-    from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid)
-    cross join lateral (
-      select x.id from feedback as x where x.workspace_id = ws[r.w] and x.contact_id = r.id limit move_limit()
-    ) as f
-    limit move_limit()
-  )
-  update feedback as f set contact_id = found.target from found where f.workspace_id = found.workspace_id and f.id = found.id;
-  get diagnostics moved = row_count;
+  for move in select ws[r.w] as workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid) loop
+    ids := array(
+      select f.id from feedback as f
+      where f.workspace_id = move.workspace_id and f.contact_id = move.id limit move_limit() - moved
+    );
+    continue when cardinality(ids) = 0;
+    update feedback as f set contact_id = move.target where f.workspace_id = move.workspace_id and f.id = any (ids);
+    moved := moved + cardinality(ids);
+    exit when moved >= move_limit();
+  end loop;
   return moved;
 end $$;
 
 create or replace function move_from_accounts(ws uuid[], gone jsonb) returns integer
   language plpgsql as $$
 declare
-  moved integer;
+  moved integer := 0;
+  move record;
+  ids uuid[];
 begin
-  with found as (
-    select ws[r.w] as workspace_id, f.id, r.target
-    from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid)
-    cross join lateral (
-      select x.id from feedback as x where x.workspace_id = ws[r.w] and x.account_id = r.id limit move_limit()
-    ) as f
-    limit move_limit()
-  )
-  update feedback as f set account_id = found.target from found where f.workspace_id = found.workspace_id and f.id = found.id;
-  get diagnostics moved = row_count;
+  for move in select ws[r.w] as workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid) loop
+    ids := array(
+      select f.id from feedback as f
+      where f.workspace_id = move.workspace_id and f.account_id = move.id limit move_limit() - moved
+    );
+    continue when cardinality(ids) = 0;
+    update feedback as f set account_id = move.target where f.workspace_id = move.workspace_id and f.id = any (ids);
+    moved := moved + cardinality(ids);
+    exit when moved >= move_limit();
+  end loop;
   return moved;
 end $$;
 

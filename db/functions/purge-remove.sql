@@ -83,13 +83,27 @@ declare
 begin
   perform count_tags(ws, '{}', array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older)));
   perform take_out(ws, older);
-  delete from unresolved where workspace_id = ws and record_id = any (doomed) and (slot = 'c' or record_id = any (older));
+  perform forget_waiting(ws, doomed, '{c}');
+  perform forget_waiting(ws, older, '{a}');
   delete from feedback where workspace_id = ws and id = any (older);
   if cardinality(older) < cardinality(doomed) then
     update feedback set contact_id = null where workspace_id = ws and id = any (doomed);
   end if;
   update purge set feedback = feedback + cardinality(older) where workspace_id = ws and id = p.id;
   return cardinality(doomed);
+end $$;
+
+-- The records wait for nothing any more. Record by record: planned for an array, the statement would read all that waits.
+create or replace function forget_waiting(ws uuid, records uuid[], slots "char"[]) returns void
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+as $$
+declare
+  record uuid;
+begin
+  foreach record in array records loop
+    delete from unresolved where workspace_id = ws and record_id = record and slot = any (slots);
+  end loop;
 end $$;
 
 -- Removes the given messages and the places of a purge's contacts from conversations. A conversation in which no other contact is
@@ -151,7 +165,7 @@ declare
   gone uuid[];
   shortened uuid[];
 begin
-  delete from unresolved where workspace_id = ws and record_id = any (doomed) and slot = 'm';
+  perform forget_waiting(ws, doomed, '{m}');
   with deleted as (
     delete from message where workspace_id = ws and id = any (doomed) and number < p.number returning id, conversation_id
   )

@@ -8,6 +8,7 @@ returns table ("position" bigint, epoch int, contact jsonb)
   language sql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
+  set plan_cache_mode = force_custom_plan
   as $$
   with found as (
     select e.contact_id, false as meant from contact_external_id as e where e.workspace_id = ws and e.key_id = wanted_key

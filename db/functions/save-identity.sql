@@ -32,37 +32,48 @@ declare
   over text;
 begin
   with changed as (
-    update account as a set
-      name = case when r.columns ? 'name' then r.columns ->> 'name' else a.name end,
-      domain = case when r.columns ? 'domain' then r.columns ->> 'domain' else a.domain end,
-      contract_value = case when r.columns ? 'contract_value' then (r.columns ->> 'contract_value')::numeric else a.contract_value end,
-      source_created_at = case when r.columns ? 'source_created_at' then r.created_at else a.source_created_at end,
-      source_updated_at = case when r.columns ? 'source_updated_at' then r.updated_at else a.source_updated_at end,
-      properties = case
+    insert into account as a (
+      workspace_id, id, name, domain, contract_value, source_created_at, source_updated_at, properties, first_number, number)
+    select ws[r.w], r.id,
+      case when r.columns ? 'name' then r.columns ->> 'name' else h.name end,
+      case when r.columns ? 'domain' then r.columns ->> 'domain' else h.domain end,
+      case when r.columns ? 'contract_value' then (r.columns ->> 'contract_value')::numeric else h.contract_value end,
+      case when r.columns ? 'source_created_at' then (r.columns ->> 'source_created_at')::timestamptz else h.source_created_at end,
+      case when r.columns ? 'source_updated_at' then (r.columns ->> 'source_updated_at')::timestamptz else h.source_updated_at end,
+      case
         when r.all_properties is not null then r.all_properties
-        when r.properties is not null then a.properties || r.properties
-        else a.properties
+        when r.properties is not null then h.properties || r.properties
+        else h.properties
       end,
-      first_number = least(a.first_number, r.first_number), number = greatest(a.number, r.number)
-    from (
-      select t.*, (t.columns ->> 'source_created_at')::timestamptz as created_at, (t.columns ->> 'source_updated_at')::timestamptz as updated_at
-      from jsonb_to_recordset(changes) as t (
-        w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, first_number bigint, number bigint)
-    ) as r
-    where a.workspace_id = ws[r.w] and a.id = r.id
-    returning r.w, a.id, r.properties is not null and has_too_many_keys(a.properties) as is_over
+      least(h.first_number, r.first_number), greatest(h.number, r.number)
+    from jsonb_to_recordset(changes) as r (
+      w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, first_number bigint, number bigint)
+    cross join lateral (select * from account as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h
+    on conflict (workspace_id, id) do update set
+      name = excluded.name, domain = excluded.domain, contract_value = excluded.contract_value,
+      source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
+      properties = excluded.properties, first_number = excluded.first_number, number = excluded.number
+    returning a.workspace_id, a.id, has_too_many_keys(a.properties) as is_over
   )
-  select string_agg(concat_ws(' ', 'account', w, id), e'\n') filter (where is_over) into over from changed;
+  select string_agg(concat_ws(' ', 'account', array_position(ws, workspace_id), id), e'\n') filter (where is_over) into over
+  from changed;
   perform refuse_too_many(over);
 end $$;
 
 -- Accounts that others have absorbed. Their ids mean the absorber from now on.
 create or replace function end_accounts(ws uuid[], gone jsonb) returns void
   language plpgsql as $$
+declare
+  place integer;
+  ids uuid[];
+  move record;
 begin
-  delete from account as a using jsonb_to_recordset(gone) as r (w integer, id uuid) where a.workspace_id = ws[r.w] and a.id = r.id;
-  update account_alias as a set account_id = r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid)
-  where a.workspace_id = ws[r.w] and a.account_id = r.id;
+  for place, ids in select * from ids_by_place(gone) loop
+    delete from account as a where a.workspace_id = ws[place] and a.id = any (ids);
+  end loop;
+  for move in select ws[r.w] as workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid) loop
+    update account_alias as a set account_id = move.target where a.workspace_id = move.workspace_id and a.account_id = move.id;
+  end loop;
   insert into account_alias (workspace_id, id, account_id)
   select ws[r.w], r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid);
 end $$;
@@ -113,38 +124,49 @@ declare
   over text;
 begin
   with changed as (
-    update contact as c set
-      name = case when r.columns ? 'name' then r.columns ->> 'name' else c.name end,
-      email = case when r.columns ? 'email' then r.columns ->> 'email' else c.email end,
-      contract_value = case when r.columns ? 'contract_value' then (r.columns ->> 'contract_value')::numeric else c.contract_value end,
-      account_id = case when r.account is not null then r.account else c.account_id end,
-      source_created_at = case when r.columns ? 'source_created_at' then r.created_at else c.source_created_at end,
-      source_updated_at = case when r.columns ? 'source_updated_at' then r.updated_at else c.source_updated_at end,
-      properties = case
+    insert into contact as c (
+      workspace_id, id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, first_number, number)
+    select ws[r.w], r.id,
+      case when r.columns ? 'name' then r.columns ->> 'name' else h.name end,
+      case when r.columns ? 'email' then r.columns ->> 'email' else h.email end,
+      case when r.columns ? 'contract_value' then (r.columns ->> 'contract_value')::numeric else h.contract_value end,
+      case when r.account is not null then r.account else h.account_id end,
+      case when r.columns ? 'source_created_at' then (r.columns ->> 'source_created_at')::timestamptz else h.source_created_at end,
+      case when r.columns ? 'source_updated_at' then (r.columns ->> 'source_updated_at')::timestamptz else h.source_updated_at end,
+      case
         when r.all_properties is not null then r.all_properties
-        when r.properties is not null then c.properties || r.properties
-        else c.properties
+        when r.properties is not null then h.properties || r.properties
+        else h.properties
       end,
-      first_number = least(c.first_number, r.first_number), number = greatest(c.number, r.number)
-    from (
-      select t.*, (t.columns ->> 'source_created_at')::timestamptz as created_at, (t.columns ->> 'source_updated_at')::timestamptz as updated_at
-      from jsonb_to_recordset(changes) as t (
-        w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, account uuid, first_number bigint, number bigint)
-    ) as r
-    where c.workspace_id = ws[r.w] and c.id = r.id
-    returning r.w, c.id, r.properties is not null and has_too_many_keys(c.properties) as is_over
+      least(h.first_number, r.first_number), greatest(h.number, r.number)
+    from jsonb_to_recordset(changes) as r (
+      w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, account uuid, first_number bigint, number bigint)
+    cross join lateral (select * from contact as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h
+    on conflict (workspace_id, id) do update set
+      name = excluded.name, email = excluded.email, contract_value = excluded.contract_value,
+      account_id = excluded.account_id,
+      source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
+      properties = excluded.properties, first_number = excluded.first_number, number = excluded.number
+    returning c.workspace_id, c.id, has_too_many_keys(c.properties) as is_over
   )
-  select string_agg(concat_ws(' ', 'contact', w, id), e'\n') filter (where is_over) into over from changed;
+  select string_agg(concat_ws(' ', 'contact', array_position(ws, workspace_id), id), e'\n') filter (where is_over) into over
+  from changed;
   perform refuse_too_many(over);
 end $$;
 
 -- Contacts that were known by an email alone, and that the contact which the email was given to has absorbed.
 create or replace function end_contacts(ws uuid[], gone jsonb, emails jsonb) returns void
   language plpgsql as $$
+declare
+  place integer;
+  ids uuid[];
 begin
-  delete from contact as c using jsonb_to_recordset(gone) as r (w integer, id uuid) where c.workspace_id = ws[r.w] and c.id = r.id;
-  delete from contact_email as e using jsonb_to_recordset(emails) as r (w integer, email text, contact uuid)
-  where e.workspace_id = ws[r.w] and e.email = r.email and e.contact_id = r.contact;
+  for place, ids in select * from ids_by_place(gone) loop
+    delete from contact as c where c.workspace_id = ws[place] and c.id = any (ids);
+    delete from contact_email as e
+    where e.workspace_id = ws[place] and e.contact_id = any (ids)
+      and e.email = any (array(select r.email from jsonb_to_recordset(emails) as r (w integer, email text) where r.w = place));
+  end loop;
   insert into contact_alias (workspace_id, id, contact_id)
   select ws[r.w], r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid);
 end $$;

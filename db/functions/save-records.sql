@@ -48,27 +48,34 @@ create or replace function replace_feedback(ws uuid[], records jsonb) returns vo
   language plpgsql as $$
 declare
   place integer;
+  ids uuid[];
 begin
-  update feedback as f set
-    description = r.description, title = r.title, is_transcript = r.is_transcript, tags = r.tags, tags_generated = r.tags is null,
-    rating = r.rating, source = r.source, source_id = r.source_id, source_data = r.source_data, contact_id = r.contact,
-    account_id = r.account, project_id = r.project, source_created_at = r.source_created_at, number = r.number, tagger_version = null
+  insert into feedback as f (
+    workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
+    contact_id, account_id, project_id, source_created_at, number, first_number)
+  select ws[r.w], r.id, r.description, r.title, r.is_transcript, r.tags, r.tags is null, r.rating, r.source, r.source_id, r.source_data,
+    r.contact, r.account, r.project, r.source_created_at, r.number, r.first_number
   from jsonb_to_recordset(records) as r (
     w integer, id uuid, description text, title text, is_transcript boolean, tags text[], rating double precision, source text,
-    source_id text, source_data jsonb, contact uuid, account uuid, project uuid, source_created_at timestamptz, number bigint)
-  where f.workspace_id = ws[r.w] and f.id = r.id;
-  delete from unresolved as u using jsonb_to_recordset(records) as r (w integer, id uuid)
-  where u.workspace_id = ws[r.w] and u.record_id = r.id;
-  for place in select distinct r.w from jsonb_to_recordset(records) as r (w integer) order by 1 loop
-    perform take_out(ws[place], array(
-      select r.id from jsonb_to_recordset(records) as r (w integer, id uuid) where r.w = place
-    ));
+    source_id text, source_data jsonb, contact uuid, account uuid, project uuid, source_created_at timestamptz, number bigint,
+    first_number bigint)
+  on conflict (workspace_id, id) do update set
+    description = excluded.description, title = excluded.title, is_transcript = excluded.is_transcript, tags = excluded.tags,
+    tags_generated = excluded.tags_generated, rating = excluded.rating, source = excluded.source, source_id = excluded.source_id,
+    source_data = excluded.source_data, contact_id = excluded.contact_id, account_id = excluded.account_id,
+    project_id = excluded.project_id, source_created_at = excluded.source_created_at, number = excluded.number,
+    tagger_version = null;
+  for place, ids in select * from ids_by_place(records) loop
+    delete from unresolved as u where u.workspace_id = ws[place] and u.record_id = any (ids);
+    perform take_out(ws[place], ids);
   end loop;
 end $$;
 
 -- A category is there exactly while something carries the tag. uses: how many more or fewer, of a title any number of times.
 create or replace function count_uses(ws uuid[], uses jsonb) returns void
   language plpgsql as $$
+declare
+  place integer;
 begin
   insert into feedback_category as c (workspace_id, id, title, uses)
   select ws[s.w], category_id(ws[s.w], s.title), s.title, s.uses
@@ -79,13 +86,13 @@ begin
   where s.uses <> 0
   order by 1, 2
   on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
-  if exists (select from jsonb_to_recordset(uses) as r (uses bigint) where r.uses < 0) then
+  for place in select distinct r.w from jsonb_to_recordset(uses) as r (w integer, uses bigint) where r.uses < 0 loop
     delete from feedback_category as c
-    using (
-      select distinct r.w, r.title from jsonb_to_recordset(uses) as r (w integer, title text, uses bigint) where r.uses < 0
-    ) as fewer
-    where c.workspace_id = ws[fewer.w] and c.id = category_id(ws[fewer.w], fewer.title) and c.uses <= 0;
-  end if;
+    where c.workspace_id = ws[place] and c.uses <= 0 and c.id = any (array(
+      select category_id(ws[place], r.title) from jsonb_to_recordset(uses) as r (w integer, title text, uses bigint)
+      where r.w = place and r.uses < 0
+    ));
+  end loop;
 end $$;
 
 -- records: conversations that are replaced or new. touched: those that an older submission only adds to. The text of both changes,
@@ -112,9 +119,13 @@ begin
       number = excluded.number, tagger_version = null;
   end if;
   if touched is not null then
-    update conversation as c set latest_version = greatest(c.latest_version, r.latest_version), tagger_version = null
+    insert into conversation as c (
+      workspace_id, id, external_id, source, title, rating, properties, created_at, updated_at, latest_version, number)
+    select h.workspace_id, h.id, h.external_id, h.source, h.title, h.rating, h.properties, h.created_at, h.updated_at,
+      greatest(h.latest_version, r.latest_version), h.number
     from jsonb_to_recordset(touched) as r (w integer, id uuid, latest_version timestamptz)
-    where c.workspace_id = ws[r.w] and c.id = r.id;
+    cross join lateral (select * from conversation as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h
+    on conflict (workspace_id, id) do update set latest_version = excluded.latest_version, tagger_version = null;
   end if;
   if contacts is not null then
     insert into conversation_contact (workspace_id, conversation_id, contact_id)
@@ -127,10 +138,14 @@ end $$;
 -- known: conversations that were there before. A message that replaces another forgets what that one waited for.
 create or replace function save_messages(ws uuid[], records jsonb, known uuid[]) returns void
   language plpgsql as $$
+declare
+  place integer;
+  ids uuid[];
 begin
   if cardinality(known) > 0 then
-    delete from unresolved as u using jsonb_to_recordset(records) as r (w integer, id uuid, conversation uuid)
-    where r.conversation = any (known) and u.workspace_id = ws[r.w] and u.record_id = r.id;
+    for place, ids in select * from ids_by_place(records) loop
+      delete from unresolved as u where u.workspace_id = ws[place] and u.record_id = any (ids);
+    end loop;
   end if;
   insert into message as m (
     workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at, version, number)

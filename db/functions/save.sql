@@ -6,7 +6,9 @@
 -- Raises P0999 if a contact or account would have too many metadata keys; its detail names them. The fold then has to know them
 -- whole.
 --
--- The functions that it calls plan under its settings.
+-- The functions that it calls plan under its settings. None of them updates or deletes by a join: a plan that was made while the
+-- table was empty would begin with the table, and read a whole workspace later. So an update of many rows is an insert that always
+-- conflicts, over values that are looked up; and what is rare goes workspace by workspace, by `id = any (...)`.
 create or replace function save(
   ws uuid[], waits boolean, g_progress jsonb,
   g_account_new jsonb, g_account_changed jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb,
@@ -33,10 +35,12 @@ begin
     return query select 'busy', x.w::integer from generate_series(1, cardinality(ws)) as x (w) where x.w <> all (taken);
     return;
   end if;
-  update workspace_progress as p
-  set applied_number = g.position, applied = p.applied + g.applied, superseded = p.superseded + g.superseded
-  from jsonb_to_recordset(g_progress) as g (w integer, position bigint, applied integer, superseded integer)
-  where p.workspace_id = ws[g.w];
+  insert into workspace_progress as p (workspace_id, applied_number, applied, superseded)
+  select ws[g.w], g.position, g.applied, g.superseded
+  from jsonb_to_recordset(g_progress) as g (w integer, "position" bigint, applied integer, superseded integer)
+  on conflict (workspace_id) do update set
+    applied_number = excluded.applied_number, applied = p.applied + excluded.applied,
+    superseded = p.superseded + excluded.superseded;
 
   if g_account_new is not null then perform add_accounts(ws, g_account_new); end if;
   if g_account_changed is not null then perform change_accounts(ws, g_account_changed); end if;
@@ -89,15 +93,19 @@ create or replace function take_positions(ws uuid[], waits boolean, g_progress j
 begin
   if waits then
     return array(
-      select g.w from jsonb_to_recordset(g_progress) as g (w integer, expected bigint)
-      join workspace_progress as p on p.workspace_id = ws[g.w] and p.applied_number = g.expected
-      order by ws[g.w] for update of p
+      select g.w
+      from (select * from jsonb_to_recordset(g_progress) as r (w integer, expected bigint) order by ws[r.w]) as g
+      cross join lateral (
+        select from workspace_progress as p where p.workspace_id = ws[g.w] and p.applied_number = g.expected for update
+      ) as locked
     );
   end if;
   return array(
-    select g.w from jsonb_to_recordset(g_progress) as g (w integer, expected bigint)
-    join workspace_progress as p on p.workspace_id = ws[g.w] and p.applied_number = g.expected
-    order by ws[g.w] for update of p skip locked
+    select g.w
+    from (select * from jsonb_to_recordset(g_progress) as r (w integer, expected bigint) order by ws[r.w]) as g
+    cross join lateral (
+      select from workspace_progress as p where p.workspace_id = ws[g.w] and p.applied_number = g.expected for update skip locked
+    ) as locked
   );
 end $$;
 
@@ -107,6 +115,7 @@ create or replace function link_resolved(ws uuid[], resolved jsonb) returns void
   language plpgsql as $$
 declare
   place integer;
+  waiting record;
 begin
   if exists (select from purge where workspace_id = any (ws)) then
     for place in select distinct r.w from jsonb_to_recordset(resolved) as r (w integer) order by 1 loop
@@ -115,22 +124,28 @@ begin
       ));
     end loop;
   end if;
-  with gone as (
-    delete from unresolved as u using jsonb_to_recordset(resolved) as r (w integer, key uuid, target uuid)
-    where u.workspace_id = ws[r.w] and u.key_id = r.key
-    returning u.workspace_id, u.slot, u.record_id, r.target
-  ), of_feedback as (
-    update feedback as f
-    set contact_id = coalesce(g.contact, f.contact_id), account_id = coalesce(g.account, f.account_id)
-    from (
-      select workspace_id, record_id, max(target::text) filter (where slot = 'c')::uuid as contact,
-        max(target::text) filter (where slot = 'a')::uuid as account
-      from gone where slot in ('c', 'a') group by workspace_id, record_id
-    ) as g
-    where f.workspace_id = g.workspace_id and f.id = g.record_id
-  )
-  update message as m set contact_id = g.target from gone as g
-  where g.slot = 'm' and m.workspace_id = g.workspace_id and m.id = g.record_id;
+  for waiting in
+    select ws[r.w] as workspace_id, r.key, r.target, u.slot, u.records
+    from jsonb_to_recordset(resolved) as r (w integer, key uuid, target uuid)
+    cross join lateral (
+      select x.slot, array_agg(x.record_id) as records from unresolved as x
+      where x.workspace_id = ws[r.w] and x.key_id = r.key group by x.slot
+    ) as u
+  loop
+    case waiting.slot
+      when 'c' then
+        update feedback as f set contact_id = waiting.target
+        where f.workspace_id = waiting.workspace_id and f.id = any (waiting.records);
+      when 'a' then
+        update feedback as f set account_id = waiting.target
+        where f.workspace_id = waiting.workspace_id and f.id = any (waiting.records);
+      when 'm' then
+        update message as m set contact_id = waiting.target
+        where m.workspace_id = waiting.workspace_id and m.id = any (waiting.records);
+    end case;
+    delete from unresolved as u
+    where u.workspace_id = waiting.workspace_id and u.key_id = waiting.key and u.slot = waiting.slot;
+  end loop;
 end $$;
 
 -- Moves the first records of absorbed contacts and accounts, and notes for which of them more may be left. Returns the places of
@@ -162,6 +177,9 @@ end $$;
 -- queued. number: the one they were accepted with.
 create or replace function save_receipts_again(ws uuid[], receipts jsonb) returns void
   language plpgsql as $$
+declare
+  place integer;
+  ids uuid[];
 begin
   insert into submission as s (
     workspace_id, id, acceptance_number, operation, state, attempts, finished_at, idempotency_key, body_hash, subject_id)
@@ -170,6 +188,13 @@ begin
     w integer, id uuid, number bigint, operation text, state text, key text, body_hash text, subject uuid)
   on conflict (workspace_id, id) do update set
     state = excluded.state, finished_at = excluded.finished_at, error = null, subject_id = coalesce(excluded.subject_id, s.subject_id);
-  delete from dead_submission as d using jsonb_to_recordset(receipts) as r (w integer, id uuid)
-  where d.workspace_id = ws[r.w] and d.id = r.id;
+  for place, ids in select * from ids_by_place(receipts) loop
+    delete from dead_submission as d where d.workspace_id = ws[place] and d.id = any (ids);
+  end loop;
 end $$;
+
+-- The ids of rows, by the place of their workspace.
+create or replace function ids_by_place(given jsonb) returns table (place integer, ids uuid[])
+  language sql immutable as $$
+  select r.w, array_agg(r.id) from jsonb_to_recordset(given) as r (w integer, id uuid) group by r.w order by r.w
+$$;

@@ -22,9 +22,11 @@ export const storedRows = (
   { workspaceId: ws }: Realm,
   { contactIds: ids, waitingKey }: FoundContacts,
 ): Readonly<Record<string, AsyncGenerator<string>>> => {
-  // Two queries, each by an index of its own: one query with `or` reads the whole workspace.
+  // Contact by contact, and two queries where records wait: `any` or `or` could be planned to read the whole workspace.
   const ofContacts = (table: string) => sql`(
-    select * from ${sql(table)} where workspace_id = ${ws} and contact_id = any (${ids}::uuid[])
+    select held.* from unnest(${ids}::uuid[]) as c (id) cross join lateral (
+      select * from ${sql(table)} as k where k.workspace_id = ${ws} and k.contact_id = c.id offset 0
+    ) as held
   )`
   const records = (table: string, slot: 'c' | 'm') => sql`(
     select * from ${ofContacts(table)} as of_contact
@@ -45,8 +47,9 @@ export const storedRows = (
     accounts: rowsOf(
       sql`select jsonb_build_object('id', a.id, 'name', a.name) as item
         from (
-          select distinct account_id from contact
-          where workspace_id = ${ws} and id = any (${ids}::uuid[]) and account_id is not null
+          select distinct held.account_id from unnest(${ids}::uuid[]) as i (id) cross join lateral (
+            select k.account_id from contact as k where k.workspace_id = ${ws} and k.id = i.id limit 1
+          ) as held
         ) as c cross join lateral (
           select id, name from account where workspace_id = ${ws} and id = c.account_id limit 1
         ) as a`,

@@ -17,8 +17,9 @@ export const findContacts = async (sql: Sql, realm: Realm, wanted: PurgeRequest)
   const [also] = await sql<[{ aliases: string[]; isWaitedFor: boolean }]>`
     select
       array(
-        select id from contact_alias
-        where workspace_id = ${realm.workspaceId} and contact_id = any (${contactIds}::uuid[])
+        select a.id from unnest(${contactIds}::uuid[]) as c (id) cross join lateral (
+          select k.id from contact_alias as k where k.workspace_id = ${realm.workspaceId} and k.contact_id = c.id offset 0
+        ) as a
       ) as aliases,
       exists (
         select from unresolved

@@ -1,4 +1,8 @@
 -- Who is who: contacts, accounts and projects, and the keys by which they are named.
+--
+-- Indexes beside the primary key are partial, also where the condition always holds. A connection that plans while a table is empty
+-- takes any index that begins with the workspace for as good as the right one, and keeps that plan. A partial index can only serve
+-- a query that compares its second column.
 
 -- Acceptance numbers are microseconds since 1970, so a number is also the time of acceptance. Generated columns depend on this
 -- function: a change of it needs a migration that writes them again.
@@ -38,7 +42,7 @@ create table contact_external_id (
   number bigint not null,
   primary key (workspace_id, key_id, contact_id)
 );
-create index contact_external_id_contact on contact_external_id (workspace_id, contact_id);
+create index contact_external_id_contact on contact_external_id (workspace_id, contact_id) where contact_id is not null;
 
 -- Who has an email, in its canonical form. It means the contact with the highest number. claimed: an identify gave it; otherwise
 -- the contact is known by the email alone. Number 0: another claim of the same submission decides.
@@ -50,7 +54,7 @@ create table contact_email (
   claimed boolean not null,
   primary key (workspace_id, email, contact_id)
 );
-create index contact_email_contact on contact_email (workspace_id, contact_id);
+create index contact_email_contact on contact_email (workspace_id, contact_id) where contact_id is not null;
 
 -- Own ids that were told or merged, and the contact that they mean now.
 create table contact_alias (
@@ -59,7 +63,7 @@ create table contact_alias (
   contact_id uuid not null,
   primary key (workspace_id, id)
 );
-create index contact_alias_contact on contact_alias (workspace_id, contact_id);
+create index contact_alias_contact on contact_alias (workspace_id, contact_id) where contact_id is not null;
 
 -- How many purges have removed a key. The epoch is part of the key's own id, so a purged id is never given again. number: the
 -- acceptance number of the last of these purges.
@@ -96,7 +100,7 @@ create table account_external_id (
   account_id uuid not null,
   primary key (workspace_id, key_id)
 );
-create index account_external_id_account on account_external_id (workspace_id, account_id);
+create index account_external_id_account on account_external_id (workspace_id, account_id) where account_id is not null;
 
 create table account_domain (
   workspace_id uuid not null,
@@ -105,7 +109,7 @@ create table account_domain (
   claimed boolean not null,
   primary key (workspace_id, domain)
 );
-create index account_domain_account on account_domain (workspace_id, account_id);
+create index account_domain_account on account_domain (workspace_id, account_id) where account_id is not null;
 
 -- A name means an account, or whatever account the domain means with which it came.
 create table account_name (
@@ -124,7 +128,7 @@ create table account_alias (
   account_id uuid not null,
   primary key (workspace_id, id)
 );
-create index account_alias_account on account_alias (workspace_id, account_id);
+create index account_alias_account on account_alias (workspace_id, account_id) where account_id is not null;
 
 create table project (
   workspace_id uuid not null,
@@ -144,7 +148,7 @@ create table unresolved (
   record_id uuid not null,
   primary key (workspace_id, key_id, slot, record_id)
 );
-create index unresolved_record on unresolved (workspace_id, record_id);
+create index unresolved_record on unresolved (workspace_id, record_id) where record_id is not null;
 
 -- Records of an absorbed contact (kind c) or account (kind a) that still have to be moved to the one that absorbed it. Until they
 -- are, nothing else of the workspace is applied.

@@ -37,8 +37,6 @@ create table feedback (
 create index feedback_contact on feedback (workspace_id, contact_id) where contact_id is not null;
 create index feedback_account on feedback (workspace_id, account_id) where account_id is not null;
 create index feedback_project on feedback (workspace_id, project_id) where project_id is not null;
--- The conditions always hold. They keep a connection that plans while the table is empty from taking these indexes, which begin
--- with the workspace, for as good as the primary key.
 create index feedback_created on feedback (workspace_id, created_at) where created_at is not null;
 create index feedback_source on feedback (workspace_id, source, created_at) where source is not null;
 
@@ -69,7 +67,7 @@ create table conversation_contact (
   contact_id uuid not null,
   primary key (workspace_id, conversation_id, contact_id)
 );
-create index conversation_contact_contact on conversation_contact (workspace_id, contact_id);
+create index conversation_contact_contact on conversation_contact (workspace_id, contact_id) where contact_id is not null;
 
 -- version: updatedAt of the submission that brought the message; number: that submission.
 create table message (
@@ -88,7 +86,7 @@ create table message (
   primary key (workspace_id, id)
 );
 create index message_contact on message (workspace_id, contact_id) where contact_id is not null;
-create index message_conversation on message (workspace_id, conversation_id);
+create index message_conversation on message (workspace_id, conversation_id) where conversation_id is not null;
 
 -- One row a feedback, for people who would rather not join. Without an account of its own it counts to that of its contact.
 create view feedback_view as

@@ -2,7 +2,7 @@
 -- log and reads from it. The step that sees an empty log releases the lease, so that what is
 -- admitted later finds the workspace free: no wake is lost.
 --
--- A lease that ended without release is the death of a worker. It halves the stride. At a stride of
+-- A lease that ended without release is the death of a worker. It halves what the worker took. At a stride of
 -- one, in quarantine, it is a death alone.
 --
 -- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 3 submissions, 4 bytes,
@@ -22,7 +22,8 @@ local function noteDeath(key, state)
     state.alone = (state.alone or 0) + 1
     call('HSET', key, 'alone', state.alone)
   else
-    state.stride = math.max(1, math.floor((state.stride or fullStride) / 2))
+    local held = math.min(state.stride or fullStride, state.took or fullStride)
+    state.stride = math.max(1, math.floor(held / 2))
     call('HSET', key, 'stride', state.stride)
   end
 end
@@ -53,11 +54,11 @@ local function read(log, after, last, most)
         values[#values + 1] = value
         count, bytes = count + countBehind(value, after), bytes + #value
       else
-        return values
+        return values, count
       end
     end
   end
-  return values
+  return values, count
 end
 
 local function take(begin, applied, after, stride)
@@ -85,12 +86,13 @@ local function take(begin, applied, after, stride)
   after = after or state.applied
   local answer = {whole(after), tostring(state.stride or ''), whole(state.number), state.alone or 0}
   if submissions == 0 then return release(answer) end
-  local values = read(begin .. 'log', after, state.number, math.min(submissions, state.stride or submissions))
+  local most = math.min(submissions, state.stride or submissions)
+  local values, count = read(begin .. 'log', after, state.number, most)
   if #values == 0 and after == state.applied then
     notePosition(begin, state, state.number)
     return release(IDLE)
   end
-  call('HSET', key, 'holder', worker, 'until', nowMs + leaseMs)
+  call('HSET', key, 'holder', worker, 'until', nowMs + leaseMs, 'took', math.max(1, math.min(count, most)))
   for _, value in ipairs(values) do answer[#answer + 1] = value end
   return answer
 end

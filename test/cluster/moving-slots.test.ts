@@ -60,7 +60,6 @@ describe('a Redis Cluster whose slots move under load', () => {
       admit(asked({ workspaceId, idempotency: { key: 'k', body: 'b' }, limit: { tokens: 5, windowMs: 60_000 } })),
     taken: ({ log }, workspaceId) => log.take([{ workspaceId }], taking),
     'trimmed and taken': ({ log }, workspaceId) => log.take([{ workspaceId, applied: FIRST_NUMBER }], taking),
-    'taken out by a purge': ({ log }, workspaceId) => log.trimThrough(workspaceId, FIRST_NUMBER),
   }
   for (const [what, carryOut] of Object.entries(changes))
     it(`changes nothing of a log that is to be ${what} while its slot moves`, async () => {

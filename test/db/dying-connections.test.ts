@@ -4,40 +4,24 @@ import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { isUnavailable } from '../../process/fault.ts'
 import { connectPostgres, type Sql } from '../../db/postgres.ts'
-import { type Rows, store } from '../../db/store.ts'
+import type { Submission } from '../../contract/submission.ts'
+import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import { applyAll } from '../model/model.ts'
-import { batchesOf, byWorkers, hashKey, histories, schedules, toRows } from '../support/deliveries.ts'
+import { hashKey, histories, LENGTH, makeWorkspaces } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
-import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
+import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
 
-const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 60))
-const WORKERS = 4
+const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 40))
+const WORKERS = 3
+/** How many submissions each stride has, and whether the connection dies under it. */
+const strides = fc.array(fc.record({ size: fc.integer({ min: 1, max: 10 }), dies: fc.boolean() }), {
+  minLength: 1,
+  maxLength: LENGTH,
+})
 
 const expectUnavailable = (error: unknown): void => assert.ok(isUnavailable(error), String(error))
-
-/** A delivery whose connection dies is delivered again, as a queue does. */
-const deliver = async (sql: Sql, batch: readonly Rows[], dies: boolean): Promise<void> => {
-  if (dies) {
-    await Promise.all([
-      store(sql, batch).catch(expectUnavailable),
-      sql`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = current_setting('application_name') and state = 'active' and pid <> pg_backend_pid()
-      `.catch(expectUnavailable),
-    ])
-  }
-  for (;;) {
-    try {
-      await store(sql, batch)
-      return
-    } catch (error) {
-      // Another batch's killer may have hit this one's connection.
-      expectUnavailable(error)
-    }
-  }
-}
 
 describe('connections that die in the middle of a statement', () => {
   let schema: TestSchema
@@ -45,7 +29,7 @@ describe('connections that die in the middle of a statement', () => {
 
   before(async () => {
     schema = await freshSchema(1)
-    // A pool of its own, so that killers hit workers only, and none of another test.
+    // A pool of its own, so that only workers are hit, and nothing of another test.
     workers = connectPostgres(testServers().databaseUrl, {
       connections: WORKERS,
       statementTimeoutMs: 60_000,
@@ -58,13 +42,38 @@ describe('connections that die in the middle of a statement', () => {
     await schema.drop()
   })
 
+  const killOthers = (): Promise<unknown> =>
+    workers`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = current_setting('application_name') and state = 'active' and pid <> pg_backend_pid()`.catch(
+      expectUnavailable,
+    )
+
   it(`leave nothing half done and nothing unanswered, in ${HISTORIES} histories`, async () => {
+    const applyAllOf = async (log: readonly Submission[], steps: readonly { size: number; dies: boolean }[]) => {
+      const { workspaceId } = log[0]!
+      let position = 0
+      for (let step = 0; position < log.at(-1)!.number; step++) {
+        const { size, dies } = steps[step % steps.length]!
+        const submissions = log.filter(({ number }) => number > position).slice(0, size)
+        const stride = { workspaceId, after: position, submissions }
+        const work = applyStrides({ sql: workers, hashKey }, [stride]).catch((error: unknown) => {
+          // Another stride's killer may have hit this one's connection.
+          expectUnavailable(error)
+        })
+        if (dies && step < 2 * LENGTH) await killOthers()
+        const result = (await work)?.get(workspaceId)
+        assert.ok(result === undefined || result.outcome === 'applied')
+        position = result?.position ?? position
+      }
+    }
     await fc.assert(
-      fc.asyncProperty(histories, schedules, async (history, schedule) => {
+      fc.asyncProperty(histories, strides, async (history, steps) => {
         await clearTables(schema.sql)
-        await byWorkers(WORKERS, batchesOf(history.map(toRows), schedule), (batch, index) =>
-          deliver(workers, batch, schedule.killed[index] === 0),
-        )
+        const logs = [...Map.groupBy(history, ({ workspaceId }) => workspaceId)]
+        await makeWorkspaces(schema.sql, logs.map(([workspaceId]) => workspaceId))
+        await resetPositions(schema.sql)
+        await Promise.all(logs.map(([, log]) => applyAllOf(log, steps)))
         assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))
       }),
       seeded({ numRuns: HISTORIES }),

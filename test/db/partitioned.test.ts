@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { migrate, readMigrations } from '../../db/migrate.ts'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { beginDeletion, deleteOwnedRows } from '../../db/delete-workspace.ts'
-import { store } from '../../db/store.ts'
-import { expireReceipts } from '../../db/submissions/expire-receipts.ts'
+import { migrate } from '../../db/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
 import { applyAll } from '../model/model.ts'
-import { batchesOf, byWorkers, hashKey, histories, schedules, toRows } from '../support/deliveries.ts'
-import { PARTITIONS, partitionedMigrations, tablesThatGrow } from '../support/partitioned-migrations.ts'
+import { submissionHistories } from '../model/submission-arbitrary.ts'
+import { deliver, LENGTH, schedules, WORKSPACES } from '../support/converging.ts'
+import { hashKey, makeWorkspaces } from '../support/deliveries.ts'
+import { PARTITIONS, partitionedMigrations } from '../support/partitioned-migrations.ts'
 import { seeded } from '../support/property-seed.ts'
 import { testServers } from '../support/servers.ts'
-import { clearTables, dumpModel, dumpTables } from '../support/tables.ts'
+import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
 
-const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 300 : 10
+const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 300 : 8
 const WORKERS = 4
 
 describe('partitioned by workspace', () => {
@@ -27,6 +26,7 @@ describe('partitioned by workspace', () => {
     sql = connectPostgres(testServers().databaseUrl, options)
     await sql`create schema ${sql(name)}`
     await migrate(sql, await partitionedMigrations())
+    await makeWorkspaces(sql, WORKSPACES)
   })
   after(async () => {
     await sql`drop schema ${sql(name)} cascade`
@@ -45,6 +45,7 @@ describe('partitioned by workspace', () => {
       'schema_migration',
       'token',
       'workspace',
+      'workspace_progress',
     ]
     assert.deepEqual(whole.toSorted(), ofTheInstallation)
   })
@@ -59,43 +60,33 @@ describe('partitioned by workspace', () => {
     assert.equal(differing.count, 0)
   })
 
-  it('rows of others stay that have the same places in other partitions, when a workspace is deleted or receipts expire', async () => {
+  it('rows of other workspaces stay when one is deleted, whatever partitions they share', async () => {
     await clearTables(sql)
     const workspaces = Array.from({ length: 4 * PARTITIONS }, () => randomUUID())
     await sql`
       insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
-      select w, gen_random_uuid(), 1, 'x', 'applied', 1, now() - case when w = ${workspaces[1]!} then interval '9 days' else '0' end
-      from unnest(${workspaces}::uuid[]) as w`
-    const held = async (): Promise<number> => (await sql`select from submission`).count
-    const [shared] = await sql<[{ places: number }]>`select count(distinct ctid)::int as places from submission`
-    assert.ok(shared.places < workspaces.length)
-    assert.equal(await expireReceipts(sql, 8), 1)
-    assert.equal(await held(), workspaces.length - 1)
+      select w, gen_random_uuid(), 1, 'create_feedback', 'applied', 1, now() from unnest(${workspaces}::uuid[]) as w`
     await beginDeletion(sql, workspaces[0]!)
-    assert.equal(await deleteOwnedRows(sql, workspaces[0]!, () => {}), 2, 'a receipt, and its line in the ledger')
-    assert.equal(await held(), workspaces.length - 2)
+    assert.equal(await deleteOwnedRows(sql, workspaces[0]!, () => {}), 1)
+    assert.equal((await sql`select from submission`).count, workspaces.length - 1)
   })
 
-  it(`stores as one clerk would have, by ${WORKERS} workers, in ${HISTORIES} histories`, async () => {
+  it(`gives what one clerk writes, in any strides and by two writers, in ${HISTORIES} histories`, async () => {
+    const histories = submissionHistories({
+      hashKey,
+      workspaceIds: WORKSPACES,
+      maxLength: LENGTH,
+      firstNumber: 1_000_000,
+      purges: true,
+    })
     await fc.assert(
       fc.asyncProperty(histories, schedules, async (history, schedule) => {
         await clearTables(sql)
-        await byWorkers(WORKERS, batchesOf(history.map(toRows), schedule), (batch) => store(sql, batch))
+        await resetPositions(sql)
+        await deliver(sql, history, schedule)
         assert.deepEqual(await dumpTables(sql), dumpModel(applyAll(hashKey, history)))
       }),
       seeded({ numRuns: HISTORIES }),
     )
-  })
-})
-
-describe('the guide for Citus', () => {
-  it('distributes every table that grows, and no other', async () => {
-    const guide = readFileSync(new URL('../../docs/growing.md', import.meta.url), 'utf8')
-    const named = [...guide.matchAll(/create_distributed_table\('(\w+)', 'workspace_id'/g)].map(
-      ([, table = '']) => table,
-    )
-    const tables = (await readMigrations()).flatMap(tablesThatGrow)
-    assert.deepEqual(new Set(named), new Set(tables))
-    assert.equal(named.length, tables.length)
   })
 })

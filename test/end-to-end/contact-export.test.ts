@@ -191,8 +191,8 @@ describe('npm run contact:export', () => {
   })
 
   it('has records that wait for an external id that no contact has', async () => {
-    await tell('/feedbacks', { description: 'remembering', contactId: 'unknown', isExternalContactId: true })
-    const { contacts, feedback } = await exported('--id', 'unknown')
+    await tell('/feedbacks', { description: 'remembering', contactId: 'not-known', isExternalContactId: true })
+    const { contacts, feedback } = await exported('--id', 'not-known')
     assert.deepEqual([contacts, described(feedback)], [[], ['remembering']])
   })
 

@@ -206,7 +206,7 @@ describe('npm run dead', () => {
       assert.deepEqual([again.status, again.headers.get('Submission-Id')], [201, id], again.text)
       assert.deepEqual(again.body, first.body)
     }
-    await spoilLast(workspaceKeys(redisPrefix, workspaceId).log)
+    await spoil(workspaceKeys(redisPrefix, workspaceId).log)
     await resumeWork(queues)
     await reaches(id, 'dead')
     await isExact()
@@ -223,12 +223,16 @@ describe('npm run dead', () => {
     assert.equal(await redis.exists(workspaceKeys(redisPrefix, workspaceId).state), 1)
   })
 
-  /** Puts a NUL, which Postgres refuses, into the last entry of a log. */
-  const spoilLast = async (log: string): Promise<void> => {
-    const [entry] = await service.redis.xrevrange(log, '+', '-', 'COUNT', 1)
-    const [id, [, value]] = entry as [string, [string, string]]
-    await service.redis.xdel(log, id)
-    await service.redis.xadd(log, id, 'v', value.replace('asked again', 'asked again \\u0000'))
+  /**
+   * Puts a NUL, which Postgres refuses, into an entry of a log. Redis gives ids of entries only
+   * once, so the log is made again.
+   */
+  const spoil = async (log: string): Promise<void> => {
+    const entries = await service.redis.xrange(log, '-', '+')
+    await service.redis.del(log)
+    for (const [id, [field = '', value = '']] of entries) {
+      await service.redis.xadd(log, id, field, value.replace('asked again', 'asked again \\u0000'))
+    }
   }
 
   it('is applied once when the process dies before it has appended the replay', async () => {

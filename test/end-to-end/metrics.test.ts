@@ -195,8 +195,8 @@ describe('metrics', () => {
     assert.equal(valueOf(now, 'feedback_insights_purges_under_way'), 0)
     const waiting = { workspace_id: service.workspaceId, id: crypto.randomUUID(), number: 1 }
     await service.sql`
-      insert into purge (workspace_id, id, number, contact_ids, keys, contacts)
-      values (${waiting.workspace_id}, ${waiting.id}, ${waiting.number}, '{}', '{}', 0)`
+      insert into purge (workspace_id, id, number, contact_ids, subject_ids, keys, contacts)
+      values (${waiting.workspace_id}, ${waiting.id}, ${waiting.number}, '{}', '{}', '{}', 0)`
     assert.equal(valueOf(await ofApi(), 'feedback_insights_purges_under_way'), 1)
     await service.sql`delete from purge where id = ${waiting.id}`
   })

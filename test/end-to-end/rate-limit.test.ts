@@ -221,6 +221,11 @@ describe('a limit on the other operations', () => {
   })
   after(() => service?.stop())
 
+  it('is told with a 404 while nothing is queued', async () => {
+    const answer = await service.post('/contacts/purge', { id: 'nobody' }, { token: service.adminToken })
+    assert.deepEqual(said(answer), [404, '"purge_contact";q=3;w=60', null])
+  })
+
   it('is counted for each of them, and named in the refusal', async () => {
     for (const path of ['/feedbacks', '/contacts/identify', '/accounts/identify'] as const) {
       for (let sent = 0; sent < 3; sent++) assert.equal((await service.post(path, LEAST[path]('x'))).status, 201)
@@ -229,11 +234,6 @@ describe('a limit on the other operations', () => {
       assert.match(refused.body.error, /\b3 per minute\b/)
       assert.ok(Number(refused.headers.get('retry-after')) > 0)
     }
-  })
-
-  it('is told with a 404', async () => {
-    const answer = await service.post('/contacts/purge', { id: 'nobody' }, { token: service.adminToken })
-    assert.deepEqual(said(answer), [404, '"purge_contact";q=3;w=60', null])
   })
 })
 

@@ -71,7 +71,8 @@ describe('a bad submission', () => {
     const bodies = Array.from({ length: MANY }, (_, index) =>
       feedbackBody(index === bad ? 'bad \u0000' : `number ${index}`, {
         source: 'desk',
-        sourceId: `record ${index % RECORDS}`,
+        // A later submission of the same stride would replace it before Postgres sees it.
+        sourceId: index === bad ? 'bad record' : `record ${index % RECORDS}`,
       }),
     )
     const ids = await admitAll(own, bodies)

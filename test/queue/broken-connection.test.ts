@@ -57,7 +57,10 @@ describe('admissions that are in flight when their connection breaks', () => {
     assert.ok(outcomes.every(({ status }) => status === 'rejected'))
   }
   const accepted = async (): Promise<number> => (await readLogTotals(redis, prefix, [workspaceId]))[0]!.accepted
-  /** Admits again as soon as it is connected; what came before on this connection has been carried out by then. */
+  /**
+   * Admits again as soon as it is connected; what came before on this connection has been carried
+   * out by then.
+   */
   const goesOn = async (): Promise<void> => {
     if (ingress.status !== 'ready') await once(ingress, 'ready')
     assert.equal((await submit()).outcome, 'admitted')

@@ -44,7 +44,9 @@ describe('an idempotency key', () => {
   }
   const remember = (workspaceId: string, record: IdempotencyRecord) =>
     room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordOf(record))
-  /** An API process; `stored` is what Postgres knows. It tells which keys Postgres was asked for. */
+  /**
+   * An API process; `stored` is what Postgres knows. It tells which keys Postgres was asked for.
+   */
   const process = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
     const asksFor: string[] = []
     const findStoredKey = async (_: string, key: string) => {

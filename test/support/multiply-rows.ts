@@ -1,26 +1,36 @@
 import type { Sql } from '../../db/postgres.ts'
 
-/** Copies of each feedback, its receipt, its idempotency key and each fence (a purge raises one for every record that it removes), and of all else. */
+/** Copies of each feedback and its receipt, and of all else. */
 export type Copies = { readonly feedback: number; readonly others: number }
 
-const FEEDBACK_TABLES = ['feedback', 'submission', 'idempotency_key']
+const FEEDBACK_TABLES = ['feedback', 'submission']
 const OTHER_TABLES = [
   'contact',
   'contact_external_id',
+  'contact_email',
+  'contact_alias',
+  'purged_key',
   'account',
   'account_external_id',
+  'account_domain',
+  'account_name',
+  'account_alias',
   'project',
-  'superseded_reference',
   'conversation',
   'conversation_contact',
   'message',
-  'identity_key',
-  'identity_claim',
-  'unresolved_reference',
-  'fence',
+  'unresolved',
   'tag_share',
   'tag_term',
   'tag_in_use',
+]
+/** Columns of text by which rows are found. */
+const KEYS: readonly string[] = [
+  'submission.idempotency_key',
+  'contact_email.email',
+  'account_domain.domain',
+  'account_name.name',
+  'account_name.domain',
 ]
 /** Tables that grow with what is submitted. */
 export const GROWING_TABLES: readonly string[] = [...FEEDBACK_TABLES, ...OTHER_TABLES]
@@ -49,13 +59,12 @@ export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
       order by ordinal_position`
     const isFeedback = FEEDBACK_TABLES.includes(table)
     const value = ({ name, isId, isHash }: Column): string => {
-      if (name === 'key') return `left(md5(key || '/' || copy), 22)`
-      if (name === 'concerns') return `array(select md5(id || '/' || copy)::uuid from unnest(concerns) as id)`
+      if (KEYS.includes(`${table}.${name}`)) return `${name} || '/' || copy`
       if (isHash) return `${name} + copy`
       if (!isId) return name
       return `md5(${name} || '/' || ${isFeedback && name !== 'id' ? `1 + copy % ${copies.others}` : 'copy'})::uuid`
     }
-    const most = isFeedback || table === 'fence' ? copies.feedback : copies.others
+    const most = isFeedback ? copies.feedback : copies.others
     await sql.unsafe(`
       insert into ${table} (${columns.map(({ name }) => name).join(', ')})
       select ${columns.map(value).join(', ')} from ${table}, generate_series(1, ${most}) as copy`)

@@ -6,7 +6,6 @@ import { type Applied, applyHalving, giveUp } from './apply-faults.ts'
 import {
   type ApplyOutcome,
   isApplied,
-  NO_STATES,
   noteTimes,
   outcomeOf,
   requestAt,
@@ -35,19 +34,15 @@ export const applyDeep = async (
     if (request !== undefined) return { kind: 'next', workspaceId, request }
   }
   const spans = beginStride(dependencies.tracing, 'backlog', stride.submissions)
-  let states = NO_STATES
-  try {
-    const { applied, ms } = await applyTimed(dependencies, stride)
-    const [bound] = noteTimes(dependencies, [stride], ms)
-    const results = applied.results.filter(isApplied)
-    states = await followUp(dependencies, { followed: [{ workspaceId, results }], spans, isDeep: true })
-    const outcome = outcomeOf(workspaceId, applied.results.at(-1), bound)
-    if (applied.postponedMs === undefined) dependencies.attempts.delete(workspaceId)
-    if (applied.postponedMs === undefined || outcome.kind !== 'next') return outcome
-    return { ...outcome, kind: 'postponed', ms: applied.postponedMs }
-  } finally {
-    endStride(spans, states)
-  }
+  const { applied, ms } = await applyTimed(dependencies, stride)
+  const [bound] = noteTimes(dependencies, [stride], ms)
+  const results = applied.results.filter(isApplied)
+  endStride(spans, applied.dead)
+  endStride(spans, await followUp(dependencies, { followed: [{ workspaceId, results }], spans, isDeep: true }))
+  if (applied.postponedMs === undefined) dependencies.attempts.delete(workspaceId)
+  const outcome = outcomeOf(workspaceId, applied.results.at(-1), bound)
+  if (applied.postponedMs === undefined || outcome.kind !== 'next') return outcome
+  return { ...outcome, kind: 'postponed', ms: applied.postponedMs }
 }
 
 const applyTimed = (dependencies: StrideDependencies, stride: TakenStride): Promise<{ applied: Applied; ms: number }> => {
@@ -71,7 +66,7 @@ const applyAlone = async (dependencies: StrideDependencies, stride: TakenStride)
   try {
     if (deathsAlone < MOST_DEATHS_ALONE) return await applyHalving(dependencies, first)
     const death = { attempts: deathsAlone, reason: 'GivenUp stalled' }
-    return { results: [await giveUp(dependencies, first, death)] }
+    return await giveUp(dependencies, first, death)
   } finally {
     await logs.noteSurvived(workspaceId)
   }

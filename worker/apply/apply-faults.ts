@@ -1,10 +1,12 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { describeFault, isPermanentFault, isUnavailable } from '../../process/fault.ts'
 import type { Log } from '../../process/log.ts'
 import { withinTime } from '../../process/within-time.ts'
+import type { Ending } from '../trace-jobs.ts'
 import { applyStrides, type Stride, type StrideResult } from './apply-strides.ts'
 import type { OnSettled } from './follow-up.ts'
 
@@ -27,8 +29,11 @@ export type FaultDependencies = {
   attempts: Attempts
 }
 
-/** `postponedMs`: a submission failed and is to be tried again after this time. */
-export type Applied = { results: StrideResult[]; postponedMs?: number }
+/**
+ * `dead`: what was set aside, by submission id. `postponedMs`: a submission failed, and is to be tried
+ * again after this time.
+ */
+export type Applied = { results: StrideResult[]; dead: Map<string, Ending>; postponedMs?: number }
 
 /**
  * Applies strides of several workspaces. Where that fails, each workspace by itself, since only one may be
@@ -70,7 +75,7 @@ export const applyHalving = async (
 ): Promise<Applied> => {
   const { workspaceId, submissions } = stride
   try {
-    return { results: [(await apply(dependencies, [stride])).get(workspaceId)!] }
+    return { results: [(await apply(dependencies, [stride])).get(workspaceId)!], dead: new Map() }
   } catch (error) {
     if (isUnavailable(error)) throw error
     if (submissions.length === 1) return afterFaultAlone(dependencies, stride, error)
@@ -80,7 +85,7 @@ export const applyHalving = async (
   const after = submissions[middle - 1]!.number
   if (first.postponedMs !== undefined || !isThrough(first.results, after)) return first
   const second = await applyHalving(dependencies, { workspaceId, after, submissions: submissions.slice(middle) })
-  return { ...second, results: [...first.results, ...second.results] }
+  return { ...second, results: [...first.results, ...second.results], dead: new Map([...first.dead, ...second.dead]) }
 }
 
 /** A stride can end early, at a purge. */
@@ -102,10 +107,10 @@ const afterFaultAlone = async (
   if (!isPermanentFault(error) && count < MOST_ATTEMPTS) {
     dependencies.attempts.set(workspaceId, { number, count })
     dependencies.log('error', 'apply_failed', { workspaceId, submissionId, attempts: count, fault: reason })
-    return { results: [], postponedMs: FIRST_PAUSE_MS * 2 ** (count - 1) }
+    return { results: [], dead: new Map(), postponedMs: FIRST_PAUSE_MS * 2 ** (count - 1) }
   }
   dependencies.attempts.delete(workspaceId)
-  return { results: [await giveUp(dependencies, stride, { attempts: count, reason })] }
+  return giveUp(dependencies, stride, { attempts: count, reason })
 }
 
 /** Sets the only submission of a stride aside, where it is the next to be applied. */
@@ -113,15 +118,21 @@ export const giveUp = async (
   { sql, hashKey, log, onSettled }: FaultDependencies,
   { workspaceId, after, submissions }: Stride,
   { attempts, reason }: { attempts: number; reason: string },
-): Promise<StrideResult> => {
+): Promise<Applied> => {
   const submission = submissions[0]!
   const { number, submissionId, operation } = submission
+  const dead = new Map<string, Ending>()
+  const resultAt = (position: number, found: Submission[]): Applied => ({
+    results: [{ outcome: 'applied', position, applied: [], found, decided: [] }],
+    dead,
+  })
   const position = await readPosition(sql, workspaceId)
-  if (position === undefined) return { outcome: 'deleted' }
-  if (position < after) return { outcome: 'behind', position }
-  if (position >= number) return { outcome: 'applied', position, applied: [], found: [submission], decided: [] }
+  if (position === undefined) return { results: [{ outcome: 'deleted' }], dead }
+  if (position < after) return { results: [{ outcome: 'behind', position }], dead }
+  if (position >= number) return resultAt(position, [submission])
   log('error', 'submission_dead', { workspaceId, submissionId, operation, attempts, fault: reason })
   await setAside(sql, hashKey, { submission, attempts, reason, expected: position })
   onSettled(submission, 'dead', { attempts, isDeep: true })
-  return { outcome: 'applied', position: number, applied: [], found: [], decided: [] }
+  dead.set(submissionId, { state: 'dead', fault: reason })
+  return resultAt(number, [])
 }

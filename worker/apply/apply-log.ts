@@ -93,7 +93,7 @@ const applyLogs = async (job: Job): Promise<string[]> => {
   }
 }
 
-/** A backlog goes on as long as no other waits. */
+/** A backlog goes on as long as no other waits, and no operator has paused the queue. */
 const mayGoOn = async ({ until, isDeep, stop, quarantine, othersWait, now }: Job): Promise<boolean> => {
   if (stop.aborted) return false
   if (now() < until) return true

@@ -3,7 +3,6 @@ import { applyApart } from './apply-faults.ts'
 import {
   type ApplyOutcome,
   isApplied,
-  NO_STATES,
   noteTimes,
   outcomeOf,
   type StrideDependencies,
@@ -18,21 +17,16 @@ export const applyShared = async (
 ): Promise<ApplyOutcome[]> => {
   const { quarantine, tracing } = dependencies
   const spans = beginStride(tracing, 'wake', strides.flatMap(({ submissions }) => submissions))
-  let states = NO_STATES
-  try {
-    const { applied, failing, ms } = await quarantine.shared(async () => {
-      const beganAt = performance.now()
-      return { ...(await applyApart(dependencies, strides)), ms: performance.now() - beganAt }
-    })
-    const bounds = noteTimes(dependencies, strides, ms)
-    const followed = [...applied].map(([workspaceId, result]) => ({ workspaceId, results: [result].filter(isApplied) }))
-    states = await followUp(dependencies, { followed, spans, isDeep: false })
-    return strides.map(({ workspaceId }, at) =>
-      failing.includes(workspaceId)
-        ? { kind: 'failing', workspaceId }
-        : outcomeOf(workspaceId, applied.get(workspaceId), bounds[at]),
-    )
-  } finally {
-    endStride(spans, states)
-  }
+  const { applied, failing, ms } = await quarantine.shared(async () => {
+    const beganAt = performance.now()
+    return { ...(await applyApart(dependencies, strides)), ms: performance.now() - beganAt }
+  })
+  const bounds = noteTimes(dependencies, strides, ms)
+  const followed = [...applied].map(([workspaceId, result]) => ({ workspaceId, results: [result].filter(isApplied) }))
+  endStride(spans, await followUp(dependencies, { followed, spans, isDeep: false }))
+  return strides.map(({ workspaceId }, at) =>
+    failing.includes(workspaceId)
+      ? { kind: 'failing', workspaceId }
+      : outcomeOf(workspaceId, applied.get(workspaceId), bounds[at]),
+  )
 }

@@ -1,4 +1,3 @@
-import type { SubmissionState } from '../../contract/receipt.ts'
 import type { Tracing } from '../../process/tracing.ts'
 import type { Taken, TakeRequest } from '../../queue/take.ts'
 import type { OnApplyTime } from '../apply-times.ts'
@@ -67,5 +66,3 @@ export const noteTimes = (
     return strideSizes.next({ workspaceId, stride, submissions: submissions.length, ms, share })
   })
 }
-
-export const NO_STATES: ReadonlyMap<string, SubmissionState> = new Map()

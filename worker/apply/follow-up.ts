@@ -10,7 +10,7 @@ import { addRemovals, enqueueTagging, type JobQueues } from '../../queue/job-que
 import type { Log as SubmissionLogs } from '../../queue/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
 import { wantedTagging } from '../tagging/wanted-tagging.ts'
-import type { StrideSpans } from '../trace-jobs.ts'
+import type { Ending, StrideSpans } from '../trace-jobs.ts'
 import type { StrideResult } from './apply-strides.ts'
 
 /** Hears of a submission whose state is final. */
@@ -32,13 +32,13 @@ type Followed = { workspaceId: string; results: readonly AppliedStride[] }
 /**
  * Adds the jobs that applied submissions need, before their entries are trimmed. What this worker finds
  * applied may lack its jobs, because the worker that applied it died: they are added again, which does no
- * harm. Returns the states that are known now, by submission id.
+ * harm. Returns what became of the submissions, by id.
  */
 export const followUp = async (
   dependencies: FollowUpDependencies,
   { followed, spans, isDeep }: { followed: readonly Followed[]; spans: StrideSpans; isDeep: boolean },
-): Promise<Map<string, SubmissionState>> => {
-  const states = new Map<string, SubmissionState>()
+): Promise<Map<string, Ending>> => {
+  const endings = new Map<string, Ending>()
   const tagging: TaggingJob[] = []
   const removals: RemovalJob[] = []
   for (const { workspaceId, results } of followed) {
@@ -46,9 +46,10 @@ export const followUp = async (
     const applied = results.flatMap((result) => result.applied)
     const found = await withReceipts(dependencies, workspaceId, results)
     const isDecided = new Set(decided.map(({ submissionId }) => submissionId))
+    for (const id of isDecided) endings.set(id, { state: 'queued' })
     for (const { submission, state } of applied) {
       if (isDecided.has(submission.submissionId)) continue
-      states.set(submission.submissionId, state)
+      endings.set(submission.submissionId, { state })
       dependencies.onSettled(submission, state, { attempts: 1, isDeep })
     }
     const toTag = applied.flatMap(({ submission, state }) => (state === 'applied' ? submission : []))
@@ -59,7 +60,7 @@ export const followUp = async (
     removals.push(...purgeIds.map((purgeId) => ({ workspaceId, purgeId })))
   }
   await Promise.all([enqueueTagging(dependencies.queues, tagging), addRemovals(dependencies.queues, removals)])
-  return states
+  return endings
 }
 
 /**

@@ -3,7 +3,7 @@ import { readPosition } from '../../db/submissions/position.ts'
 import { createLog, type Log } from '../../queue/log.ts'
 import type { MaintenanceDependencies, Service } from './maintenance.ts'
 
-const AFTER_MS = 60_000
+const AFTER_MS = 30_000
 /** Replays that are looked at in one go, the oldest first. */
 const LOOKED_AT = 20
 
@@ -13,7 +13,7 @@ const LOOKED_AT = 20
  */
 export const finishReplays: Service = {
   name: 'finish-replays',
-  everyMs: 20_000,
+  everyMs: 10_000,
   run: async (dependencies) => {
     const log = createLog(dependencies.redis, dependencies.prefix)
     const begun = await listBegun(dependencies)

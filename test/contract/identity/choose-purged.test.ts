@@ -1,57 +1,73 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { choosePurged, type PurgeCandidate } from '../../../contract/identity/choose-purged.ts'
-import { contactSourceKey, emailKey } from '../../../contract/identity/keys.ts'
-import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
+import { contactIdKey, contactSourceKey, emailKey } from '../../../contract/identity/keys.ts'
+import { openIdKey } from '../../../contract/identity/named-keys.ts'
+import { hashKeyFrom, idOfEpoch } from '../../../contract/identity/own-id.ts'
 
-const realm = { hashKey: hashKeyFrom('ab'.repeat(32)), workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01' }
-const EMAIL = 'ada@acme.example'
+const realm = { hashKey: hashKeyFrom('5a'.repeat(32)), workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09' }
 
-const candidate = (id: string, more: Partial<PurgeCandidate> = {}): PurgeCandidate => ({
-  id,
-  email: EMAIL,
-  isMeant: false,
-  externalIds: [],
-  emails: [{ email: EMAIL, holders: [id] }],
-  ...more,
-})
-const held = (source: string, externalId: string, ...holders: string[]) => ({ source, externalId, epoch: 0, holders })
-const idsOf = (wanted: { id?: string; email?: string; source?: string }, candidates: readonly PurgeCandidate[]) =>
-  choosePurged(realm, wanted, candidates).contactIds
+type Held = { ids?: readonly (readonly [source: string, externalId: string])[]; email?: string; isMeant?: boolean }
+
+/** Candidates whose external ids and emails are held by those of them that have the same ones. */
+const candidates = (held: Readonly<Record<string, Held>>): PurgeCandidate[] =>
+  Object.entries(held).map(([id, { ids = [], email = null, isMeant = false }]) => ({
+    id,
+    email,
+    isMeant,
+    externalIds: ids.map(([source, externalId]) => ({
+      source,
+      externalId,
+      epoch: 1,
+      holders: Object.keys(held).filter((other) => held[other]!.ids?.some(([, its]) => its === externalId)),
+    })),
+    emails: email === null ? [] : [{ email, holders: Object.keys(held).filter((other) => held[other]!.email === email) }],
+  }))
 
 describe('a purge', () => {
-  const crm = candidate('crm', { externalIds: [held('crm', '7', 'crm', 'shop')] })
-  const shop = candidate('shop', { email: 'new@acme.example', externalIds: [held('shop', '7', 'crm', 'shop')] })
-  const anonymous = candidate('anonymous')
-
-  it('matches an external id in its source, or in all', () => {
-    assert.deepEqual(idsOf({ id: '7' }, [crm, shop, anonymous]), ['crm', 'shop'])
-    assert.deepEqual(idsOf({ id: '7', source: 'shop' }, [crm, shop, anonymous]), ['shop'])
+  it('by an external id ends the contacts that have it in any source, with all their keys', () => {
+    const held = { one: { ids: [['CRM', 'ada'], ['Chat', 'a-1']], email: 'a@x.example' }, two: { ids: [['Chat', 'ada']] } } as const
+    const chosen = choosePurged(realm, { id: 'ada' }, candidates(held))
+    assert.deepEqual(chosen.contactIds, ['one', 'two'])
+    const ended = [
+      contactSourceKey(realm, 'CRM', 'ada'),
+      contactSourceKey(realm, 'Chat', 'a-1'),
+      contactSourceKey(realm, 'Chat', 'ada'),
+      emailKey(realm, 'a@x.example'),
+    ]
+    assert.deepEqual(chosen.endedKeys.toSorted(), ended.toSorted())
+    const open = [openIdKey(realm, 'ada'), openIdKey(realm, 'a-1')]
+    assert.deepEqual(chosen.keys.toSorted(), [contactIdKey(realm, 'ada'), ...ended, ...open].toSorted())
+    const former = ['ada', 'a-1'].map((id) => idOfEpoch(contactIdKey(realm, id), 1))
+    assert.deepEqual(chosen.formerKeys.toSorted(), former.toSorted())
   })
 
-  it('matches the contact that an email means, and those whose column has it in any form', () => {
-    const forms = [crm, { ...anonymous, email: 'Ada <ADA@acme.example>' }]
-    assert.deepEqual(idsOf({ email: ` ${EMAIL} ` }, [...forms, shop]), ['crm', 'anonymous'])
-    assert.deepEqual(idsOf({ email: EMAIL }, [{ ...shop, isMeant: true }]), ['shop'])
+  it('in a source leaves the contact of another source, and what names the id without a source', () => {
+    const held = { one: { ids: [['CRM', 'ada']] }, two: { ids: [['Chat', 'ada']] } } as const
+    const chosen = choosePurged(realm, { id: 'ada', source: 'Chat' }, candidates(held))
+    const key = contactSourceKey(realm, 'Chat', 'ada')
+    assert.deepEqual(chosen, { contactIds: ['two'], endedKeys: [key], keys: [key], formerKeys: [] })
   })
 
-  it('matches by email and source contacts that have an id there or, for API, none at all', () => {
-    assert.deepEqual(idsOf({ email: EMAIL, source: 'crm' }, [crm, anonymous]), ['crm'])
-    assert.deepEqual(idsOf({ email: EMAIL, source: 'API' }, [crm, anonymous]), ['anonymous'])
+  it('by email ends the contact that it means and those whose column has it, and no former claimant', () => {
+    const all = candidates({
+      meant: { ids: [['API', '1']], email: 'a@x.example', isMeant: true },
+      column: { ids: [['API', '2']], email: 'a@x.example' },
+      former: { ids: [['API', '3']], email: 'a@x.example' },
+    }).map((one) => (one.id === 'former' ? { ...one, email: 'now@x.example' } : one))
+    const chosen = choosePurged(realm, { email: 'A@x.example' }, all)
+    assert.deepEqual(chosen.contactIds, ['meant', 'column'])
+    assert.ok(!chosen.endedKeys.includes(emailKey(realm, 'a@x.example')), 'another contact still holds the email')
   })
 
-  it('matches nothing by an email that counts as absent', () => {
-    const placeholder = candidate('x', { email: 'N/A', emails: [{ email: 'N/A', holders: [] }] })
-    assert.deepEqual(idsOf({ id: '8', email: 'N/A' }, [placeholder]), [])
+  it('by email in a source ends a contact without external ids only if the source is API', () => {
+    const held = candidates({ anonymous: { email: 'a@x.example', isMeant: true } })
+    const purged = (source: string) => choosePurged(realm, { email: 'a@x.example', source }, held).contactIds
+    assert.deepEqual([purged('API'), purged('CRM')], [['anonymous'], []])
   })
 
-  it('ends all ids of its contacts, and the emails that no other contact holds', () => {
-    const shared = { email: 'office@acme.example', holders: ['x', 'other'] }
-    const own = { email: EMAIL, holders: ['x'] }
-    const never = { email: 'lost@acme.example', holders: [] }
-    const x = candidate('x', { externalIds: [held('crm', '7', 'x')], emails: [own, shared, never] })
-    assert.deepEqual(choosePurged(realm, { id: '7' }, [x]).endedKeys.toSorted(), [
-      ...[contactSourceKey(realm, 'crm', '7'), emailKey(realm, EMAIL)].toSorted(),
-    ])
+  it('of nothing asks dead submissions for the keys of its words', () => {
+    const { keys, contactIds } = choosePurged(realm, { id: 'ada', email: 'a@x.example' }, [])
+    assert.deepEqual([contactIds, keys], [[], [contactIdKey(realm, 'ada'), emailKey(realm, 'a@x.example')]])
   })
 })

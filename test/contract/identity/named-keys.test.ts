@@ -1,73 +1,54 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { contactIdKey, contactSourceKey, emailKey } from '../../../contract/identity/keys.ts'
-import { namedKeys, openIdKey } from '../../../contract/identity/named-keys.ts'
+import { namedKeys, openIdKey, purgeKeys } from '../../../contract/identity/named-keys.ts'
 import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
-import type { Operation } from '../../../contract/submission.ts'
-import { accepted } from '../../model/submissions.ts'
+import type { Operation, Submission } from '../../../contract/submission.ts'
 
-const realm = { hashKey: hashKeyFrom('ab'.repeat(32)), workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01' }
-const inSource = (source: string, id: string): string => contactSourceKey(realm, source, id)
-const inAny = (source: string, id: string): string[] => [
-  inSource(source, id),
+const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
+const realm = { hashKey: hashKeyFrom('5a'.repeat(32)), workspaceId }
+const OWN_ID = 'F0000000-0000-8000-8000-00000000000F'
+
+const keysOf = (operation: Operation, body: object): string[] =>
+  namedKeys(realm, { operation, workspaceId, submissionId: OWN_ID, number: 1, body } as unknown as Submission).toSorted()
+const open = (source: string, id: string): string[] => [
+  contactSourceKey(realm, source, id),
   contactIdKey(realm, id),
   openIdKey(realm, id),
 ]
-const email = (address: string): string => emailKey(realm, address)
-const sorted = (keys: readonly string[]): string[] => keys.toSorted()
 
-const keysIn = (operation: Operation, body: object): string[] =>
-  sorted(namedKeys(realm, accepted([[operation, body]], realm.workspaceId)[0]!))
-
-describe('the keys that a submission names', () => {
-  it('are the email and the own ids of a feedback', () => {
-    const id = randomUUID()
-    const body = { description: 'x', contactId: id.toUpperCase(), contact: { email: 'Ada <A@b.example>' } }
-    assert.deepEqual(keysIn('create_feedback', body), sorted([id, email('a@b.example')]))
+describe('the keys by which a submission names contacts', () => {
+  it('are own ids, or external ids in its source and in all, and emails, of a feedback', () => {
+    const own = { isExternalContactId: false, contactId: OWN_ID, contact: { id: 'no own id', email: 'A@x.example' } }
+    assert.deepEqual(keysOf('create_feedback', own), [OWN_ID.toLowerCase(), emailKey(realm, 'a@x.example')].toSorted())
+    const external = { isExternalContactId: true, contactId: 'ada', contact: { id: 'bob' }, source: 'CRM' }
+    assert.deepEqual(keysOf('create_feedback', external), [...open('CRM', 'ada'), ...open('CRM', 'bob')].toSorted())
   })
 
-  it('are the external ids of a feedback in its own source and in any', () => {
-    const body = { description: 'x', source: 'shop', contactId: '7', isExternalContactId: true }
-    assert.deepEqual(keysIn('create_feedback', body), sorted(inAny('shop', '7')))
+  it('are the id in its source and the email, of an identified contact', () => {
+    const inSource = { id: 'ada', source: 'CRM', properties: { $email: 'a@x.example' } }
+    const keys = [contactSourceKey(realm, 'CRM', 'ada'), contactIdKey(realm, 'ada'), emailKey(realm, 'a@x.example')]
+    assert.deepEqual(keysOf('identify_contact', inSource), keys.toSorted())
+    assert.deepEqual(keysOf('identify_contact', { id: 'ada' }), open('API', 'ada').toSorted())
   })
 
-  it('are those of an identified contact, whose source may be left open', () => {
-    const properties = { $email: 'A@b.example ' }
-    assert.deepEqual(
-      keysIn('identify_contact', { id: '7', source: 'shop', properties }),
-      sorted([inSource('shop', '7'), contactIdKey(realm, '7'), email('a@b.example')]),
-    )
-    assert.deepEqual(keysIn('identify_contact', { id: '7' }), sorted(inAny('API', '7')))
+  it('are those of its contacts and senders, of a conversation', () => {
+    const body = { source: 'Chat', contacts: [{ id: 'ada' }], messages: [{ contactId: 'ada' }, { contactId: 'bob' }, {}] }
+    assert.deepEqual(keysOf('submit_conversation', body), [...open('Chat', 'ada'), ...open('Chat', 'bob')].toSorted())
   })
 
-  it('are those that a purge asks for', () => {
-    assert.deepEqual(
-      keysIn('purge_contact', { id: '7', email: 'a@b.example', source: 'shop' }),
-      sorted([inSource('shop', '7'), email('a@b.example')]),
-    )
-    assert.deepEqual(keysIn('purge_contact', { id: '7' }), [contactIdKey(realm, '7')])
+  it('are none, of an account', () => {
+    assert.deepEqual(keysOf('identify_account', { id: 'acme' }), [])
   })
 
-  it('are those of the contacts of a conversation and of all senders, also of messages that a later one replaces', () => {
-    const message = { id: 'm', incoming: true, content: 'x', createdAt: '2026-01-01T00:00:00Z' }
-    const body = {
-      id: 'c',
-      source: 'chat',
-      createdAt: '2026-01-01T00:00:00Z',
-      contacts: [{ id: '1' }, { id: '1', source: 'shop' }],
-      messages: [
-        { ...message, contactId: '2' },
-        { ...message, contactId: '1' },
-      ],
+  it('meet those of a purge of the same words, in one source only if it names that one', () => {
+    const meets = (wanted: object, named: object): boolean => {
+      const keys = keysOf('identify_contact', named)
+      return purgeKeys(realm, wanted).some((key) => keys.includes(key))
     }
-    assert.deepEqual(
-      keysIn('submit_conversation', body),
-      sorted([inSource('shop', '1'), contactIdKey(realm, '1'), ...inAny('chat', '2')]),
-    )
-  })
-
-  it('are none where a key counts as absent', () => {
-    assert.deepEqual(keysIn('create_feedback', { description: 'x', contact: { email: 'N/A', name: 'Ada' } }), [])
+    assert.ok(meets({ id: 'ada' }, { id: 'ada', source: 'CRM' }))
+    assert.ok(meets({ id: 'ada', source: 'CRM' }, { id: 'ada', source: 'CRM' }))
+    assert.ok(!meets({ id: 'ada', source: 'Chat' }, { id: 'ada', source: 'CRM' }))
+    assert.ok(meets({ email: 'A@x.example' }, { id: 'ada', properties: { $email: 'a@X.example' } }))
   })
 })

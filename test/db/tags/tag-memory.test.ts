@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { readTexts, storeTags, type Share } from '../../../db/tags/tagging.ts'
+import { hashKey } from '../../support/deliveries.ts'
+import { seeded } from '../../support/property-seed.ts'
+import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
+
+const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 500 : 25
+const TAGS = ['slow', 'export', 'invoice']
+
+const person = fc.constantFrom('ada', 'bob')
+const tags = fc.option(fc.subarray(TAGS, { minLength: 1 }), { nil: undefined })
+/** What happens to a workspace, step by step. */
+const steps = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant('feedback' as const), person, tags, sourceId: fc.constantFrom('1', '2', '3') }),
+    fc.record({ kind: fc.constant('conversation' as const), person, id: fc.constantFrom('1', '2') }),
+    fc.record({ kind: fc.constant('tag' as const), tags: fc.subarray(TAGS), most: fc.constantFrom(4, 1_000) }),
+    fc.record({ kind: fc.constant('purge' as const), person }),
+  ),
+  { maxLength: 15 },
+)
+
+describe('the tag memory of a workspace', () => {
+  let schema: TestSchema
+  before(async () => {
+    schema = await freshSchema(2)
+  })
+  after(() => schema.drop())
+
+  const ids = async (table: string, workspaceId: string): Promise<string[]> =>
+    (await schema.sql<{ id: string }[]>`select id from ${schema.sql(table)} where workspace_id = ${workspaceId}`).map(
+      ({ id }) => id,
+    )
+  /** Tags everything that no tagger has read, with the same tags. */
+  const tagAll = async ({ realm }: PurgeRig, given: string[], maxTerms: number): Promise<void> => {
+    const { workspaceId } = realm
+    const wanted = { workspaceId, taggerVersion: 1, again: false }
+    const [feedbackIds, conversationIds] = [await ids('feedback', workspaceId), await ids('conversation', workspaceId)]
+    const texts = await readTexts(schema.sql, { ...wanted, feedbackIds, conversationIds })
+    const tagged = texts.map(({ record, id, number, textVersion, tags: byPeople }) => {
+      const all = byPeople ?? given
+      const share: Share = {
+        judged: byPeople !== null,
+        given: byPeople?.length ?? 0,
+        terms: [1, 2, number % 7].map((hash, at) => ({ hash: hash + at * 10, determined: true, free: at === 1, valued: false, given: at === 0 })),
+        tags: all.map((title, at) => ({ hash: at, title })),
+      }
+      return { record, id, number, textVersion, tags: given, share }
+    })
+    await storeTags(schema.sql, { hashKey, workspaceId }, { taggerVersion: 1, tagged, maxTerms })
+  }
+  const apply = async (rig: PurgeRig, step: (typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never)): Promise<void> => {
+    switch (step.kind) {
+      case 'feedback':
+        return void (await rig.feedback({ sourceId: step.sourceId, contactId: step.person, isExternalContactId: true, tags: step.tags }))
+      case 'conversation':
+        return void (await rig.conversation({ id: step.id, contacts: [{ id: step.person }], messages: [{ id: step.person, contactId: step.person }] }))
+      case 'tag':
+        return tagAll(rig, step.tags, step.most)
+      case 'purge': {
+        const purge = await rig.decide({ id: step.person })
+        if (purge.isMatched) await rig.remove(purge)
+      }
+    }
+  }
+
+  it(`is at any time the sum of the shares, and its categories those of its records, in ${HISTORIES} histories`, async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (history) => {
+        const rig = await createPurgeRig(schema.sql)
+        const ws = rig.realm.workspaceId
+        for (const step of history) await apply(rig, step)
+        const [terms] = await schema.sql`
+          select coalesce((select jsonb_agg(to_jsonb(t) - 'workspace_id' order by t.hash) from tag_term as t where t.workspace_id = ${ws}), '[]') as kept,
+            coalesce((select jsonb_agg(s order by s.hash) from (
+              select h.hash, count(*)::int as texts, (count(*) filter (where h.traits & 1 <> 0))::int as determined,
+                (count(*) filter (where h.traits & 2 <> 0))::int as free, (count(*) filter (where h.traits & 4 <> 0))::int as valued,
+                (count(*) filter (where k.judged))::int as judged, (count(*) filter (where h.traits & 8 <> 0))::int as given
+              from tag_share as k cross join lateral unnest(k.hashes, k.traits) as h (hash, traits)
+              where k.workspace_id = ${ws} group by h.hash) as s), '[]') as summed`
+        assert.deepEqual(terms!['kept'], terms!['summed'])
+        const [memory] = await schema.sql`
+          select (select jsonb_agg(to_jsonb(m) - 'workspace_id') from tag_memory as m where m.workspace_id = ${ws}) as kept,
+            (select jsonb_agg(s) from (
+              select count(*) as texts, count(*) filter (where judged) as judged, sum(given) as given,
+                coalesce(sum(terms) filter (where judged), 0) as judged_terms, sum(terms) as terms
+              from tag_share where workspace_id = ${ws} having count(*) > 0) as s) as summed`
+        assert.deepEqual(memory!['kept'], memory!['summed'])
+        const categories = await schema.sql`
+          select title, uses::int as uses from feedback_category where workspace_id = ${ws} order by 1`
+        const carried = await schema.sql`
+          select title, count(*)::int as uses from (
+            select unnest(tags) as title from feedback where workspace_id = ${ws}
+            union all select unnest(tags) from conversation where workspace_id = ${ws}) as t
+          group by title order by 1`
+        assert.deepEqual([...categories], [...carried])
+        const stray = await schema.sql`
+          select from tag_share as s where s.workspace_id = ${ws}
+            and not exists (select from feedback as f where f.workspace_id = ${ws} and f.id = s.record_id and f.number::text = s.text_version)
+            and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = s.record_id
+              and conversation_version(${ws}, c.id) = s.text_version)`
+        assert.equal(stray.count, 0, 'no share is of a text that is gone')
+      }),
+      seeded({ numRuns: HISTORIES }),
+    )
+  })
+})
