@@ -118,7 +118,9 @@ const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }:
   const { ids, weakKey } = contact
   const isNamed = ids.length > 0 || weakKey !== undefined
   if (isNamed && log.isPurgeWaiting) return UNSURE
-  const byId = firstOf(stored.contacts, { number, log })
+  // An unapplied feedback can bring an own id; only an identify brings an external one.
+  const mayComeUp = contact.areExternal ? log.isIdentifyWaiting : !log.isLogEmpty
+  const byId = firstOf(stored.contacts, { number, log, mayComeUp })
   if (byId) return byId
   if (weakKey === undefined) return { id: null, isSure: true }
   if (stored.email) return judge(stored.email, { number, log })
@@ -127,16 +129,19 @@ const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }:
 }
 
 const projectOf = (keys: Keys, stored: StoredReferences, question: ReferenceQuestion): Resolved =>
-  firstOf(stored.projects, question) ?? { id: keys.namedProjectId ?? null, isSure: true }
+  firstOf(stored.projects, { ...question, mayComeUp: !question.log.isLogEmpty }) ?? { id: keys.namedProjectId ?? null, isSure: true }
 
 const UNSURE: Resolved = { id: null, isSure: false }
 
 type Moment = Pick<ReferenceQuestion, 'number' | 'log'>
 
 /** The first id that is stored. An id before it that is not stored may be in the log. */
-const firstOf = (stored: readonly (StoredReference | undefined)[], moment: Moment): Resolved | undefined => {
+const firstOf = (
+  stored: readonly (StoredReference | undefined)[],
+  { mayComeUp, ...moment }: Moment & { mayComeUp: boolean },
+): Resolved | undefined => {
   const first = stored.find((reference) => reference !== undefined)
-  if (!moment.log.isLogEmpty && stored.length > 0 && stored[0] === undefined) return UNSURE
+  if (mayComeUp && stored.length > 0 && stored[0] === undefined) return UNSURE
   return first && judge(first, moment)
 }
 
@@ -145,4 +150,4 @@ const firstOf = (stored: readonly (StoredReference | undefined)[], moment: Momen
  * may change before it.
  */
 const judge = ({ id, number, isFinal }: StoredReference, moment: Moment): Resolved =>
-  number > moment.number || (!isFinal && !moment.log.isLogEmpty) ? UNSURE : { id, isSure: true }
+  number > moment.number || (!isFinal && moment.log.isIdentifyWaiting) ? UNSURE : { id, isSure: true }

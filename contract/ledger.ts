@@ -11,22 +11,22 @@ export type LogTotals = {
 }
 
 /**
- * How many submissions of a workspace are settled, by the state in which they ended. `removing`: purges that are decided, and whose
- * records are being removed.
+ * How many submissions of a workspace are settled, by the state in which they ended. `removing`:
+ * purges that are decided, and whose records are being removed.
  */
 export type SettledTotals = { workspaceId: string } & Record<'applied' | 'superseded' | 'purged' | 'dead', number> & {
     removing: number
   }
 
 /**
- * The accounts of a workspace. A purge counts as queued until its records are removed. `difference`: accepted, but neither queued nor
- * settled; 0 but for what is just being saved.
+ * The accounts of a workspace. A purge counts as queued until its records are removed.
+ * `difference`: accepted, but neither queued nor settled; 0 but for what is just being saved.
  */
 export type Ledger = LogTotals & Omit<SettledTotals, 'removing'> & { difference: number }
 
 /**
- * The ledgers of the workspaces that these logs are of. Read the logs before the totals: a submission that
- * is applied in between is then counted twice and is never missing.
+ * The ledgers of the workspaces that these logs are of. Read the logs before the totals: a
+ * submission that is applied in between is then counted twice and is never missing.
  */
 export const ledgersOf = (logs: readonly LogTotals[], settled: readonly SettledTotals[]): Ledger[] => {
   const totals = new Map(settled.map((one) => [one.workspaceId, one]))

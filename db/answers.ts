@@ -24,7 +24,7 @@ export type ReferenceKeys = {
 
 /**
  * What is stored about one key. `number`: the submission since which it has been so. `isFinal`:
- * unapplied submissions cannot make the key mean anything that this id does not resolve to.
+ * no unapplied identify can make the key mean anything that this id does not resolve to.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 

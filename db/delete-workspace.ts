@@ -1,6 +1,9 @@
 import type { Sql } from './postgres.ts'
 
-/** Tables whose rows belong to a workspace. Its row in workspace_progress goes when the deletion begins. */
+/**
+ * Tables whose rows belong to a workspace. Its row in workspace_progress goes when the deletion
+ * begins.
+ */
 export const OWNED_TABLES = [
   'tag_share',
   'tag_term',
@@ -33,8 +36,9 @@ export const OWNED_TABLES = [
 const ROWS_PER_STEP = 5_000
 
 /**
- * Begins a deletion: the progress row of the workspace goes, so that nothing can be saved any more, and its tokens go. Returns how many
- * milliseconds ago the deletion began, since it can be begun again.
+ * Begins a deletion: the progress row of the workspace goes, so that nothing can be saved any more,
+ * and its tokens go. Returns how many milliseconds ago the deletion began, since it can be begun
+ * again.
  */
 export const beginDeletion = async (sql: Sql, workspaceId: string): Promise<number> => {
   const [row] = await sql<[{ ms: number }]>`select begin_deletion(${workspaceId}) as ms`
@@ -51,7 +55,10 @@ export const countOwnedRows = async (sql: Sql, workspaceId: string): Promise<num
   return rows
 }
 
-/** Deletes in bounded steps what is stored of a workspace whose deletion has begun. `onProgress` hears how many rows are deleted so far. */
+/**
+ * Deletes in bounded steps what is stored of a workspace whose deletion has begun. `onProgress`
+ * hears how many rows are deleted so far.
+ */
 export const deleteOwnedRows = async (
   sql: Sql,
   workspaceId: string,

@@ -11,7 +11,10 @@ const manifest = v.object({ version: v.pipe(v.string(), v.regex(/^\d+\.\d+\.\d+$
 /** All functions of a release: their text, its checksum, and the version of the package. */
 export type Functions = { version: string; checksum: string; text: string }
 
-/** Reads all files of db/functions. Their order means nothing: Postgres looks into bodies when they run. */
+/**
+ * Reads all files of db/functions. Their order means nothing: Postgres looks into bodies when they
+ * run.
+ */
 export const readFunctions = async (): Promise<Functions> => {
   const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql')).toSorted()
   const texts = await Promise.all(names.map((name) => readFile(new URL(name, DIRECTORY), 'utf8')))
@@ -20,7 +23,10 @@ export const readFunctions = async (): Promise<Functions> => {
   return { version, checksum: createHash('sha256').update(text).digest('hex'), text }
 }
 
-/** Notes which functions a database has. `catalogue`: a hash of their definitions after they were applied. */
+/**
+ * Notes which functions a database has. `catalogue`: a hash of their definitions after they were
+ * applied.
+ */
 export const FUNCTIONS_TABLE = `
   create table if not exists schema_functions (
     id boolean primary key default true check (id),
@@ -37,9 +43,9 @@ const CATALOGUE = `
 type Noted = { version: string; checksum: string; isUntouched: boolean }
 
 /**
- * The statements that bring the functions of this release into the database; undefined if the database has them already. They
- * are also applied when a function was edited or dropped by hand. Functions of a newer release stay: an older release that
- * comes back runs with them.
+ * The statements that bring the functions of this release into the database; undefined if the
+ * database has them already. They are also applied when a function was edited or dropped by hand.
+ * Functions of a newer release stay: an older release that comes back runs with them.
  */
 export const whatToApply = async (sql: Sql, ours: Functions): Promise<string | undefined> => {
   const [noted] = await sql.unsafe<Noted[]>(

@@ -3,12 +3,20 @@ import type { Sql } from './postgres.ts'
 
 /** How much a stride has to know of a contact or account that it names by a key. */
 export const KEY = 0
-/** Of a contact or account by external id: which columns have a value, and its version. Other keys always tell these. */
+/**
+ * Of a contact or account by external id: which columns have a value, and its version. Other keys
+ * always tell these.
+ */
 export const PROFILE = 1
-/** Of a weak key: everything, if it means an anonymous contact or account, which may be absorbed. */
+/**
+ * Of a weak key: everything, if it means an anonymous contact or account, which may be absorbed.
+ */
 export const WHOLE_IF_ANONYMOUS = 1
 export const WHOLE = 2
-/** Everything, however large. Otherwise the metadata of a large contact or account is left out, to bound the memory of a stride. */
+/**
+ * Everything, however large. Otherwise the metadata of a large contact or account is left out, to
+ * bound the memory of a stride.
+ */
 export const WHOLE_IF_LARGE = 3
 
 /** Kinds of keys, in the order in which `load_keys` takes them. Those of text are not hashed. */
@@ -95,9 +103,13 @@ export const load = async (sql: Sql, wanted: readonly WantedKeys[]): Promise<Loa
   const arrays = KINDS.flatMap((kind) => arraysOf(wanted, kind))
   const workspaces = literal(wanted.map(({ workspaceId }) => workspaceId))
   const rows = await sql.unsafe<Row[]>(QUERY, [workspaces, ...arrays], { prepare: true })
-  const loaded = wanted.map(
-    (): Loaded => ({ position: undefined, hasMoves: false, isRemoving: false, hadPurges: false, rows: [] }),
-  )
+  const loaded = wanted.map((): Loaded => ({
+    position: undefined,
+    hasMoves: false,
+    isRemoving: false,
+    hadPurges: false,
+    rows: [],
+  }))
   for (const row of rows) {
     const own = loaded[row.w - 1]!
     if (row.kind === 'progress') noteProgress(own, row)
@@ -117,7 +129,10 @@ const noteProgress = (loaded: Loaded, { number, presence }: { number: number; pr
   loaded.hadPurges = (presence & HAD_PURGES) !== 0
 }
 
-/** Array literals: the place of the workspace, the key, and how much is wanted. The driver's own arrays cost more. */
+/**
+ * Array literals: the place of the workspace, the key, and how much is wanted. The driver's own
+ * arrays cost more.
+ */
 const arraysOf = (wanted: readonly WantedKeys[], kind: KeyKind): string[] => {
   const places: string[] = []
   const keys: string[] = []

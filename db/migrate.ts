@@ -35,15 +35,18 @@ export const readMigrations = async (): Promise<Migration[]> => {
 }
 
 /**
- * Brings the database up to this version and returns the names of what was applied: missing migrations, and all functions if
- * the database has others. Any number of processes may call it at once.
+ * Brings the database up to this version and returns the names of what was applied: missing
+ * migrations, and all functions if the database has others. Any number of processes may call it at
+ * once.
  *
- * Everything that is missing is one simple query, so Postgres applies all of it or nothing. The query first takes the lock of
- * `schema_migration`, for which a role needs rights on that table: an advisory lock is open to every role that may connect. It
- * does not wait in line for the lock, and does nothing if the database has changed since it was looked at. In both cases the
- * caller looks again.
+ * Everything that is missing is one simple query, so Postgres applies all of it or nothing. The
+ * query first takes the lock of `schema_migration`, for which a role needs rights on that table: an
+ * advisory lock is open to every role that may connect. It does not wait in line for the lock, and
+ * does nothing if the database has changed since it was looked at. In both cases the caller looks
+ * again.
  *
- * @throws {MigrationRefused} when a newer version has migrated the database, or an applied migration has another text.
+ * @throws {MigrationRefused} when a newer version has migrated the database, or an applied
+ * migration has another text.
  * @throws when a migration fails (it then left nothing behind).
  */
 export const migrate = async (
@@ -66,7 +69,10 @@ const NOTES = `
   ${FUNCTIONS_TABLE}`
 
 const CHANGED = 'FI001'
-/** unique_violation (in the catalogue) and duplicate_table: two processes create the same table at once. */
+/**
+ * unique_violation (in the catalogue) and duplicate_table: two processes create the same table at
+ * once.
+ */
 const WHEN_BOTH_CREATE: readonly unknown[] = ['23505', '42P07']
 /** lock_not_available, deadlock_detected, and our own. */
 const WHEN_LOCKED_OR_CHANGED: readonly unknown[] = ['55P03', '40P01', CHANGED]
@@ -142,7 +148,10 @@ export const reasonToRefuse = (
   return { found, advice: 'Restore the text of the release, and write changes as a new migration.' }
 }
 
-/** True when the database has every migration that this version knows, and its functions or those of a newer one. */
+/**
+ * True when the database has every migration that this version knows, and its functions or those of
+ * a newer one.
+ */
 export const isMigrated = async (sql: Sql, migrations: readonly Migration[]): Promise<boolean> => {
   const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_migration') is not null as exists`
   if (!found!.exists) return false

@@ -1,6 +1,9 @@
 import type { Sql } from './postgres.ts'
 
-/** Moves all records of absorbed contacts and accounts of a workspace that `save` has left, in steps. */
+/**
+ * Moves all records of absorbed contacts and accounts of a workspace that `save` has left, in
+ * steps.
+ */
 export const moveRecords = async (sql: Sql, workspaceId: string): Promise<void> => {
   for (;;) {
     const [row] = await sql<{ is_more: boolean }[]>`select move_step(${workspaceId}) as is_more`

@@ -24,7 +24,8 @@ const PASSWORD_BYTES = 24
 const STATEMENT_TIMEOUT = '5min'
 
 /**
- * Makes a login role that can only read those tables of this schema, and returns its password, which is kept nowhere.
+ * Makes a login role that can only read those tables of this schema, and returns its password,
+ * which is kept nowhere.
  *
  * @throws when a role of this name exists, or when the user of DATABASE_URL may not make roles.
  */
@@ -44,8 +45,8 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
 }
 
 /**
- * Drops the role and everything that it was granted here. Who made a role may administer it, and is no member of it; only
- * a member, or a superuser, drops what is granted to it.
+ * Drops the role and everything that it was granted here. Who made a role may administer it, and is
+ * no member of it; only a member, or a superuser, drops what is granted to it.
  */
 export const dropReader = async (sql: Sql, name: string): Promise<void> => {
   const [{ statements }] = await sql<[{ statements: string }]>`

@@ -2,10 +2,18 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 import type { Operation } from '../contract/submission.ts'
 import type { Sql } from './postgres.ts'
 
-/** A row of what changes; `w` is the place of its workspace. Members without a value may be absent. */
+/**
+ * A row of what changes; `w` is the place of its workspace. Members without a value may be absent.
+ */
 type Row<Members> = { w: number } & Members
 type Link = { id: string; target: string }
-type NewProfile = { id: string; properties: JsonObject; account?: string | undefined; first_number: number; number: number }
+type NewProfile = {
+  id: string
+  properties: JsonObject
+  account?: string | undefined
+  first_number: number
+  number: number
+}
 type ChangedProfile = {
   id: string
   columns: Readonly<Record<string, JsonValue>>
@@ -133,7 +141,10 @@ const TABLES = [
 export const noChanges = (): Changes =>
   Object.fromEntries(TABLES.map((table) => [table, []])) as { [table in keyof Changes]: never[] }
 
-/** How a workspace moves on: from the position that it is expected at, with how many submissions of each state. */
+/**
+ * How a workspace moves on: from the position that it is expected at, with how many submissions of
+ * each state.
+ */
 export type Progress = { w: number; expected: number; position: number; applied: number; superseded: number }
 
 export type SaveRequest = {
@@ -144,7 +155,10 @@ export type SaveRequest = {
   waits: boolean
 }
 
-/** A contact or account that would have too many metadata keys, so that the fold has to know all of it. */
+/**
+ * A contact or account that would have too many metadata keys, so that the fold has to know all of
+ * it.
+ */
 export type TooMany = { kind: 'contact' | 'account'; w: number; id: string }
 
 export type Saved =

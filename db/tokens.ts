@@ -3,8 +3,8 @@ import type { Sql } from './postgres.ts'
 import { DEFAULT_WORKSPACE } from './workspaces.ts'
 
 /**
- * submit: submissions of its workspace. read: kept for reading over HTTP. admin: submissions and purges. operator: dashboard, metrics
- * and /admin, no submissions.
+ * submit: submissions of its workspace. read: kept for reading over HTTP. admin: submissions and
+ * purges. operator: dashboard, metrics and /admin, no submissions.
  */
 export const SCOPES = ['submit', 'read', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
@@ -19,7 +19,10 @@ export type StoredToken = {
   revokedAt: Date | null
 }
 
-/** Stores the hash of a new token and returns the token's id; undefined when there is no such workspace. */
+/**
+ * Stores the hash of a new token and returns the token's id; undefined when there is no such
+ * workspace.
+ */
 export const addToken = async (
   sql: Sql,
   token: { token: string; workspace: string | null; scopes: readonly Scope[]; expiresAt: Date | null },
@@ -46,7 +49,10 @@ export const revokeToken = async (sql: Sql, id: string): Promise<boolean> =>
 
 export type TokenHolder = { workspaceId: string | null; scopes: Scope[]; expiresAt: Date | null }
 
-/** The holders of the tokens with these hashes, by hash: of those that are known, not expired and not revoked. */
+/**
+ * The holders of the tokens with these hashes, by hash: of those that are known, not expired and
+ * not revoked.
+ */
 export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Promise<Map<string, TokenHolder>> => {
   const found = await sql<(TokenHolder & { hash: string })[]>`
     select encode(t.hash, 'hex') as hash, t.workspace_id as "workspaceId", t.scopes, t.expires_at as "expiresAt"
@@ -56,8 +62,9 @@ export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Pro
 }
 
 /**
- * Makes the bootstrap tokens of the environment valid for the default workspace, and the bootstrap tokens of former starts
- * invalid. A token that was revoked by hand is valid again while the environment has it: the environment decides.
+ * Makes the bootstrap tokens of the environment valid for the default workspace, and the bootstrap
+ * tokens of former starts invalid. A token that was revoked by hand is valid again while the
+ * environment has it: the environment decides.
  */
 export const setBootstrapTokens = async (sql: Sql, tokens: { access?: string; admin?: string }): Promise<void> => {
   const wanted = [

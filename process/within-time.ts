@@ -1,7 +1,9 @@
 /** The code of the error with which `withinTime` rejects. */
 export const NO_ANSWER = 'NO_ANSWER'
 
-/** Rejects when a promise is not settled in time. Its work goes on, but nobody learns how that ends. */
+/**
+ * Rejects when a promise is not settled in time. Its work goes on, but nobody learns how that ends.
+ */
 export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -18,8 +20,8 @@ export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T>
 }
 
 /**
- * Rejects when work has not told for so long that it moves. The work goes on, but it fails when it tells
- * that it moves.
+ * Rejects when work has not told for so long that it moves. The work goes on, but it fails when it
+ * tells that it moves.
  */
 export const whileItMoves = async <T>(work: (moved: () => void) => Promise<T>, ms: number): Promise<T> => {
   let late: ReturnType<typeof setTimeout> | undefined

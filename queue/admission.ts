@@ -27,6 +27,8 @@ export type AdmissionRequest = {
 export type LogState = {
   /** Everything before it was applied. */
   isLogEmpty: boolean
+  /** An identify of a contact, or a conversation, before it was not applied. */
+  isIdentifyWaiting: boolean
   /** A purge before it was not applied. */
   isPurgeWaiting: boolean
 }

@@ -1,6 +1,7 @@
 import { v7 as newId } from 'uuid'
 import type { IdempotencyRecord } from '../contract/idempotency.ts'
 import { IDEMPOTENCY_SECONDS } from '../contract/limits.ts'
+import type { Operation } from '../contract/submission.ts'
 import type { Admission, AdmissionRequest, Bucket, LogState } from './admission.ts'
 import type { RedisClient } from './connect-redis.ts'
 import { recordBegin, recordOf } from './idempotency.ts'
@@ -53,12 +54,16 @@ export const callAdmit = async (
   ]
   const { answers, isReplicated } = await send([...keys, ...settings, ...texts])
   if (answers === undefined) return { askings: requests.map(() => UNSENT), entered: 0, isDeep: false }
-  const [first, isEmpty, isPurgeWaiting, isDeep] = answers.at(-1)!.split(' ').map(Number)
+  const [first, isEmpty, isIdentify, isPurge, isDeep] = answers.at(-1)!.split(' ').map(Number)
   let isLogEmpty = isEmpty === 1
-  const askings = requests.map((_, at): Asking => {
-    const state = { isLogEmpty, isPurgeWaiting: isPurgeWaiting === 1 }
+  let isIdentifyWaiting = isIdentify === 1
+  const askings = requests.map(({ operation }, at): Asking => {
+    const state = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting: isPurge === 1 }
     const asking = readAnswer(answers[at]!, submissionIdIn({ batchId, first: first! }, at + 1), state)
-    if (asking.outcome === 'admitted') isLogEmpty = false
+    if (asking.outcome === 'admitted') {
+      isLogEmpty = false
+      isIdentifyWaiting ||= IDENTIFYING.has(operation)
+    }
     return asking
   })
   // Without replicas, a failover would lose the entry from the log after it was applied.
@@ -66,6 +71,9 @@ export const callAdmit = async (
   const entered = askings.filter(({ outcome }) => outcome === 'admitted').length
   return { askings, entered, isDeep: isDeep === 1 }
 }
+
+/** Operations that can change which contact an external id or an email means. */
+const IDENTIFYING: ReadonlySet<Operation> = new Set(['identify_contact', 'submit_conversation'])
 
 const NO_BOUND = Number.MAX_SAFE_INTEGER
 const UNSENT = { outcome: 'unreplicated', bucket: undefined } as const

@@ -22,10 +22,11 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
      * `applied` (a hint at the position in Postgres), `done` and `doneBytes` (what was appended
      * before the first submission behind it), `oldest` (the number of that submission; it may be
      * left over while nothing waits), and `redoTo` with `redoAt` (entries up to `redoTo` were
-     * applied by `redoAt`, in ms). `purge`: the number of the last purge. `forgotten`: idempotency
+     * applied by `redoAt`, in ms). `purge` and `identify`: the numbers of
+     * the last purge, and of the last identify of a contact or conversation. `forgotten`: idempotency
      * keys of submissions up to this number may be missing. The lease: `holder`, `until` (ms),
-     * `stride` (absent: full), `quarantine` (there while one is under way) and `alone` (how many
-     * workers died in quarantine).
+     * `took` (how many submissions were read under it), `stride` (absent: full), `quarantine`
+     * (there while one is under way) and `alone` (how many workers died in quarantine).
      */
     state: `${begin}state`,
     /**

@@ -180,9 +180,11 @@ describe('the Compose file', () => {
       'auto-aof-rewrite-min-size 256mb',
       'crash-log-enabled no',
       'dir /data',
+      'hash-max-listpack-entries 32',
       'maxmemory 64mb',
       'maxmemory-policy noeviction',
       'requirepass p4ss',
+      'save ""',
       'slowlog-log-slower-than -1',
     ])
   })

@@ -1,12 +1,21 @@
 import type { Figure } from '../process/metrics.ts'
 import { LATELY_SECONDS, type ProcessReport } from '../queue/process-reports.ts'
 
-/** Hears how long the strides of a workspace took. A stride of several workspaces counts for each by its weight. */
+/**
+ * Hears how long the strides of a workspace took. A stride of several workspaces counts for each by
+ * its weight.
+ */
 export type OnApplyTime = (workspaceId: string, seconds: number) => void
 
-/** Beyond twice as many workspaces, only the heaviest are kept. Looking for the lightest at each call would cost more. */
+/**
+ * Beyond twice as many workspaces, only the heaviest are kept. Looking for the lightest at each
+ * call would cost more.
+ */
 const REMEMBERED = 50
-/** A workspace gets a counter of its own once it takes this share of the time. At most ten can do so at once. */
+/**
+ * A workspace gets a counter of its own once it takes this share of the time. At most ten can do so
+ * at once.
+ */
 const COUNTED_FROM_SHARE = 0.1
 const COUNTED = 10
 const FORGOTTEN_SECONDS = 0.001
@@ -21,10 +30,10 @@ type ApplyTimes = {
 }
 
 /**
- * How long the strides of workspaces took, lately and since the start, in a space that does not grow with
- * their number: the lightest workspace gives way. Each moment is counted once: for its workspace if that
- * has a counter, else for the others. So no counter falls. A counter that gave way starts at 0 when it
- * comes back, which Prometheus takes for the start of a process.
+ * How long the strides of workspaces took, lately and since the start, in a space that does not
+ * grow with their number: the lightest workspace gives way. Each moment is counted once: for its
+ * workspace if that has a counter, else for the others. So no counter falls. A counter that gave
+ * way starts at 0 when it comes back, which Prometheus takes for the start of a process.
  */
 export const applyTimes = (now: () => number): ApplyTimes => {
   const lately = new Map<string, number>()

@@ -1,9 +1,13 @@
 import { createServer, type Server } from 'node:http'
 
-/** Answers GET /healthz and GET /metrics and nothing else. It asks for no token, so it must not be reached from outside. */
+/**
+ * Answers GET /healthz and GET /metrics and nothing else. It asks for no token, so it must not be
+ * reached from outside.
+ */
 export const createHealthServer = (metrics: () => Promise<string>): Server =>
   createServer((request, response) => {
-    // The path is not parsed as a URL: `//` is not a valid one, and the error would end the process.
+    // The path is not parsed as a URL: `//` is not a valid one, and the error would end the
+    // process.
     const [path = '/'] = (request.url ?? '/').split('?', 1)
     const page = request.method === 'GET' || request.method === 'HEAD' ? path : ''
     if (page === '/metrics') {

@@ -21,9 +21,10 @@ export const jobsInHand = () => {
         }
       },
     /**
-     * Resolves when the workers have closed, or have had no job in hand for two seconds. On a cluster
-     * that lost a node, a worker that waits for a job may not hear that it should end (BullMQ 6.7.0 with
-     * ioredis 6.0.0). A job whose end Redis was not told is delivered again, which does no harm.
+     * Resolves when the workers have closed, or have had no job in hand for two seconds. On a
+     * cluster that lost a node, a worker that waits for a job may not hear that it should end
+     * (BullMQ 6.7.0 with ioredis 6.0.0). A job whose end Redis was not told is delivered again,
+     * which does no harm.
      */
     close: async (workers: readonly Closable[]): Promise<void> => {
       const closed = new AbortController()

@@ -1,15 +1,17 @@
 export type Quarantine = {
   /** Works beside other shared work, but waits while exclusive work waits or runs. */
   shared: <T>(work: () => Promise<T>) => Promise<T>
-  /** Works while this process does nothing else. If the process dies now, this work is the reason. */
+  /**
+   * Works while this process does nothing else. If the process dies now, this work is the reason.
+   */
   exclusive: <T>(work: () => Promise<T>) => Promise<T>
   /** Whether exclusive work waits or runs. Long shared work ends early then. */
   isWanted: () => boolean
 }
 
 /**
- * A lock of the process. A submission that may kill its worker is applied with nothing beside it, so that
- * a death says which submission it was.
+ * A lock of the process. A submission that may kill its worker is applied with nothing beside it,
+ * so that a death says which submission it was.
  */
 export const createQuarantine = (): Quarantine => {
   let sharing = 0
@@ -21,7 +23,8 @@ export const createQuarantine = (): Quarantine => {
 
   return {
     shared: async (work) => {
-      // Nothing is awaited between the last look and the count, or exclusive work could begin in between.
+      // Nothing is awaited between the last look and the count, or exclusive work could begin in
+      // between.
       for (let before = last; before !== undefined; before = last) await before
       sharing++
       try {

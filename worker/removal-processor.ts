@@ -8,7 +8,9 @@ import { whenAvailable } from './when-available.ts'
 
 type RemovalDependencies = WorkerDependencies & { onPurged: (number: number, attempts: number) => void }
 
-/** Removes the records of a decided purge. A job that fails for good is added again by maintenance. */
+/**
+ * Removes the records of a decided purge. A job that fails for good is added again by maintenance.
+ */
 export const removalProcessor =
   (dependencies: RemovalDependencies): Processor =>
   async (job) => {

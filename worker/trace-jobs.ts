@@ -3,7 +3,9 @@ import type { SubmissionState } from '../contract/receipt.ts'
 import type { Submission } from '../contract/submission.ts'
 import type { Span, Tracing } from '../process/tracing.ts'
 
-/** The spans of the submissions that are applied together, by submission id. Empty without tracing. */
+/**
+ * The spans of the submissions that are applied together, by submission id. Empty without tracing.
+ */
 export type StrideSpans = ReadonlyMap<string, Span>
 
 /** Begins a span for each submission, in the trace of its request. */
@@ -37,7 +39,10 @@ export const beginStride = (
 /** What became of a submission. `fault`: why it is dead. */
 export type Ending = { state: SubmissionState; fault?: string }
 
-/** Sends the spans of the submissions whose ends are known. The others are applied by a later attempt. */
+/**
+ * Sends the spans of the submissions whose ends are known. The others are applied by a later
+ * attempt.
+ */
 export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Ending>): void => {
   for (const [submissionId, { state, fault }] of endings) {
     const span = spans.get(submissionId)
@@ -47,7 +52,10 @@ export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Endin
   }
 }
 
-/** Begins a span for each submission whose texts are tagged together: the tagging is part of all their traces. */
+/**
+ * Begins a span for each submission whose texts are tagged together: the tagging is part of all
+ * their traces.
+ */
 export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number): Span[] =>
   (job.traceparents ?? [undefined]).map((parent) =>
     tracing.begin({

@@ -5,7 +5,8 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * Does work with Postgres as soon as Postgres is there. An outage uses up no attempt, however long it lasts.
+ * Does work with Postgres as soon as Postgres is there. An outage uses up no attempt, however long
+ * it lasts.
  *
  * @throws every other fault, and the outage itself when `stop` says that the process wants to end.
  */

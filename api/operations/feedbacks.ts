@@ -29,10 +29,10 @@ const feedbackAnswer = async (
   { hashKey, resolveReferences }: IntakeDependencies,
   { workspaceId, body, admitted }: Intake<Valid | 'admitted', 'create_feedback'>,
 ): Promise<Feedback> => {
-  const { submissionId, number, isLogEmpty, isPurgeWaiting } = admitted
+  const { submissionId, number, isLogEmpty, isIdentifyWaiting, isPurgeWaiting } = admitted
   const realm = { hashKey, workspaceId }
   const id = feedbackId({ ...realm, submissionId }, body)
-  const log = { isLogEmpty, isPurgeWaiting }
+  const log = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting }
   const { contactId, projectId } = await resolveReferences({
     realm,
     submissionId,

@@ -29,9 +29,10 @@ export type PurgedContacts = {
 }
 
 /**
- * Which of the candidates a purge matches: by external id in its source or in all, by the email that means the contact or that its
- * column has, or by both. With a source, a contact that matches by email must have an external id there, or be known by email only
- * and so have been created there. A match goes with all its keys.
+ * Which of the candidates a purge matches: by external id in its source or in all, by the email
+ * that means the contact or that its column has, or by both. With a source, a contact that matches
+ * by email must have an external id there, or be known by email only and so have been created
+ * there. A match goes with all its keys.
  */
 export const choosePurged = (
   realm: Realm,

@@ -8,9 +8,13 @@ import { canonicalEmail } from './canonical.ts'
 import { contactIdKey, contactSourceKey, emailKey } from './keys.ts'
 import { asOwnId, ownId, type Realm } from './own-id.ts'
 
-// By which keys a submission or a purge names contacts, for comparing one with the other. All are keys of epoch 0.
+// By which keys a submission or a purge names contacts, for comparing one with the other. All are
+// keys of epoch 0.
 
-/** All keys by which a submission names contacts. Which contacts they mean in the end is not looked at. */
+/**
+ * All keys by which a submission names contacts. Which contacts they mean in the end is not looked
+ * at.
+ */
 export const namedKeys = (realm: Realm, submission: Submission): string[] => {
   switch (submission.operation) {
     case 'create_feedback':
@@ -46,7 +50,10 @@ const keysInConversation = (realm: Realm, body: ConversationRecord): string[] =>
   ]
 }
 
-/** The keys by which a record names the contact that it identifies. `homeSource`: where one without a source is created. */
+/**
+ * The keys by which a record names the contact that it identifies. `homeSource`: where one without
+ * a source is created.
+ */
 export const keysOfContact = (realm: Realm, record: ContactRecord, homeSource: string): string[] => {
   const { id, source } = record
   const given = record.properties?.['$email']
@@ -58,7 +65,10 @@ export const keysOfContact = (realm: Realm, record: ContactRecord, homeSource: s
   ]
 }
 
-/** Of an external id whose source is left open: it is looked for in the source of its record first, then in all. */
+/**
+ * Of an external id whose source is left open: it is looked for in the source of its record first,
+ * then in all.
+ */
 export const keysOfExternalId = (realm: Realm, id: string, source: string): string[] => [
   contactSourceKey(realm, source, id),
   contactIdKey(realm, id),
@@ -74,8 +84,8 @@ const keysOfEmail = (realm: Realm, given: string | null | undefined): string[] =
 }
 
 /**
- * The keys that a purge asks for. Without a source it asks for an external id however it is named; with a source, only for the id
- * in that source.
+ * The keys that a purge asks for. Without a source it asks for an external id however it is named;
+ * with a source, only for the id in that source.
  */
 export const purgeKeys = (realm: Realm, { id, email, source }: PurgeRequest): string[] => [
   ...(id == null ? [] : [source == null ? contactIdKey(realm, id) : contactSourceKey(realm, source, id)]),

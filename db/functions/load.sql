@@ -1,48 +1,17 @@
--- All that is stored about the keys that strides name, in one call for several workspaces. Keys come as parallel arrays: the place
--- of the workspace in ws, the key, and how much is wanted of it (db/load.ts has the levels).
+-- All that is stored about the keys that strides name, in one call for several workspaces. Keys
+-- come as parallel arrays: the place of the workspace in ws, the key, and how much is wanted of it
+-- (db/load.ts has the levels).
 --
--- Every look-up is `cross join lateral (... limit 1)` or `offset 0`, with the planner settings below: a generic plan that was made
--- while the tables were empty would otherwise read a whole workspace for each key.
+-- Every look-up is `cross join lateral (... limit 1)` or `offset 0`, with the planner settings
+-- below: a generic plan that was made while the tables were empty would otherwise read a whole
+-- workspace for each key.
 
--- presence: bits of the columns that have a value, 1 name, 2 email or domain, 4 contract_value, 8 source_created_at,
--- 16 source_updated_at, 32 account. whole: all that is stored of a profile. version: its source_updated_at, a conversation's
--- latest_version, a message's version. number: of a key when it came up or was claimed, of a profile or record the last change.
-
--- As worker/fold/instants.ts has it: microseconds since 1970.
-create or replace function instant_of(given timestamptz) returns double precision
-  language sql stable as $$
-  select (extract(epoch from given) * 1000000)::double precision
-$$;
-
-create or replace function contact_presence(c contact) returns integer
-  language sql immutable as $$
-  select (c.name is not null)::int + 2 * (c.email is not null)::int + 4 * (c.contract_value is not null)::int
-    + 8 * (c.source_created_at is not null)::int + 16 * (c.source_updated_at is not null)::int + 32 * (c.account_id is not null)::int
-$$;
-
-create or replace function account_presence(c account) returns integer
-  language sql immutable as $$
-  select (c.name is not null)::int + 2 * (c.domain is not null)::int + 4 * (c.contract_value is not null)::int
-    + 8 * (c.source_created_at is not null)::int + 16 * (c.source_updated_at is not null)::int
-$$;
-
-create or replace function whole_contact(c contact, want integer) returns jsonb
-  language sql stable as $$
-  select case when want > 2 or (want > 1 and pg_column_size(c.properties) <= 65536) then jsonb_build_object(
-    'first', c.first_number, 'properties', c.properties, 'columns', jsonb_strip_nulls(jsonb_build_object(
-    'name', c.name, 'email', c.email, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
-    'source_updated_at', c.source_updated_at)))
-  end
-$$;
-
-create or replace function whole_account(c account, want integer) returns jsonb
-  language sql stable as $$
-  select case when want > 2 or (want > 1 and pg_column_size(c.properties) <= 65536) then jsonb_build_object(
-    'first', c.first_number, 'properties', c.properties, 'columns', jsonb_strip_nulls(jsonb_build_object(
-    'name', c.name, 'domain', c.domain, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
-    'source_updated_at', c.source_updated_at)))
-  end
-$$;
+-- presence: bits of the columns that have a value, 1 name, 2 email or domain, 4 contract_value, 8
+-- source_created_at, 16 source_updated_at, 32 account. whole: all that is stored of a profile.
+-- version: its source_updated_at, a conversation's latest_version, a message's version. number: of
+-- a key when it came up or was claimed, of a profile or record the last change.
+--
+-- The functions that load_keys calls plan under its settings.
 
 create or replace function load_keys(
   ws uuid[],
@@ -72,10 +41,38 @@ create or replace function load_keys(
   set from_collapse_limit = 1
   set plan_cache_mode = force_generic_plan
 as $$
+begin
+  -- The position comes before anything else: rows that are newer than the position are harmless,
+  -- older ones are not.
+  return query select * from load_progress(ws);
+  if cardinality(contact_key) + cardinality(emails) + cardinality(contact_id) > 0 then
+    return query select * from load_contacts(
+      ws, contact_key_w, contact_key, contact_key_want, email_w, emails, email_want, contact_w, contact_id, contact_want);
+  end if;
+  if cardinality(account_key) + cardinality(account_id) > 0 then
+    return query select * from load_accounts(
+      ws, account_key_w, account_key, account_key_want, account_w, account_id, account_want);
+  end if;
+  if cardinality(domains) + cardinality(names) > 0 then
+    return query select * from load_account_names(ws, domain_w, domains, domain_want, name_w, names, name_want);
+  end if;
+  if cardinality(project_id) + cardinality(feedback_id) + cardinality(conversation_id) + cardinality(message_id)
+    + cardinality(epoch_key) + cardinality(receipt_id) > 0 then
+    return query select * from load_records(
+      ws, project_w, project_id, feedback_w, feedback_id, conversation_w, conversation_id, message_w, message_id, epoch_w, epoch_key,
+      receipt_w, receipt_id);
+  end if;
+end $$;
+
+-- presence has the bits 1, records have to be moved, 2, a purge is being removed, 4, there were
+-- purges. A deleted workspace has no row.
+create or replace function load_progress(ws uuid[]) returns table (
+  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
+  version double precision, whole jsonb
+)
+  language plpgsql stable as $$
 #variable_conflict use_column
 begin
-  -- The position comes before anything else: rows that are newer than the position are harmless, older ones are not. presence has
-  -- the bits 1, records have to be moved, 2, a purge is being removed, 4, there were purges. A deleted workspace has no row.
   return query
     select 'progress', g.w::integer, null::text, null::uuid, null::text, p.applied_number, null::boolean, null::text,
       exists (select from pending_move as m where m.workspace_id = ws[g.w])::integer
@@ -83,176 +80,4 @@ begin
       null::double precision, null::jsonb
     from generate_series(1, cardinality(ws)) as g (w)
     cross join lateral (select * from workspace_progress as x where x.workspace_id = ws[g.w] limit 1) as p;
-  if cardinality(contact_key) > 0 then
-    return query
-      select 'contact_key', k.w, k.key::text, e.contact_id, e.source, e.number, null::boolean, null::text, null::integer,
-        null::double precision, null::jsonb
-      from unnest(contact_key_w, contact_key) as k (w, key)
-      cross join lateral (
-        select x.contact_id, x.source, x.number from contact_external_id as x
-        where x.workspace_id = ws[k.w] and x.key_id = k.key offset 0
-      ) as e;
-    if 1 <= any (contact_key_want) then
-      return query
-        select 'contact', k.w, c.id::text, c.id, null::text, c.number, null::boolean, null::text, contact_presence(c),
-          instant_of(c.source_updated_at), null::jsonb
-        from unnest(contact_key_w, contact_key, contact_key_want) as k (w, key, want)
-        cross join lateral (
-          select x.contact_id from contact_external_id as x
-          where x.workspace_id = ws[k.w] and x.key_id = k.key and k.want > 0 offset 0
-        ) as e
-        cross join lateral (select * from contact as x where x.workspace_id = ws[k.w] and x.id = e.contact_id limit 1) as c;
-    end if;
-  end if;
-  if cardinality(emails) > 0 then
-    return query
-      select 'email', k.w, k.key, c.id, null::text, e.number, e.claimed, null::text, contact_presence(c),
-        instant_of(c.source_updated_at), whole_contact(c, case when e.claimed or k.want <> 1 then k.want else 2 end)
-      from unnest(email_w, emails, email_want) as k (w, key, want)
-      cross join lateral (
-        select x.contact_id, x.claimed, x.number from contact_email as x
-        where x.workspace_id = ws[k.w] and x.email = k.key and x.number > 0 order by x.number desc limit 1
-      ) as e
-      cross join lateral (select * from contact as x where x.workspace_id = ws[k.w] and x.id = e.contact_id limit 1) as c;
-  end if;
-  if cardinality(contact_id) > 0 then
-    return query
-      select 'contact', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, contact_presence(c),
-        instant_of(c.source_updated_at), whole_contact(c, k.want)
-      from unnest(contact_w, contact_id, contact_want) as k (w, key, want)
-      left join lateral (
-        select x.contact_id from contact_alias as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
-      ) as a on true
-      cross join lateral (
-        select * from contact as x where x.workspace_id = ws[k.w] and x.id = coalesce(a.contact_id, k.key) limit 1
-      ) as c;
-  end if;
-  if cardinality(account_key) > 0 then
-    return query
-      select 'account_key', k.w, k.key::text, e.account_id, null::text, null::bigint, null::boolean, null::text, null::integer,
-        null::double precision, null::jsonb
-      from unnest(account_key_w, account_key) as k (w, key)
-      cross join lateral (
-        select x.account_id from account_external_id as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1
-      ) as e;
-    if 1 <= any (account_key_want) then
-      return query
-        select 'account', k.w, c.id::text, c.id, null::text, c.number, null::boolean, null::text, account_presence(c),
-          instant_of(c.source_updated_at), null::jsonb
-        from unnest(account_key_w, account_key, account_key_want) as k (w, key, want)
-        cross join lateral (
-          select x.account_id from account_external_id as x
-          where x.workspace_id = ws[k.w] and x.key_id = k.key and k.want > 0 limit 1
-        ) as e
-        cross join lateral (select * from account as x where x.workspace_id = ws[k.w] and x.id = e.account_id limit 1) as c;
-    end if;
-  end if;
-  if cardinality(domains) > 0 then
-    return query
-      select 'domain', k.w, k.key, c.id, null::text, null::bigint, d.claimed, null::text, account_presence(c),
-        instant_of(c.source_updated_at), whole_account(c, case when d.claimed or k.want <> 1 then k.want else 2 end)
-      from unnest(domain_w, domains, domain_want) as k (w, key, want)
-      cross join lateral (select * from account_domain as x where x.workspace_id = ws[k.w] and x.domain = k.key limit 1) as d
-      cross join lateral (select * from account as x where x.workspace_id = ws[k.w] and x.id = d.account_id limit 1) as c;
-  end if;
-  if cardinality(names) > 0 then
-    return query
-      select 'name', k.w, k.key, c.id, null::text, null::bigint, coalesce(d.claimed, n.claimed), n.domain, account_presence(c),
-        instant_of(c.source_updated_at),
-        whole_account(c, case when n.claimed or n.domain is not null or k.want <> 1 then k.want else 2 end)
-      from unnest(name_w, names, name_want) as k (w, key, want)
-      cross join lateral (select * from account_name as x where x.workspace_id = ws[k.w] and x.name = k.key limit 1) as n
-      left join lateral (select * from account_domain as x where x.workspace_id = ws[k.w] and x.domain = n.domain limit 1) as d on true
-      cross join lateral (
-        select * from account as x where x.workspace_id = ws[k.w] and x.id = coalesce(n.account_id, d.account_id) limit 1
-      ) as c;
-  end if;
-  if cardinality(account_id) > 0 then
-    return query
-      select 'account', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, account_presence(c),
-        instant_of(c.source_updated_at), whole_account(c, k.want)
-      from unnest(account_w, account_id, account_want) as k (w, key, want)
-      left join lateral (
-        select x.account_id from account_alias as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
-      ) as a on true
-      cross join lateral (
-        select * from account as x where x.workspace_id = ws[k.w] and x.id = coalesce(a.account_id, k.key) limit 1
-      ) as c;
-  end if;
-  if cardinality(project_id) + cardinality(feedback_id) + cardinality(conversation_id) + cardinality(message_id)
-    + cardinality(epoch_key) + cardinality(receipt_id) = 0 then return; end if;
-  return query select * from load_records(
-    ws, project_w, project_id, feedback_w, feedback_id, conversation_w, conversation_id, message_w, message_id, epoch_w, epoch_key,
-    receipt_w, receipt_id
-  );
-end $$;
-
-create or replace function load_records(
-  ws uuid[], project_w int[], project_id uuid[], feedback_w int[], feedback_id uuid[], conversation_w int[], conversation_id uuid[],
-  message_w int[], message_id uuid[], epoch_w int[], epoch_key uuid[], receipt_w int[], receipt_id uuid[]
-) returns table (
-  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
-  version double precision, whole jsonb
-)
-  language plpgsql stable
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set enable_hashjoin = off
-  set enable_mergejoin = off
-  set join_collapse_limit = 1
-  set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-begin
-  if cardinality(project_id) > 0 then
-    return query
-      select 'project', k.w, k.key::text, p.id, null::text, null::bigint, null::boolean, null::text, null::integer,
-        null::double precision, null::jsonb
-      from unnest(project_w, project_id) as k (w, key)
-      cross join lateral (select x.id from project as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as p;
-  end if;
-  if cardinality(feedback_id) > 0 then
-    return query
-      select 'feedback', k.w, k.key::text, f.id, null::text, f.number, null::boolean, null::text, null::integer,
-        null::double precision, null::jsonb
-      from unnest(feedback_w, feedback_id) as k (w, key)
-      cross join lateral (select x.id, x.number from feedback as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as f;
-  end if;
-  if cardinality(conversation_id) > 0 then
-    return query
-      select 'conversation', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, null::integer,
-        instant_of(c.latest_version), null::jsonb
-      from unnest(conversation_w, conversation_id) as k (w, key)
-      cross join lateral (
-        select x.id, x.number, x.latest_version from conversation as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
-      ) as c;
-  end if;
-  if cardinality(message_id) > 0 then
-    return query
-      select 'message', k.w, k.key::text, m.id, null::text, m.number, null::boolean, null::text, null::integer,
-        instant_of(m.version), null::jsonb
-      from unnest(message_w, message_id) as k (w, key)
-      cross join lateral (
-        select x.id, x.number, x.version from message as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
-      ) as m;
-  end if;
-  if cardinality(epoch_key) > 0 then
-    return query
-      select 'epoch', k.w, k.key::text, k.key, null::text, p.epoch::bigint, null::boolean, null::text, null::integer,
-        null::double precision, null::jsonb
-      from unnest(epoch_w, epoch_key) as k (w, key)
-      cross join lateral (
-        select x.epoch from purged_key as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1
-      ) as p;
-  end if;
-  -- claimed: it is queued. A purge can have taken a replay back.
-  if cardinality(receipt_id) > 0 then
-    return query
-      select 'receipt', k.w, k.key::text, k.key, null::text, null::bigint, r.state = 'queued', null::text, null::integer,
-        null::double precision, null::jsonb
-      from unnest(receipt_w, receipt_id) as k (w, key)
-      cross join lateral (
-        select x.state from submission as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
-      ) as r;
-  end if;
 end $$;

@@ -1,5 +1,6 @@
--- Records of an absorbed contact or account go to the one that absorbed it. `save` moves the first ones; what is more than
--- move_limit() is left to steps of their own, and nothing else of the workspace is applied until they are done.
+-- Records of an absorbed contact or account go to the one that absorbed it. `save` moves the first
+-- ones; what is more than move_limit() is left to steps of their own, and nothing else of the
+-- workspace is applied until they are done.
 
 create or replace function move_limit() returns integer
   language sql immutable parallel safe as 'select 1000';

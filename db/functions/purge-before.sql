@@ -1,7 +1,9 @@
--- What a later stride is about to meet of a purge that is still being removed goes first (purge-remove.sql says why).
+-- What a later stride is about to meet of a purge that is still being removed goes first
+-- (purge-remove.sql says why).
 
--- Removes what pending purges have left to remove of this feedback and these conversations. Called before a stride is loaded that
--- names them, it makes the stride find what it would have found after the whole purge.
+-- Removes what pending purges have left to remove of this feedback and these conversations. Called
+-- before a stride is loaded that names them, it makes the stride find what it would have found
+-- after the whole purge.
 create or replace function remove_before(ws uuid, feedback_ids uuid[], conversation_ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off
@@ -57,7 +59,8 @@ begin
   end loop;
 end $$;
 
--- The same for the conversations of messages that wait for these keys, before the messages get their contact.
+-- The same for the conversations of messages that wait for these keys, before the messages get
+-- their contact.
 create or replace function remove_before_linking(ws uuid, key_ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off

@@ -1,12 +1,17 @@
--- The removal of what a decided purge has ended, in steps. Later submissions are applied in between.
+-- The removal of what a decided purge has ended, in steps. Later submissions are applied in
+-- between.
 --
--- A step finds records by contact: those of the purge's contacts, and those that wait for its external id in its former epoch. No
--- later submission makes such a record, since no key leads to a purged contact and the external id has another epoch. So a
--- step never removes too much. What is to go can only change in three ways, and each is met by removing it first:
--- - A stride names the record itself, as the same feedback or conversation: remove_before, before the stride is loaded.
--- - A stride gives a contact to messages that waited for another external id. With them, a conversation in which no other
---   contact was left would seem to have one: remove_before_linking, in the statement that links them.
--- - Another purge touches the same conversation: each removes its own, and the one that leaves no contact removes the rest.
+-- A step finds records by contact: those of the purge's contacts, and those that wait for its
+-- external id in its former epoch. No later submission makes such a record, since no key leads to a
+-- purged contact and the external id has another epoch. So a step never removes too much. What is
+-- to go can only change in three ways, and each is met by removing it first:
+-- - A stride names the record itself, as the same feedback or conversation: remove_before, before
+--   the stride is loaded.
+-- - A stride gives a contact to messages that waited for another external id. With them, a
+--   conversation in which no other contact was left would seem to have one: remove_before_linking,
+--   in the statement that links them.
+-- - Another purge touches the same conversation: each removes its own, and the one that leaves no
+--   contact removes the rest.
 --
 -- A step takes the lock of the workspace (lock_progress), as each save does.
 
@@ -73,8 +78,9 @@ create or replace function doomed_places(ws uuid, p purge, most int) returns uui
   )
 $$;
 
--- Removes feedback with its tags and its share of the tag memory. After the restore of a backup, a purged contact can have feedback
--- that was sent after the purge (raise_purged_keys): that stays without a contact.
+-- Removes feedback with its tags and its share of the tag memory. After the restore of a backup, a
+-- purged contact can have feedback that was sent after the purge (raise_purged_keys): that stays
+-- without a contact.
 create or replace function remove_feedback(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare
@@ -83,8 +89,8 @@ declare
 begin
   perform count_tags(ws, '{}', array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older)));
   perform take_out(ws, older);
-  perform forget_waiting(ws, doomed, '{c}');
-  perform forget_waiting(ws, older, '{a}');
+  perform forget_waiting(ws, doomed, 'c');
+  perform forget_waiting(ws, older, 'a');
   delete from feedback where workspace_id = ws and id = any (older);
   if cardinality(older) < cardinality(doomed) then
     update feedback set contact_id = null where workspace_id = ws and id = any (doomed);
@@ -93,8 +99,10 @@ begin
   return cardinality(doomed);
 end $$;
 
--- The records wait for nothing any more. Record by record: planned for an array, the statement would read all that waits.
-create or replace function forget_waiting(ws uuid, records uuid[], slots "char"[]) returns void
+-- The records wait for nothing in this slot any more. Record by record: planned for an array, the
+-- statement would read all that waits. The cast keeps the slot out of the choice of an index: the
+-- primary key has it, too.
+create or replace function forget_waiting(ws uuid, records uuid[], of_slot text) returns void
   language plpgsql
   set plan_cache_mode = force_generic_plan
 as $$
@@ -102,12 +110,13 @@ declare
   record uuid;
 begin
   foreach record in array records loop
-    delete from unresolved where workspace_id = ws and record_id = record and slot = any (slots);
+    delete from unresolved where workspace_id = ws and record_id = record and slot::text = of_slot;
   end loop;
 end $$;
 
--- Removes the given messages and the places of a purge's contacts from conversations. A conversation in which no other contact is
--- left goes as a whole: first, in steps of `most`, its other messages, so that those given still lead to it.
+-- Removes the given messages and the places of a purge's contacts from conversations. A
+-- conversation in which no other contact is left goes as a whole: first, in steps of `most`, its
+-- other messages, so that those given still lead to it.
 create or replace function remove_from_conversations(ws uuid, p purge, conversations uuid[], doomed uuid[], most int) returns int
   language plpgsql as $$
 declare
@@ -136,8 +145,9 @@ begin
   return removed + places;
 end $$;
 
--- Those of the conversations in which a purge leaves no contact: none has a place, none wrote a message, and nothing was sent
--- after the purge.
+-- Those of the conversations in which a purge leaves no contact: none has a place, none wrote a
+-- message, and nothing was sent after the purge. (A purge of an external id that is only waited for
+-- has no contacts, and null differs from all of none.)
 create or replace function conversations_left_empty(ws uuid, p purge, conversations uuid[]) returns uuid[]
   language sql stable as $$
   select array(
@@ -148,7 +158,7 @@ create or replace function conversations_left_empty(ws uuid, p purge, conversati
     ) and not exists (
       select from message as m
       where m.workspace_id = ws and m.conversation_id = v.id
-        and (m.contact_id <> all (p.contact_ids) or m.number >= p.number)
+        and ((m.contact_id is not null and m.contact_id <> all (p.contact_ids)) or m.number >= p.number)
       offset 0
     ) and exists (
       select from conversation as c where c.workspace_id = ws and c.id = v.id and c.number < p.number offset 0
@@ -156,16 +166,16 @@ create or replace function conversations_left_empty(ws uuid, p purge, conversati
   )
 $$;
 
--- Removes messages. Their conversations have another text from now on: their tags and their share go, and they are tagged again
--- when the purge is finished (db/tags/tag-shortened.ts). Messages that are newer than the purge stay without a contact, as with
--- feedback.
+-- Removes messages. Their conversations have another text from now on: their tags and their share
+-- go, and they are tagged again when the purge is finished (db/tags/tag-shortened.ts). Messages
+-- that are newer than the purge stay without a contact, as with feedback.
 create or replace function remove_messages(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare
   gone uuid[];
   shortened uuid[];
 begin
-  perform forget_waiting(ws, doomed, '{m}');
+  perform forget_waiting(ws, doomed, 'm');
   with deleted as (
     delete from message where workspace_id = ws and id = any (doomed) and number < p.number returning id, conversation_id
   )
@@ -183,7 +193,8 @@ begin
   return cardinality(doomed);
 end $$;
 
--- Ends a purge whose records are removed, and completes its receipt. Returns the counts; null if it was ended before.
+-- Ends a purge whose records are removed, and completes its receipt. Returns the counts; null if it
+-- was ended before.
 create or replace function finish_purge(ws uuid, purge_id uuid, with_attempts int) returns jsonb
   language plpgsql
   set enable_seqscan = off

@@ -1,5 +1,29 @@
 -- The parts of `save` for contacts and accounts. They plan under its settings.
 
+create or replace function save_accounts(
+  ws uuid[], added jsonb, changes jsonb, gone jsonb, aliases jsonb, keys jsonb, domains jsonb, names jsonb
+) returns void
+  language plpgsql as $$
+begin
+  if added is not null then perform add_accounts(ws, added); end if;
+  if changes is not null then perform change_accounts(ws, changes); end if;
+  if gone is not null then perform end_accounts(ws, gone); end if;
+  if coalesce(aliases, keys, domains, names) is not null then
+    perform save_account_keys(ws, aliases, keys, domains, names);
+  end if;
+end $$;
+
+create or replace function save_contacts(
+  ws uuid[], added jsonb, changes jsonb, gone jsonb, aliases jsonb, keys jsonb, emails jsonb, emails_gone jsonb
+) returns void
+  language plpgsql as $$
+begin
+  if added is not null then perform add_contacts(ws, added); end if;
+  if changes is not null then perform change_contacts(ws, changes); end if;
+  if gone is not null then perform end_contacts(ws, gone, emails_gone); end if;
+  if coalesce(aliases, keys, emails) is not null then perform save_contact_keys(ws, aliases, keys, emails); end if;
+end $$;
+
 -- About 9 bytes a key are the least: most objects need not be counted.
 create or replace function has_too_many_keys(properties jsonb) returns boolean
   language sql immutable parallel safe as $$
@@ -25,7 +49,8 @@ begin
     properties jsonb, first_number bigint, number bigint);
 end $$;
 
--- columns: those that change. properties: metadata keys to set; all_properties: what metadata there is from now on.
+-- columns: those that change. properties: metadata keys to set; all_properties: what metadata there
+-- is from now on.
 create or replace function change_accounts(ws uuid[], changes jsonb) returns void
   language plpgsql as $$
 declare
@@ -154,7 +179,8 @@ begin
   perform refuse_too_many(over);
 end $$;
 
--- Contacts that were known by an email alone, and that the contact which the email was given to has absorbed.
+-- Contacts that were known by an email alone, and that the contact which the email was given to has
+-- absorbed.
 create or replace function end_contacts(ws uuid[], gone jsonb, emails jsonb) returns void
   language plpgsql as $$
 declare

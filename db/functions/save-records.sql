@@ -1,7 +1,7 @@
 -- The parts of `save` for feedback, conversations and messages. They plan under its settings.
 
--- Most feedback is new. Rows are read only if one conflicted, and those are replaced: what they waited for and what their text has
--- taught the tagger goes. first_number stays.
+-- Most feedback is new. Rows are read only if one conflicted, and those are replaced: what they
+-- waited for and what their text has taught the tagger goes. first_number stays.
 create or replace function save_feedback(ws uuid[], records jsonb, uses jsonb) returns void
   language plpgsql as $$
 declare
@@ -66,13 +66,14 @@ begin
     project_id = excluded.project_id, source_created_at = excluded.source_created_at, number = excluded.number,
     tagger_version = null;
   for place, ids in select * from ids_by_place(records) loop
-    delete from unresolved as u where u.workspace_id = ws[place] and u.record_id = any (ids);
+    perform forget_unresolved(ws[place], ids);
     perform take_out(ws[place], ids);
   end loop;
 end $$;
 
--- A category is there exactly while something carries the tag. uses: how many more or fewer, of a title any number of times.
-create or replace function count_uses(ws uuid[], uses jsonb) returns void
+-- A category is there exactly while something carries the tag. counted: how many more or fewer, of
+-- a title any number of times.
+create or replace function count_uses(ws uuid[], counted jsonb) returns void
   language plpgsql as $$
 declare
   place integer;
@@ -80,23 +81,24 @@ begin
   insert into feedback_category as c (workspace_id, id, title, uses)
   select ws[s.w], category_id(ws[s.w], s.title), s.title, s.uses
   from (
-    select r.w, r.title, sum(r.uses)::bigint as uses from jsonb_to_recordset(uses) as r (w integer, title text, uses bigint)
+    select r.w, r.title, sum(r.uses)::bigint as uses from jsonb_to_recordset(counted) as r (w integer, title text, uses bigint)
     group by r.w, r.title
   ) as s
   where s.uses <> 0
   order by 1, 2
   on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
-  for place in select distinct r.w from jsonb_to_recordset(uses) as r (w integer, uses bigint) where r.uses < 0 loop
+  for place in select distinct r.w from jsonb_to_recordset(counted) as r (w integer, uses bigint) where r.uses < 0 loop
     delete from feedback_category as c
     where c.workspace_id = ws[place] and c.uses <= 0 and c.id = any (array(
-      select category_id(ws[place], r.title) from jsonb_to_recordset(uses) as r (w integer, title text, uses bigint)
+      select category_id(ws[place], r.title) from jsonb_to_recordset(counted) as r (w integer, title text, uses bigint)
       where r.w = place and r.uses < 0
     ));
   end loop;
 end $$;
 
--- records: conversations that are replaced or new. touched: those that an older submission only adds to. The text of both changes,
--- so no tagger has read it. Returns those that were there before.
+-- records: conversations that are replaced or new. touched: those that an older submission only
+-- adds to. The text of both changes, so no tagger has read it. Returns those that were there
+-- before.
 create or replace function save_conversations(ws uuid[], records jsonb, touched jsonb, contacts jsonb) returns uuid[]
   language plpgsql as $$
 declare
@@ -135,7 +137,8 @@ begin
   return known;
 end $$;
 
--- known: conversations that were there before. A message that replaces another forgets what that one waited for.
+-- known: conversations that were there before. A message that replaces another forgets what that
+-- one waited for.
 create or replace function save_messages(ws uuid[], records jsonb, known uuid[]) returns void
   language plpgsql as $$
 declare
@@ -144,7 +147,7 @@ declare
 begin
   if cardinality(known) > 0 then
     for place, ids in select * from ids_by_place(records) loop
-      delete from unresolved as u where u.workspace_id = ws[place] and u.record_id = any (ids);
+      perform forget_unresolved(ws[place], ids);
     end loop;
   end if;
   insert into message as m (
@@ -157,4 +160,16 @@ begin
   on conflict (workspace_id, id) do update set
     incoming = excluded.incoming, contact_id = excluded.contact_id, content = excluded.content, source_url = excluded.source_url,
     raw_data = excluded.raw_data, created_at = excluded.created_at, version = excluded.version, number = excluded.number;
+end $$;
+
+-- What records wait for is forgotten, whatever their slots. Record by record: planned for an array,
+-- or with the slot, the statement would read all that waits in the workspace.
+create or replace function forget_unresolved(ws uuid, records uuid[]) returns void
+  language plpgsql as $$
+declare
+  record uuid;
+begin
+  foreach record in array records loop
+    delete from unresolved as u where u.workspace_id = ws and u.record_id = record;
+  end loop;
 end $$;

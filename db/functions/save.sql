@@ -1,14 +1,16 @@
--- Saves what the fold of strides came to, in one call for several workspaces: all of it, or nothing. Each table is one jsonb
--- parameter (an array of objects, or null); `w` is the place of the workspace in ws. db/save.ts has the members.
+-- Saves what the fold of strides came to, in one call for several workspaces: all of it, or
+-- nothing. Each table is one jsonb parameter (an array of objects, or null); `w` is the place of
+-- the workspace in ws. db/save.ts has the members.
 --
--- A row `busy` comes back for each workspace whose position is not the expected one: another writer was there first. Then nothing
--- is saved. A row `moves` comes back for each workspace with records that still have to be moved.
--- Raises P0999 if a contact or account would have too many metadata keys; its detail names them. The fold then has to know them
--- whole.
+-- A row `busy` comes back for each workspace whose position is not the expected one: another writer
+-- was there first. Then nothing is saved. A row `moves` comes back for each workspace with records
+-- that still have to be moved. Raises P0999 if a contact or account would have too many metadata
+-- keys; its detail names them. The fold then has to know them whole.
 --
--- The functions that it calls plan under its settings. None of them updates or deletes by a join: a plan that was made while the
--- table was empty would begin with the table, and read a whole workspace later. So an update of many rows is an insert that always
--- conflicts, over values that are looked up; and what is rare goes workspace by workspace, by `id = any (...)`.
+-- The functions that it calls plan under its settings. None of them updates or deletes by a join: a
+-- plan that was made while the table was empty would begin with the table, and read a whole
+-- workspace later. So an update of many rows is an insert that always conflicts, over values that
+-- are looked up; and what is rare goes workspace by workspace, by `id = any (...)`.
 create or replace function save(
   ws uuid[], waits boolean, g_progress jsonb,
   g_account_new jsonb, g_account_changed jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb,
@@ -42,18 +44,10 @@ begin
     applied_number = excluded.applied_number, applied = p.applied + excluded.applied,
     superseded = p.superseded + excluded.superseded;
 
-  if g_account_new is not null then perform add_accounts(ws, g_account_new); end if;
-  if g_account_changed is not null then perform change_accounts(ws, g_account_changed); end if;
-  if g_account_gone is not null then perform end_accounts(ws, g_account_gone); end if;
-  if coalesce(g_account_alias, g_account_key, g_domain, g_account_name) is not null then
-    perform save_account_keys(ws, g_account_alias, g_account_key, g_domain, g_account_name);
-  end if;
-  if g_contact_new is not null then perform add_contacts(ws, g_contact_new); end if;
-  if g_contact_changed is not null then perform change_contacts(ws, g_contact_changed); end if;
-  if g_contact_gone is not null then perform end_contacts(ws, g_contact_gone, g_email_gone); end if;
-  if coalesce(g_contact_alias, g_contact_key, g_email) is not null then
-    perform save_contact_keys(ws, g_contact_alias, g_contact_key, g_email);
-  end if;
+  perform save_accounts(
+    ws, g_account_new, g_account_changed, g_account_gone, g_account_alias, g_account_key, g_domain, g_account_name);
+  perform save_contacts(
+    ws, g_contact_new, g_contact_changed, g_contact_gone, g_contact_alias, g_contact_key, g_email, g_email_gone);
   if g_project is not null then
     insert into project (workspace_id, id, name, first_number)
     select ws[r.w], r.id, r.name, r.first_number
@@ -66,19 +60,8 @@ begin
     if g_message is not null then perform save_messages(ws, g_message, known); end if;
   end if;
   if g_resolved is not null then perform link_resolved(ws, g_resolved); end if;
-  if g_unresolved is not null then
-    insert into unresolved (workspace_id, key_id, slot, record_id)
-    select ws[r.w], r.key, r.slot, r.record
-    from jsonb_to_recordset(g_unresolved) as r (w integer, key uuid, slot "char", record uuid);
-  end if;
-
-  if g_receipt is not null then
-    insert into submission (
-      workspace_id, id, acceptance_number, operation, state, attempts, finished_at, idempotency_key, body_hash, subject_id)
-    select ws[r.w], r.id, r.number, r.operation, 'applied', 1, now(), r.key, r.body_hash, r.subject
-    from jsonb_to_recordset(g_receipt) as r (
-      w integer, id uuid, number bigint, operation text, key text, body_hash text, subject uuid);
-  end if;
+  if g_unresolved is not null then perform remember_unresolved(ws, g_unresolved); end if;
+  if g_receipt is not null then perform save_receipts(ws, g_receipt); end if;
   if g_receipt_again is not null then perform save_receipts_again(ws, g_receipt_again); end if;
 
   if coalesce(g_contact_gone, g_account_gone) is not null then
@@ -86,8 +69,8 @@ begin
   end if;
 end $$;
 
--- Locks the workspaces that are at the expected position, in the order of their ids, and returns their places. waits: also for a
--- writer that holds one at present; otherwise that one is left out.
+-- Locks the workspaces that are at the expected position, in the order of their ids, and returns
+-- their places. waits: also for a writer that holds one at present; otherwise that one is left out.
 create or replace function take_positions(ws uuid[], waits boolean, g_progress jsonb) returns integer[]
   language plpgsql as $$
 begin
@@ -109,8 +92,9 @@ begin
   );
 end $$;
 
--- An external id has a contact or account that it had not: the records that wait for it are theirs. Before that, a purge under way
--- removes what it has to remove beside them (purge-remove.sql says why).
+-- An external id has a contact or account that it had not: the records that wait for it are theirs.
+-- Before that, a purge under way removes what it has to remove beside them (purge-remove.sql says
+-- why).
 create or replace function link_resolved(ws uuid[], resolved jsonb) returns void
   language plpgsql as $$
 declare
@@ -148,8 +132,16 @@ begin
   end loop;
 end $$;
 
--- Moves the first records of absorbed contacts and accounts, and notes for which of them more may be left. Returns the places of
--- their workspaces.
+create or replace function remember_unresolved(ws uuid[], links jsonb) returns void
+  language plpgsql as $$
+begin
+  insert into unresolved (workspace_id, key_id, slot, record_id)
+  select ws[r.w], r.key, r.slot, r.record
+  from jsonb_to_recordset(links) as r (w integer, key uuid, slot "char", record uuid);
+end $$;
+
+-- Moves the first records of absorbed contacts and accounts, and notes for which of them more may
+-- be left. Returns the places of their workspaces.
 create or replace function move_first(ws uuid[], contacts jsonb, accounts jsonb) returns setof integer
   language plpgsql as $$
 declare
@@ -173,8 +165,18 @@ begin
     where exists (select from pending_move as m where m.workspace_id = ws[r.w]);
 end $$;
 
--- Receipts of submissions that were dead or lost, and are applied now under a later number. One that was dead has a receipt, which is
--- queued. number: the one they were accepted with.
+create or replace function save_receipts(ws uuid[], receipts jsonb) returns void
+  language plpgsql as $$
+begin
+  insert into submission (
+    workspace_id, id, acceptance_number, operation, state, attempts, finished_at, idempotency_key, body_hash, subject_id)
+  select ws[r.w], r.id, r.number, r.operation, 'applied', 1, now(), r.key, r.body_hash, r.subject
+  from jsonb_to_recordset(receipts) as r (
+    w integer, id uuid, number bigint, operation text, key text, body_hash text, subject uuid);
+end $$;
+
+-- Receipts of submissions that were dead or lost, and are applied now under a later number. One
+-- that was dead has a receipt, which is queued. number: the one they were accepted with.
 create or replace function save_receipts_again(ws uuid[], receipts jsonb) returns void
   language plpgsql as $$
 declare

@@ -1,7 +1,7 @@
 -- Tags of records, and the categories of a workspace: exactly the tags that its records carry.
 
--- The texts of those records that this tagger has not read yet. `again`: also those that it has read, but not those that people
--- tagged.
+-- The texts of those records that this tagger has not read yet. `again`: also those that it has
+-- read, but not those that people tagged.
 create or replace function texts_to_read(ws uuid, feedback_ids uuid[], conversation_ids uuid[], tagger int, again boolean)
 returns table (record text, id uuid, number bigint, text_version text, tags text[], text text)
   language sql stable
@@ -26,8 +26,8 @@ returns table (record text, id uuid, number bigint, text_version text, tags text
   )
 $$;
 
--- The text of a conversation that tags are made from: its incoming messages with a paragraph separator in between. `version`
--- changes when a message comes, goes or is replaced.
+-- The text of a conversation that tags are made from: its incoming messages with a paragraph
+-- separator in between. `version` changes when a message comes, goes or is replaced.
 create or replace function conversation_text(ws uuid, conversation uuid, out version text, out content text)
   language sql stable as $$
   select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), '')),
@@ -44,9 +44,10 @@ create or replace function conversation_version(ws uuid, conversation uuid) retu
   where m.workspace_id = ws and m.conversation_id = conversation and m.incoming
 $$;
 
--- Keeps generated tags and what the texts have taught, for the records whose text is still the one that was read. Tags that a
--- tagger gave before are replaced, tags of people never. Doing it again changes nothing. Returns how many records it kept.
--- tagged: [{record, id, number, text_version, tags, judged, given, hashes, traits, tag_hashes, titles}].
+-- Keeps generated tags and what the texts have taught, for the records whose text is still the one
+-- that was read. Tags that a tagger gave before are replaced, tags of people never. Doing it again
+-- changes nothing. Returns how many records it kept. tagged: [{record, id, number, text_version,
+-- tags, judged, given, hashes, traits, tag_hashes, titles}].
 create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off
@@ -84,7 +85,8 @@ create or replace function standing_records(ws uuid, tagged jsonb) returns uuid[
   end
 $$;
 
--- Writes the generated tags and counts them. Record by record: a join could be planned to read all records of the workspace.
+-- Writes the generated tags and counts them. Record by record: a join could be planned to read all
+-- records of the workspace.
 create or replace function give_tags(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
   language plpgsql as $$
 declare
@@ -110,8 +112,8 @@ begin
   perform count_tags(ws, given, former);
 end $$;
 
--- Counts tags that records of the workspace carry from now on, and tags that they carry no more, each as often as it is listed.
--- A category whose last use goes is deleted.
+-- Counts tags that records of the workspace carry from now on, and tags that they carry no more,
+-- each as often as it is listed. A category whose last use goes is deleted.
 create or replace function count_tags(ws uuid, given text[], gone text[]) returns void
   language plpgsql
   set enable_seqscan = off

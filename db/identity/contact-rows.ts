@@ -16,13 +16,17 @@ export const deadOf = async function* (sql: Sql, workspaceId: string): AsyncGene
   for await (const rows of dead.cursor(ROWS_AT_ONCE)) yield* rows
 }
 
-/** The rows of each table as JSON texts. Conversations belong to others as well: only what identifies them is among the rows. */
+/**
+ * The rows of each table as JSON texts. Conversations belong to others as well: only what
+ * identifies them is among the rows.
+ */
 export const storedRows = (
   sql: Sql,
   { workspaceId: ws }: Realm,
   { contactIds: ids, waitingKey }: FoundContacts,
 ): Readonly<Record<string, AsyncGenerator<string>>> => {
-  // Contact by contact, and two queries where records wait: `any` or `or` could be planned to read the whole workspace.
+  // Contact by contact, and two queries where records wait: `any` or `or` could be planned to read
+  // the whole workspace.
   const ofContacts = (table: string) => sql`(
     select held.* from unnest(${ids}::uuid[]) as c (id) cross join lateral (
       select * from ${sql(table)} as k where k.workspace_id = ${ws} and k.contact_id = c.id offset 0

@@ -1,7 +1,8 @@
 -- Workspaces, who may do what in them, and how far each is applied.
 --
--- The files 0001_* are the baseline of release 1.0.0: what a new database begins with. Every primary key and index of a
--- workspace's table begins with workspace_id, so that the tables can be distributed by it (docs/growing.md).
+-- The files 0001_* are the baseline of release 1.0.0: what a new database begins with. Every
+-- primary key and index of a workspace's table begins with workspace_id, so that the tables can be
+-- distributed by it (docs/growing.md).
 
 create table workspace (
   id uuid primary key,
@@ -33,10 +34,11 @@ create table installation (
   hash_key_proof bytea not null
 );
 
--- The position of a workspace: everything accepted up to applied_number has been applied. It moves in the same transaction as
--- the rows, so no submission is applied twice. The counters say what became of the submissions; receipts expire, these stay.
--- purges: how many purges found something to remove; while there were none, no key has an epoch. Each save updates this row: it is
--- small, and half of each page stays free, so that updates stay on their page.
+-- The position of a workspace: everything accepted up to applied_number has been applied. It moves
+-- in the same transaction as the rows, so no submission is applied twice. The counters say what
+-- became of the submissions; receipts expire, these stay. purges: how many purges found something
+-- to remove; while there were none, no key has an epoch. Each save updates this row: it is small,
+-- and half of each page stays free, so that updates stay on their page.
 create table workspace_progress (
   workspace_id uuid primary key,
   applied_number bigint not null default 0,

@@ -1,16 +1,19 @@
 -- Who is who: contacts, accounts and projects, and the keys by which they are named.
 --
--- Indexes beside the primary key are partial, also where the condition always holds. A connection that plans while a table is empty
--- takes any index that begins with the workspace for as good as the right one, and keeps that plan. A partial index can only serve
--- a query that compares its second column.
+-- Indexes beside the primary key are partial, also where the condition always holds. A connection
+-- that plans while a table is empty takes any index that begins with the workspace for as good as
+-- the right one, and keeps that plan. A partial index can only serve a query that compares its
+-- second column.
 
--- Acceptance numbers are microseconds since 1970, so a number is also the time of acceptance. Generated columns depend on this
--- function: a change of it needs a migration that writes them again.
+-- Acceptance numbers are microseconds since 1970, so a number is also the time of acceptance.
+-- Generated columns depend on this function: a change of it needs a migration that writes them
+-- again.
 create function acceptance_time(number bigint) returns timestamptz
   language sql immutable strict parallel safe
   return to_timestamp(number::double precision / 1000000);
 
--- first_number: the first submission that said something about the contact; number: the last one that changed it.
+-- first_number: the first submission that said something about the contact; number: the last one
+-- that changed it.
 create table contact (
   workspace_id uuid not null,
   id uuid not null,
@@ -27,12 +30,14 @@ create table contact (
   number bigint not null,
   primary key (workspace_id, id)
 );
--- Metadata is written whole at each change. Compressing 16 MB of it took most of the time of the statement.
+-- Metadata is written whole at each change. Compressing 16 MB of it took most of the time of the
+-- statement.
 alter table contact alter column properties set storage external;
 create index contact_account on contact (workspace_id, account_id) where account_id is not null;
 
--- key_id: the hash of the external id in all sources; an index row is too small for long ids. number: when the id came up in this
--- source. The oldest source of an id is the one with the least number, then the first by name.
+-- key_id: the hash of the external id in all sources; an index row is too small for long ids.
+-- number: when the id came up in this source. The oldest source of an id is the one with the least
+-- number, then the first by name.
 create table contact_external_id (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -44,8 +49,9 @@ create table contact_external_id (
 );
 create index contact_external_id_contact on contact_external_id (workspace_id, contact_id) where contact_id is not null;
 
--- Who has an email, in its canonical form. It means the contact with the highest number. claimed: an identify gave it; otherwise
--- the contact is known by the email alone. Number 0: another claim of the same submission decides.
+-- Who has an email, in its canonical form. It means the contact with the highest number. claimed:
+-- an identify gave it; otherwise the contact is known by the email alone. Number 0: another claim
+-- of the same submission decides.
 create table contact_email (
   workspace_id uuid not null,
   email text not null,
@@ -65,8 +71,8 @@ create table contact_alias (
 );
 create index contact_alias_contact on contact_alias (workspace_id, contact_id) where contact_id is not null;
 
--- How many purges have removed a key. The epoch is part of the key's own id, so a purged id is never given again. number: the
--- acceptance number of the last of these purges.
+-- How many purges have removed a key. The epoch is part of the key's own id, so a purged id is
+-- never given again. number: the acceptance number of the last of these purges.
 create table purged_key (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -139,8 +145,9 @@ create table project (
   primary key (workspace_id, id)
 );
 
--- External ids that a record names and nobody has. slot: c, the contact of a feedback; m, of a message; a, the account of a
--- feedback. key_id: the own id of the external id in all sources, with its epoch.
+-- External ids that a record names and nobody has. slot: c, the contact of a feedback; m, of a
+-- message; a, the account of a feedback. key_id: the own id of the external id in all sources, with
+-- its epoch.
 create table unresolved (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -150,8 +157,8 @@ create table unresolved (
 );
 create index unresolved_record on unresolved (workspace_id, record_id) where record_id is not null;
 
--- Records of an absorbed contact (kind c) or account (kind a) that still have to be moved to the one that absorbed it. Until they
--- are, nothing else of the workspace is applied.
+-- Records of an absorbed contact (kind c) or account (kind a) that still have to be moved to the
+-- one that absorbed it. Until they are, nothing else of the workspace is applied.
 create table pending_move (
   workspace_id uuid not null,
   kind "char" not null,

@@ -8,8 +8,9 @@ create table feedback_category (
   primary key (workspace_id, id)
 );
 
--- number: the submission that the record stands for; first_number: the first one of the record. tagger_version: the tagger that
--- generated the tags; null when people gave them, or no tagger has read the record yet.
+-- number: the submission that the record stands for; first_number: the first one of the record.
+-- tagger_version: the tagger that generated the tags; null when people gave them, or no tagger has
+-- read the record yet.
 create table feedback (
   workspace_id uuid not null,
   id uuid not null,
@@ -40,8 +41,8 @@ create index feedback_project on feedback (workspace_id, project_id) where proje
 create index feedback_created on feedback (workspace_id, created_at) where created_at is not null;
 create index feedback_source on feedback (workspace_id, source, created_at) where source is not null;
 
--- latest_version: the greatest updatedAt that any submission of the conversation had. purged_number: the last purge that took
--- messages from it.
+-- latest_version: the greatest updatedAt that any submission of the conversation had.
+-- purged_number: the last purge that took messages from it.
 create table conversation (
   workspace_id uuid not null,
   id uuid not null,
@@ -88,7 +89,8 @@ create table message (
 create index message_contact on message (workspace_id, contact_id) where contact_id is not null;
 create index message_conversation on message (workspace_id, conversation_id) where conversation_id is not null;
 
--- One row a feedback, for people who would rather not join. Without an account of its own it counts to that of its contact.
+-- One row a feedback, for people who would rather not join. Without an account of its own it counts
+-- to that of its contact.
 create view feedback_view as
   select f.workspace_id, f.id, f.title, f.description, f.is_transcript, f.tags, f.tags_generated, f.rating,
     f.source, f.source_id, f.source_data, f.created_at, f.accepted_at, f.updated_at,

@@ -1,8 +1,9 @@
 -- What became of submissions, and what purges have left to do.
 
--- Receipts. acceptance_number: as it was accepted, also of one that was replayed later. identifiers: keyed hashes of what a purge
--- asked for. idempotency_key and body_hash: keyed hashes. subject_id: the contact or conversation that the submission was about,
--- by whose purge the idempotency key becomes free; only set beside an idempotency key.
+-- Receipts. acceptance_number: as it was accepted, also of one that was replayed later.
+-- identifiers: keyed hashes of what a purge asked for. idempotency_key and body_hash: keyed hashes.
+-- subject_id: the contact or conversation that the submission was about, by whose purge the
+-- idempotency key becomes free; only set beside an idempotency key.
 create table submission (
   workspace_id uuid not null,
   id uuid not null,
@@ -23,9 +24,10 @@ create table submission (
 create index submission_key on submission (workspace_id, idempotency_key) where idempotency_key is not null;
 create index submission_subject on submission (workspace_id, subject_id) where subject_id is not null;
 
--- Submissions that can never be applied, kept for replay. submission: its JSON text; a jsonb would refuse some of what was
--- accepted. keys: all keys by which it names contacts (contract/identity/named-keys.ts), so that a purge finds it. replayed_at:
--- since when it is queued again; the row stays until the replay is applied.
+-- Submissions that can never be applied, kept for replay. submission: its JSON text; a jsonb would
+-- refuse some of what was accepted. keys: all keys by which it names contacts
+-- (contract/identity/named-keys.ts), so that a purge finds it. replayed_at: since when it is queued
+-- again; the row stays until the replay is applied.
 create table dead_submission (
   workspace_id uuid not null,
   id uuid not null,
@@ -37,9 +39,10 @@ create table dead_submission (
   primary key (workspace_id, id)
 );
 
--- Purges that are decided and whose records are being removed, with what was removed so far. contact_ids: the purged contacts; no
--- key leads to them any more, so every record that still has one of them is to go. unresolved_key: the key in `unresolved` of
--- records that name the purged external id without a contact; they go as well. keys: the keys by which dead submissions are
+-- Purges that are decided and whose records are being removed, with what was removed so far.
+-- contact_ids: the purged contacts; no key leads to them any more, so every record that still has
+-- one of them is to go. unresolved_key: the key in `unresolved` of records that name the purged
+-- external id without a contact; they go as well. keys: the keys by which dead submissions are
 -- found. subject_ids: further values of submission.subject_id that stand for the contacts.
 create table purge (
   workspace_id uuid not null,

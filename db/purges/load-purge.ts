@@ -9,7 +9,10 @@ import type { Sql } from '../postgres.ts'
 export type LoadedPurge = {
   position: number
   candidates: PurgeCandidate[]
-  /** The external id that the purge asks for, in all sources, and the same in its epoch: records without a contact wait for it. */
+  /**
+   * The external id that the purge asks for, in all sources, and the same in its epoch: records
+   * without a contact wait for it.
+   */
   idKey: string | null
   waitingKey: string | null
 }

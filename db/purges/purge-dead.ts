@@ -7,8 +7,8 @@ import type { Sql } from '../postgres.ts'
 type Purge = { purgeId: string; keys: readonly string[] }
 
 /**
- * Removes what names the contacts of a purge from dead submissions: a whole submission, or the contact's part of a conversation with
- * others. Repeating it changes nothing.
+ * Removes what names the contacts of a purge from dead submissions: a whole submission, or the
+ * contact's part of a conversation with others. Repeating it changes nothing.
  */
 export const purgeDead = async (sql: Sql, realm: Realm, { purgeId, keys }: Purge): Promise<void> => {
   const { workspaceId } = realm

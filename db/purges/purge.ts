@@ -5,8 +5,8 @@ import type { Sql } from '../postgres.ts'
 import type { LoadedPurge } from './load-purge.ts'
 
 /**
- * The most records that one step removes. A step holds the workspace's lock, most of the time to take out what the records taught
- * the tagger.
+ * The most records that one step removes. A step holds the workspace's lock, most of the time to
+ * take out what the records taught the tagger.
  */
 const RECORDS_PER_STEP = 250
 
@@ -16,6 +16,8 @@ type Decision = {
   workspaceId: string
   submissionId: string
   number: number
+  /** The number that it was accepted with: a replay has a later one. */
+  acceptanceNumber: number
   identifiers: PurgeIdentifiers
   idempotency: Idempotency | undefined
   loaded: LoadedPurge
@@ -23,14 +25,16 @@ type Decision = {
 }
 
 /**
- * Decides a purge in its place: its contacts and their keys go, and the position moves on. `decided`: the records are to be removed.
- * `nobody`: it found nothing. `busy`: the position is not the loaded one any more.
+ * Decides a purge in its place: its contacts and their keys go, and the position moves on.
+ * `decided`: the records are to be removed. `nobody`: it found nothing. `busy`: the position is not
+ * the loaded one any more.
  */
 export const savePurge = async (sql: Sql, decision: Decision): Promise<PurgeOutcome> => {
-  const { workspaceId, submissionId, number, identifiers, idempotency, loaded, chosen } = decision
+  const { workspaceId, submissionId, number, acceptanceNumber, identifiers, idempotency, loaded, chosen } = decision
   const purge = {
     id: submissionId,
     number,
+    acceptanceNumber,
     identifiers,
     idempotencyKey: idempotency?.key ?? null,
     bodyHash: idempotency?.body ?? null,
@@ -46,7 +50,10 @@ export const savePurge = async (sql: Sql, decision: Decision): Promise<PurgeOutc
 
 type Purge = { workspaceId: string; purgeId: string }
 
-/** A decided purge. `keys`: the keys of dead submissions to look for; `subjectIds`: what its submissions were about. */
+/**
+ * A decided purge. `keys`: the keys of dead submissions to look for; `subjectIds`: what its
+ * submissions were about.
+ */
 export type PurgeUnderWay = { number: number; keys: string[]; subjectIds: string[] }
 
 /** Undefined once the purge is finished. */
@@ -58,8 +65,8 @@ export const findPurge = async (sql: Sql, { workspaceId, purgeId }: Purge): Prom
 }
 
 /**
- * Removes the records of a decided purge in bounded steps, which can be repeated after a crash. `onProgress` hears how many records
- * are removed so far.
+ * Removes the records of a decided purge in bounded steps, which can be repeated after a crash.
+ * `onProgress` hears how many records are removed so far.
  */
 export const removePurged = async (
   sql: Sql,
@@ -77,7 +84,9 @@ export const removePurged = async (
 /** How many rows a purge removed, per table. */
 export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'conversations' | 'deadSubmissions', number>
 
-/** Completes the receipt of a purge whose records are removed; undefined if it was complete before. */
+/**
+ * Completes the receipt of a purge whose records are removed; undefined if it was complete before.
+ */
 export const finishPurge = async (
   sql: Sql,
   { workspaceId, purgeId, attempts }: Purge & { attempts: number },

@@ -10,7 +10,10 @@ const purgedKey = v.object({
   number: v.pipe(v.number(), v.safeInteger()),
 })
 
-/** A key that purges have removed. Without the hash key, nothing in it tells what the key was. `number`: of the last purge. */
+/**
+ * A key that purges have removed. Without the hash key, nothing in it tells what the key was.
+ * `number`: of the last purge.
+ */
 export type PurgedKey = v.InferOutput<typeof purgedKey>
 
 const ROWS_AT_ONCE = 1_000
@@ -29,9 +32,10 @@ export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JS
 type Raised = { workspaceId: string; purgeId: string }
 
 /**
- * Raises the epochs of keys that this database has at a lower one, as after the restore of a backup that is older than their purges,
- * and purges the contacts again that had the keys before. What was sent since the purge stays. One call gets all keys of a purge.
- * Returns how many contacts it removed. Repeating it changes nothing.
+ * Raises the epochs of keys that this database has at a lower one, as after the restore of a backup
+ * that is older than their purges, and purges the contacts again that had the keys before. What was
+ * sent since the purge stays. One call gets all keys of a purge. Returns how many contacts it
+ * removed. Repeating it changes nothing.
  */
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
   const formerIds = keys.map(({ keyId, epoch }) =>

@@ -1,7 +1,10 @@
 import type { RemovalJob } from '../../contract/jobs.ts'
 import type { Sql } from '../postgres.ts'
 
-/** `underWay`: purges whose records are being removed. `purgedKeys`: keys that purges have removed, once or more. */
+/**
+ * `underWay`: purges whose records are being removed. `purgedKeys`: keys that purges have removed,
+ * once or more.
+ */
 export type PurgesUnderWay = { underWay: number; purgedKeys: number }
 
 export const countPurges = async (sql: Sql): Promise<PurgesUnderWay> => {

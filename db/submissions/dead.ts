@@ -7,8 +7,8 @@ import type { Sql } from '../postgres.ts'
 export type DeadSubmission = { submission: Submission; attempts: number; reason: string; expected: number }
 
 /**
- * Sets aside a submission that can never be applied, and moves the position on: its receipt gives the reason, and it is kept for a
- * replay. It does nothing when the position is another one by now.
+ * Sets aside a submission that can never be applied, and moves the position on: its receipt gives
+ * the reason, and it is kept for a replay. It does nothing when the position is another one by now.
  */
 export const setAside = async (
   sql: Sql,
@@ -31,7 +31,10 @@ export const setAside = async (
     select set_aside(${workspaceId}::uuid, ${expected}::bigint, ${sql.json(dead)}, ${JSON.stringify(submission)})`
 }
 
-/** Selects dead submissions by all members that are given. `reason` is one as it is listed, `since` is the earliest time of death. */
+/**
+ * Selects dead submissions by all members that are given. `reason` is one as it is listed, `since`
+ * is the earliest time of death.
+ */
 export type DeadFilter = {
   id?: string | undefined
   workspace?: string | undefined
@@ -72,7 +75,10 @@ export const findDead = async (sql: Sql, id: string): Promise<(DeadEntry & { sub
   return dead
 }
 
-/** Deletes dead submissions for good and returns how many. Their receipts stay, and so do submissions that are queued again. */
+/**
+ * Deletes dead submissions for good and returns how many. Their receipts stay, and so do
+ * submissions that are queued again.
+ */
 export const dropDead = async (sql: Sql, filter: DeadFilter): Promise<number> =>
   (
     await sql`
@@ -99,8 +105,8 @@ const matching = (sql: Sql, { id, workspace, reason, operation, since }: DeadFil
 export type ReplayRefusal = 'unknown' | 'being-purged' | 'undecided-purge'
 
 /**
- * Marks a dead submission as queued again and returns it, for the caller to append it to the log; or tells why it cannot be replayed.
- * If it is queued again already, it is not returned.
+ * Marks a dead submission as queued again and returns it, for the caller to append it to the log;
+ * or tells why it cannot be replayed. If it is queued again already, it is not returned.
  */
 export const markReplayed = async (
   sql: Sql,

@@ -4,8 +4,9 @@ const ROWS_PER_STEP = 5_000
 const MS_PER_DAY = 86_400_000
 
 /**
- * Deletes in steps the receipts of submissions that were accepted and finished more than `days` ago, and returns how many. The ids
- * of submissions begin with their time, so the oldest ones come first. The counters of the workspace keep their totals.
+ * Deletes in steps the receipts of submissions that were accepted and finished more than `days`
+ * ago, and returns how many. The ids of submissions begin with their time, so the oldest ones come
+ * first. The counters of the workspace keep their totals.
  */
 export const expireReceipts = async (sql: Sql, days: number): Promise<number> => {
   const before = new Date(Date.now() - days * MS_PER_DAY)

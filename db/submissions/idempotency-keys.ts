@@ -5,8 +5,9 @@ import type { Sql } from '../postgres.ts'
 export type HeldIdempotencyKey = { body: string; submissionId: string; number: number }
 
 /**
- * What is stored of each idempotency key that is asked for, in the same order; null where the key is free, or has expired. Keys of
- * older submissions stay in their receipts, so the latest one of the last day counts. One query serves any number of workspaces.
+ * What is stored of each idempotency key that is asked for, in the same order; null where the key
+ * is free, or has expired. Keys of older submissions stay in their receipts, so the latest one of
+ * the last day counts. One query serves any number of workspaces.
  */
 export const findIdempotencyKeys = async (
   sql: Sql,
@@ -33,11 +34,11 @@ export type KeyToFree = { key: string; submissionId: string; number: number }
 
 type Wanted = { workspaceId: string; subjectIds: readonly string[]; number: number; limit: number }
 
-/** At most `limit` keys of submissions that were about one of these subjects and were accepted before `number`. */
-export const findKeysToFree = (
-  sql: Sql,
-  { workspaceId, subjectIds, number, limit }: Wanted,
-): Promise<KeyToFree[]> =>
+/**
+ * At most `limit` keys of submissions that were about one of these subjects and were accepted
+ * before `number`.
+ */
+export const findKeysToFree = (sql: Sql, { workspaceId, subjectIds, number, limit }: Wanted): Promise<KeyToFree[]> =>
   sql<KeyToFree[]>`
     select s.idempotency_key as key, s.id as "submissionId", s.acceptance_number::float8 as number
     from unnest(${[...subjectIds]}::uuid[]) as w (subject_id)

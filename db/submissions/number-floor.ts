@@ -1,19 +1,22 @@
 import type { Sql } from '../postgres.ts'
 import { withinTime } from '../../process/within-time.ts'
 
-/** While Postgres does not answer, the API goes on accepting submissions, and asks Postgres again after this time. */
+/**
+ * While Postgres does not answer, the API goes on accepting submissions, and asks Postgres again
+ * after this time.
+ */
 const ASK_AGAIN_AFTER_MS = 5_000
 const ASK_TIMEOUT_MS = 500
 
 export type NumberFloor = {
   /**
-   * The position of a workspace, or 0 while Postgres does not answer. No acceptance number up to it may be given: the worker would
-   * take that submission for an applied one.
+   * The position of a workspace, or 0 while Postgres does not answer. No acceptance number up to it
+   * may be given: the worker would take that submission for an applied one.
    */
   of: (workspaceId: string) => Promise<number>
   /**
-   * Call it when Redis, or another server in its place, is connected to, before Redis is asked: it may have lost its data, or have
-   * another clock.
+   * Call it when Redis, or another server in its place, is connected to, before Redis is asked: it
+   * may have lost its data, or have another clock.
    */
   forget: () => void
 }
@@ -21,8 +24,8 @@ export type NumberFloor = {
 type Asked = { floor: Promise<number>; until: number }
 
 /**
- * Postgres is asked once for each workspace: from then on Redis knows a higher number. Without the floor, a Redis that lost its
- * data and whose clock is behind would give numbers a second time.
+ * Postgres is asked once for each workspace: from then on Redis knows a higher number. Without the
+ * floor, a Redis that lost its data and whose clock is behind would give numbers a second time.
  */
 export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
   let asked = new Map<string, Asked>()

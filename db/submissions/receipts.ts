@@ -8,7 +8,10 @@ type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers'>
   identifiers: PurgeIdentifiers | null
 }
 
-/** The receipt of a submission of this workspace; undefined until the submission is applied or set aside. */
+/**
+ * The receipt of a submission of this workspace; undefined until the submission is applied or set
+ * aside.
+ */
 export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Promise<Receipt | undefined> => {
   const [row] = await sql<Row[]>`
     select id, operation, state, attempts, accepted_at as "acceptedAt", finished_at as "finishedAt", error, counts,

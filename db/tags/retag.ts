@@ -1,12 +1,18 @@
 import type { Sql } from '../postgres.ts'
 
-/** Selects the records to be tagged again; records that people tagged are never among them. `since` and `until` are times of acceptance. */
+/**
+ * Selects the records to be tagged again; records that people tagged are never among them. `since`
+ * and `until` are times of acceptance.
+ */
 export type Retag = {
   workspaceId: string | undefined
   source: string | undefined
   since: Date | undefined
   until: Date | undefined
-  /** Leaves out records that a tagger of this version or a newer one has read; undefined leaves out none. */
+  /**
+   * Leaves out records that a tagger of this version or a newer one has read; undefined leaves out
+   * none.
+   */
   olderThanVersion: number | undefined
 }
 
@@ -39,7 +45,10 @@ export const countRetag = async (sql: Sql, wanted: Retag): Promise<Record<RetagT
 
 export type RetagPage = { table: RetagTable; workspaceId: string; ids: string[] }
 
-/** The ids of the selected records in pages. A page is of one workspace and table, and has at most `most` ids. */
+/**
+ * The ids of the selected records in pages. A page is of one workspace and table, and has at most
+ * `most` ids.
+ */
 export const retagPages = async function* (sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {
   for (const table of TABLES) {
     let after = { workspaceId: FIRST_ID, id: FIRST_ID }

@@ -6,9 +6,10 @@ const LOW = 0x1_0000_0000
 const HIGH_BITS = 0x1f_ffff
 
 /**
- * The form in which terms are stored: 53 bits of their hashes, encrypted under a key that follows from the hash key and the
- * workspace, so that nobody without the hash key can find out a word by trying. One call of AES encrypts all of them: an HMAC
- * for each term would take as long as tagging.
+ * The form in which terms are stored: 53 bits of their hashes, encrypted under a key that follows
+ * from the hash key and the workspace, so that nobody without the hash key can find out a word by
+ * trying. One call of AES encrypts all of them: an HMAC for each term would take as long as
+ * tagging.
  */
 export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly number[]): number[] => {
   const key = Buffer.from(keyedHash(hashKey, JSON.stringify([workspaceId, 'tag_term']), 'hex'), 'hex')

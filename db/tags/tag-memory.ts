@@ -2,7 +2,9 @@ import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
-/** How many texts of a workspace had a term, and how they had it: the `TermCounts` of the tagger. */
+/**
+ * How many texts of a workspace had a term, and how they had it: the `TermCounts` of the tagger.
+ */
 export type KnownTerm = {
   hash: number
   texts: number
@@ -13,7 +15,9 @@ export type KnownTerm = {
   given: number
 }
 
-/** A tag in use: the hash of its key, and how often people and the tagger gave it with this title. */
+/**
+ * A tag in use: the hash of its key, and how often people and the tagger gave it with this title.
+ */
 export type KnownTag = { hash: number; title: string; people: number; generated: number }
 
 export type Recalled = {
@@ -26,11 +30,16 @@ export type Recalled = {
 
 type RecallRequest = {
   hashes: readonly number[]
-  /** Records whose own shares do not count, so that they are measured by what other records taught. */
+  /**
+   * Records whose own shares do not count, so that they are measured by what other records taught.
+   */
   except: readonly string[]
 }
 
-/** Reads from a workspace's memory the counts of these terms, and the tags in use whose keys are among them. */
+/**
+ * Reads from a workspace's memory the counts of these terms, and the tags in use whose keys are
+ * among them.
+ */
 export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallRequest): Promise<Recalled> => {
   const stored = storedHashes(realm, hashes)
   const plain = new Map(stored.map((hash, at) => [hash, hashes[at] ?? 0]))

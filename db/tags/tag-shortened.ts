@@ -4,8 +4,9 @@ import type { Sql } from '../postgres.ts'
 const CONVERSATIONS_PER_JOB = 500
 
 /**
- * Queues a tagging of the conversations that lost messages, and with these their tags, to the purge of this number or to a later
- * one. Returns how many they are. It can be repeated: a conversation counts until it has tags again.
+ * Queues a tagging of the conversations that lost messages, and with these their tags, to the purge
+ * of this number or to a later one. Returns how many they are. It can be repeated: a conversation
+ * counts until it has tags again.
  */
 export const tagShortened = async (
   sql: Sql,

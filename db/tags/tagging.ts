@@ -7,11 +7,17 @@ import { storedHashes } from './tag-hashes.ts'
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
   workspaceId: string
   taggerVersion: number
-  /** Read records again that this version of the tagger has read. The tags that people gave are then left alone. */
+  /**
+   * Read records again that this version of the tagger has read. The tags that people gave are then
+   * left alone.
+   */
   again: boolean
 }
 
-/** A stored text. Its `textVersion` tells later whether the text was replaced meanwhile; `tags` are those that people gave. */
+/**
+ * A stored text. Its `textVersion` tells later whether the text was replaced meanwhile; `tags` are
+ * those that people gave.
+ */
 export type StoredText = {
   record: 'feedback' | 'conversation'
   id: string
@@ -22,8 +28,9 @@ export type StoredText = {
 }
 
 /**
- * The texts of the records that the tagger has not read yet. The text of a conversation is that of its incoming messages. An empty
- * list of tags teaches nothing: clients send it although nobody has looked at the text.
+ * The texts of the records that the tagger has not read yet. The text of a conversation is that of
+ * its incoming messages. An empty list of tags teaches nothing: clients send it although nobody has
+ * looked at the text.
  */
 export const readTexts = async (
   sql: Sql,
@@ -36,7 +43,10 @@ export const readTexts = async (
   return rows.map((row) => ({ ...row, number: Number(row.number) }))
 }
 
-/** What one text taught the memory: how each of its terms appears in it, and the tags that it carries. */
+/**
+ * What one text taught the memory: how each of its terms appears in it, and the tags that it
+ * carries.
+ */
 export type Share = {
   /** Whether people tagged it, and with how many tags. */
   judged: boolean
@@ -47,12 +57,16 @@ export type Share = {
 
 export type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
 
-/** How many terms of a workspace's latest texts are kept, each text counted by itself; as many again of texts that people tagged. */
+/**
+ * How many terms of a workspace's latest texts are kept, each text counted by itself; as many again
+ * of texts that people tagged.
+ */
 export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
- * Keeps generated tags with the tagger's version, counts them into the workspace's categories, and learns the shares. Nothing is
- * kept for a record that was replaced meanwhile. Repeating it changes nothing. Returns how many records got tags.
+ * Keeps generated tags with the tagger's version, counts them into the workspace's categories, and
+ * learns the shares. Nothing is kept for a record that was replaced meanwhile. Repeating it changes
+ * nothing. Returns how many records got tags.
  */
 export const storeTags = async (
   sql: Sql,
@@ -82,7 +96,10 @@ const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string =
   return arrayText(storedHashes(realm, hashes))
 }
 
-/** Numbers as Postgres writes an array. As JSON they would be parsed to numerics, written as text, and parsed again. */
+/**
+ * Numbers as Postgres writes an array. As JSON they would be parsed to numerics, written as text,
+ * and parsed again.
+ */
 const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`
 
 const traitsOf = ({ determined, free, valued, given }: Share['terms'][number]): number =>

@@ -10,7 +10,7 @@
 --      nothing enters, 6 how many of the submissions were in the log before, 7 the submissions as
 --      JSON (`askedOf` in call-admit.ts), then the item of each.
 -- Returns for each `outcome remaining reset number former`, as far as these exist; and at the end
--- `first empty purge deep`: the number of the first place, then 1 or 0 each.
+-- `first empty identify purge deep`: the number of the first place, then 1 or 0 each.
 local begin, floor, recordSeconds = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local asked = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format
@@ -25,6 +25,7 @@ end
 local first = math.max(now, floor + 1, state.number + 1)
 local isEmpty = state.applied >= state.number
 local isPurgeWaiting = (state.purge or 0) > state.applied
+local isIdentifyWaiting = (state.identify or 0) > state.applied
 local isFull = state.bytes - state.doneBytes > tonumber(ARGV[5])
 local oldestRecord = now - recordSeconds * 1000000
 
@@ -76,7 +77,7 @@ local function formerOf(one)
 end
 
 local answers, letters, items, newKeys, newRecords = {}, {}, {}, {}, {}
-local oldest, last, isPurge
+local oldest, last, identify, isPurge
 for i, one in ipairs(asked) do
   local bucket = bucketOf(one)
   local formerBody, former, formerNumber = formerOf(one)
@@ -97,6 +98,7 @@ for i, one in ipairs(asked) do
     answers[i] = 'admitted ' .. describe(bucket, one) .. ' ' .. whole(last)
     letters[i], items[#items + 1] = one.letter, ARGV[7 + i]
     isPurge = isPurge or one.letter == 'p'
+    if one.letter == 'i' or one.letter == 'c' then identify = last end
     if one.record then
       records[one.record] = one.begin .. format('%x', last)
       newKeys[#newKeys + 1] = one.record
@@ -114,6 +116,7 @@ if last then
   call('HSET', stateKey, 'number', whole(last), 'appended', state.appended, 'bytes', state.bytes)
   if isEmpty then call('HSET', stateKey, 'oldest', whole(oldest)) end
   if isPurge then call('HSET', stateKey, 'purge', whole(last)) end
+  if identify then call('HSET', stateKey, 'identify', whole(identify)) end
   if ARGV[6] ~= '0' then call('HINCRBY', stateKey, 'again', ARGV[6]) end
 end
 for _, bucket in pairs(buckets) do
@@ -126,6 +129,6 @@ if #newKeys > 0 then
   call('HSET', book, unpack(newRecords))
   call('RPUSH', begin .. 'key-order', whole(last) .. ' ' .. table.concat(newKeys, ' '))
 end
-answers[#answers + 1] = format('%s %d %d %d', whole(first), isEmpty and 1 or 0, isPurgeWaiting and 1 or 0,
-  isDeep(state) and 1 or 0)
+answers[#answers + 1] = format('%s %d %d %d %d', whole(first), isEmpty and 1 or 0,
+  isIdentifyWaiting and 1 or 0, isPurgeWaiting and 1 or 0, isDeep(state) and 1 or 0)
 return answers

@@ -2,8 +2,8 @@
 -- log and reads from it. The step that sees an empty log releases the lease, so that what is
 -- admitted later finds the workspace free: no wake is lost.
 --
--- A lease that ended without release is the death of a worker. It halves what the worker took. At a stride of
--- one, in quarantine, it is a death alone.
+-- A lease that ended without release is the death of a worker. The next stride is half of what that
+-- worker took. At a stride of one, in quarantine, it is a death alone.
 --
 -- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 3 submissions, 4 bytes,
 -- 5 whether deep logs are taken, 6 ms for which applied entries are kept, 7 the full stride; then
@@ -16,14 +16,16 @@ local call = redis.call
 local nowMs = math.floor(nowMicroseconds() / 1000)
 local IDLE, LEASED, DEEP_LOG = 0, 1, 2
 local ENTRIES_AT_ONCE, LARGE_BYTES = 8, 100000
+-- A worker holds many small logs when it dies. One death makes none of them deep.
+local LEAST_HELD = 32
 
 local function noteDeath(key, state)
   if state.stride == 1 and state.quarantine then
     state.alone = (state.alone or 0) + 1
     call('HSET', key, 'alone', state.alone)
   else
-    local held = math.min(state.stride or fullStride, state.took or fullStride)
-    state.stride = math.max(1, math.floor(held / 2))
+    local held = math.max(LEAST_HELD, state.took or fullStride)
+    state.stride = math.max(1, math.floor(math.min(state.stride or fullStride, held) / 2))
     call('HSET', key, 'stride', state.stride)
   end
 end

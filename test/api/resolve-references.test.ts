@@ -15,9 +15,10 @@ import { until } from '../support/until.ts'
 const TIMEOUT_MS = 500
 const CONNECTIONS = 2
 const hashKey = hashKeyFrom('0'.repeat(64))
-const EMPTY = { isLogEmpty: true, isPurgeWaiting: false }
-const WAITING = { isLogEmpty: false, isPurgeWaiting: false }
-const PURGE_WAITING = { isLogEmpty: false, isPurgeWaiting: true }
+const EMPTY = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
+const WAITING = { isLogEmpty: false, isIdentifyWaiting: true, isPurgeWaiting: false }
+const FEEDBACK_WAITING = { ...WAITING, isIdentifyWaiting: false }
+const PURGE_WAITING = { isLogEmpty: false, isIdentifyWaiting: false, isPurgeWaiting: true }
 const EMAIL = 'ann@example.org'
 const ANN = randomUUID()
 const BOB = randomUUID()
@@ -126,6 +127,14 @@ describe('the references of an answer', () => {
     assert.equal(await contactOf({ contactId: ANN }, WAITING), ANN)
     assert.equal(await contactOf({ contactId: 'a', isExternalContactId: true }, WAITING), ANN)
     assert.equal(await contactOf({ contact: { email: EMAIL } }, WAITING), BOB)
+  })
+
+  it('do not wait for feedback that cannot change them', async () => {
+    await externalId('a', ANN, { source: 'crm' })
+    await email(BOB)
+    const named = { contactId: 'a', isExternalContactId: true, source: 'shop' }
+    assert.equal(await contactOf(named, FEEDBACK_WAITING), ANN)
+    assert.equal(await contactOf({ contact: { email: EMAIL } }, FEEDBACK_WAITING), BOB)
   })
 
   const UNSURE: readonly (readonly [string, object, typeof WAITING])[] = [

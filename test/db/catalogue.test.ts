@@ -5,7 +5,7 @@ import { readSourceFiles } from '../check/source-files.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 
 const MOST_LINES_OF_A_FILE = 260
-const MOST_LINES_OF_A_FUNCTION = 75
+const MOST_LINES_OF_A_FUNCTION = 80
 /** A single statement that looks up every kind of key. */
 const LONG = ['load_keys']
 const FUNCTION = /^create or replace function (\w+)\([\s\S]*?\$\$;$/gm
@@ -49,7 +49,9 @@ describe('the text of SQL', () => {
       .filter(({ path }) => !path.startsWith('test/'))
       .map(({ text }) => text)
     const callers = [...texts, ...migrations, ...sources].join('\n')
-    const uncalled = names.filter((name) => [...callers.matchAll(new RegExp(String.raw`\b${name}\b\(`, 'g'))].length < 2)
+    const uncalled = names.filter(
+      (name) => [...callers.matchAll(new RegExp(String.raw`\b${name}\b\(`, 'g'))].length < 2,
+    )
     assert.deepEqual(uncalled, [])
   })
 

@@ -53,14 +53,20 @@ describe('applying the logs of workspaces', () => {
   }
 
   it(`gives what one clerk writes, in any strides, delivered twice, by two writers and in sessions: ${HISTORIES} histories`, () =>
-    fc.assert(fc.asyncProperty(historiesOf({}), schedules, converges), seeded({ numRuns: HISTORIES })))
+    fc.assert(
+      fc.asyncProperty(historiesOf({}), schedules, converges),
+      seeded({ numRuns: HISTORIES, endOnFailure: true }),
+    ))
 
   it(`gives the same with replays of dead submissions: ${HISTORIES} histories`, () =>
-    fc.assert(fc.asyncProperty(historiesOf({ replays: true }), schedules, converges), seeded({ numRuns: HISTORIES })))
+    fc.assert(
+      fc.asyncProperty(historiesOf({ replays: true }), schedules, converges),
+      seeded({ numRuns: HISTORIES, endOnFailure: true }),
+    ))
 
   it(`gives the same with purges whose removal goes on beside later strides: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(historiesOf({ purges: true, replays: true }), schedules, converges),
-      seeded({ numRuns: HISTORIES }),
+      seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 })

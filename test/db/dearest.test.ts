@@ -5,11 +5,13 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import * as v from 'valibot'
-import { JOB_VERSION, submissionSchema } from '../../contract/submission.ts'
-import { store } from '../../db/store.ts'
+import type { Submission } from '../../contract/submission.ts'
+import { readPosition } from '../../db/submissions/position.ts'
+import { applyStrides } from '../../worker/apply/apply-strides.ts'
+import { SCHEMAS } from '../model/submission-arbitrary.ts'
 import { families } from '../support/dear-families.ts'
 import { DEAREST, type Dearest } from '../support/dearest-bodies.ts'
-import { toRows } from '../support/deliveries.ts'
+import { hashKey, makeWorkspaces } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { clearTables } from '../support/tables.ts'
@@ -17,28 +19,35 @@ import { clearTables } from '../support/tables.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** Families that the search tries. */
 const TRIED = LONG ? 400 : 12
-/** From about here on a statement costs in proportion: the memory and the log that it begins with are behind it. */
+/**
+ * From about here on a statement costs in proportion: the memory and the log that it begins with
+ * are behind it.
+ */
 const SIZE = 40
 const TIMES = 4
-/** So many times the bytes may cost so much more for a byte. What costs with the square of its bytes costs four times as much. */
+/**
+ * So many times the bytes may cost so much more for a byte. What costs with the square of its bytes
+ * costs four times as much.
+ */
 const MOST_GROWTH = 3
 /** What Postgres needs for the smaller size before growth says anything. */
 const FIXED_MS = 40
-/** More than one statement at the smaller size: what is moved lies in a former one. */
-const BATCHES = [200, 20]
+/** More than one stride at the smaller size: what is moved was saved by a former one. */
+const STRIDES = [200, 20]
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 const MS_PER_NS = 1e-6
 
 type Cost = { ms: number; bytes: number }
 
-describe('what storing costs for a byte', () => {
+describe('what Postgres does to apply a byte', () => {
   let schema: TestSchema
   let backend: number
   let number = 1_000_000
 
   before(async () => {
     schema = await freshSchema(1)
+    await makeWorkspaces(schema.sql, [workspaceId])
     backend = (await schema.sql<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]!.pid
   })
   after(() => schema.drop())
@@ -55,25 +64,30 @@ describe('what storing costs for a byte', () => {
   const costOf = async ({ submissions }: Dearest, size: number, perBatch: number): Promise<Cost> => {
     await clearTables(schema.sql)
     const submitted = submissions(size, `n${size}`)
-    const rows = submitted.map(({ operation, body }) =>
-      toRows(
-        v.parse(submissionSchema, {
-          version: JOB_VERSION,
+    const made = submitted.map(
+      ({ operation, body }) =>
+        ({
           workspaceId,
           submissionId: randomUUID(),
           number: ++number,
           operation,
           // Without members that are undefined.
-          body: JSON.parse(JSON.stringify(body)) as unknown,
-        }),
-      ),
+          body: v.parse(SCHEMAS[operation], JSON.parse(JSON.stringify(body))),
+        }) as Submission,
     )
+    const position = (await readPosition(schema.sql, workspaceId))!
     const former = spentMs()
-    for (let at = 0; at < rows.length; at += perBatch) await store(schema.sql, rows.slice(at, at + perBatch))
+    for (let at = 0; at < made.length; at += perBatch) {
+      const stride = { workspaceId, after: position, submissions: made.slice(at, at + perBatch) }
+      await applyStrides({ sql: schema.sql, hashKey }, [stride])
+    }
     return { ms: spentMs() - former, bytes: JSON.stringify(submitted).length }
   }
 
-  /** How much more a byte costs in `TIMES` the bytes. Others on the machine can make it dearer, but not cheaper: so the least of three counts. */
+  /**
+   * How much more a byte costs in `TIMES` the bytes. Others on the machine can make it dearer, but
+   * not cheaper: so the least of three counts.
+   */
   const growthOf = async (dearest: Dearest, perBatch: number): Promise<{ growth: number; msPerMb: number }> => {
     let least = { growth: Infinity, msPerMb: Infinity }
     for (let time = 0; time < 3 && least.growth >= MOST_GROWTH; time++) {
@@ -86,10 +100,10 @@ describe('what storing costs for a byte', () => {
 
   for (const dearest of DEAREST) {
     it(`stays the same: ${dearest.title}`, async () => {
-      for (const perBatch of dearest.perStatement === undefined ? BATCHES : [BATCHES[0]!]) {
+      for (const perBatch of dearest.perStatement === undefined ? STRIDES : [STRIDES[0]!]) {
         const { growth, msPerMb } = await growthOf(dearest, perBatch)
-        console.log(`${perBatch} a batch: ${msPerMb.toFixed(0)} ms a megabyte, ${growth.toFixed(2)} times`)
-        assert.ok(growth < MOST_GROWTH, `${growth} times as much for a byte, ${perBatch} a batch`)
+        console.log(`${perBatch} a stride: ${msPerMb.toFixed(0)} ms a megabyte, ${growth.toFixed(2)} times`)
+        assert.ok(growth < MOST_GROWTH, `${growth} times as much for a byte, ${perBatch} a stride`)
       }
     })
   }
@@ -98,13 +112,13 @@ describe('what storing costs for a byte', () => {
     let worst = { growth: 0, msPerMb: 0, title: '' }
     let dear = worst
     await fc.assert(
-      fc.asyncProperty(families, fc.constantFrom(...BATCHES), async (family, perBatch) => {
+      fc.asyncProperty(families, fc.constantFrom(...STRIDES), async (family, perBatch) => {
         const found = { ...(await growthOf(family, perBatch)), title: family.title }
         if (found.growth > worst.growth) worst = found
         if (found.msPerMb > dear.msPerMb) dear = found
         assert.ok(
           found.growth < MOST_GROWTH,
-          `${found.growth} times as much for a byte, ${perBatch} a batch: ${family.title}`,
+          `${found.growth} times as much for a byte, ${perBatch} a stride: ${family.title}`,
         )
       }),
       seeded({ numRuns: TRIED }),

@@ -13,8 +13,10 @@ import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
 
-const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 40))
+const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 15))
 const WORKERS = 3
+/** Of the connections of one log: each death costs the driver's pause before it connects again. */
+const MOST_DEATHS = 5
 /** How many submissions each stride has, and whether the connection dies under it. */
 const strides = fc.array(fc.record({ size: fc.integer({ min: 1, max: 10 }), dies: fc.boolean() }), {
   minLength: 1,
@@ -61,17 +63,21 @@ describe('connections that die in the middle of a statement', () => {
           // Another stride's killer may have hit this one's connection.
           expectUnavailable(error)
         })
-        if (dies && step < 2 * LENGTH) await killOthers()
+        if (dies && step < MOST_DEATHS) await killOthers()
         const result = (await work)?.get(workspaceId)
-        assert.ok(result === undefined || result.outcome === 'applied')
-        position = result?.position ?? position
+        if (result === undefined) continue
+        assert.ok(result.outcome === 'applied')
+        position = result.position
       }
     }
     await fc.assert(
       fc.asyncProperty(histories, strides, async (history, steps) => {
         await clearTables(schema.sql)
         const logs = [...Map.groupBy(history, ({ workspaceId }) => workspaceId)]
-        await makeWorkspaces(schema.sql, logs.map(([workspaceId]) => workspaceId))
+        await makeWorkspaces(
+          schema.sql,
+          logs.map(([workspaceId]) => workspaceId),
+        )
         await resetPositions(schema.sql)
         await Promise.all(logs.map(([, log]) => applyAllOf(log, steps)))
         assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, history)))

@@ -56,7 +56,11 @@ describe('migrations', () => {
   it('that fail leave nothing behind, and those before them neither', async () => {
     const { sql } = await migrated()
     const before = await catalogueText(sql)
-    const broken = { number: 3, name: '0003_broken.sql', text: 'create table further (id int); select nothing from nowhere' }
+    const broken = {
+      number: 3,
+      name: '0003_broken.sql',
+      text: 'create table further (id int); select nothing from nowhere',
+    }
     await assert.rejects(migrate(sql, [...(await readMigrations()), next, broken]), /nowhere/)
     assert.equal(await catalogueText(sql), before)
   })
@@ -66,7 +70,8 @@ describe('migrations', () => {
     await migrate(sql, [...(await readMigrations()), next])
     await assert.rejects(
       migrate(sql, await readMigrations()),
-      (error) => error instanceof MigrationRefused && /at migration 2, this version knows 1\. Start a newer/.test(error.message),
+      (error) =>
+        error instanceof MigrationRefused && /at migration 2, this version knows 1\. Start a newer/.test(error.message),
     )
     assert.ok(await isMigrated(sql, await readMigrations()), 'an older version that runs may go on')
   })
@@ -76,7 +81,9 @@ describe('migrations', () => {
     const [baseline] = await readMigrations()
     await assert.rejects(
       migrate(sql, [{ ...baseline!, text: `${baseline!.text}\ncreate table more (id int);` }]),
-      (error) => error instanceof MigrationRefused && /^Migration 1 \(0001_1_workspaces\.sql, .* another text/.test(error.message),
+      (error) =>
+        error instanceof MigrationRefused &&
+        /^Migration 1 \(0001_1_workspaces\.sql, .* another text/.test(error.message),
     )
   })
 
@@ -86,11 +93,20 @@ describe('migrations', () => {
     const password = await createReader(sql, role)
     const url = new URL(testServers().databaseUrl)
     Object.assign(url, { username: role, password })
-    const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: name, isReader: true }
+    const options = {
+      connections: 1,
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+      schema: name,
+      isReader: true,
+    }
     const reader: Sql = connectPostgres(url.href, options)
     try {
       await reader`select pg_advisory_lock_shared(n) from generate_series(1, 10) as n`
-      await assert.rejects(reader.unsafe('do $$ begin lock table schema_migration in access share mode; end $$'), /permission denied/)
+      await assert.rejects(
+        reader.unsafe('do $$ begin lock table schema_migration in access share mode; end $$'),
+        /permission denied/,
+      )
       await assert.rejects(reader`select from schema_migration for update`, /permission denied|read-only/)
       assert.deepEqual(await migrate(sql, [...(await readMigrations()), next]), [next.name])
     } finally {

@@ -30,20 +30,30 @@ const realm = { hashKey, workspaceId }
 const LONG = process.env['TEST_SIZE'] === 'long'
 const STORED_FEEDBACK = LONG ? 1_000_000 : 40_000
 const FEEDBACK_PER_PERSON = 10
-/** Submissions of each kind that are stored before they are multiplied; so many are applied in one stride later. */
+/**
+ * Submissions of each kind that are stored before they are multiplied; so many are applied in one
+ * stride later.
+ */
 const BATCH = 20
-/** Rounds before the rows are multiplied. From the sixth on, a connection uses a plan that knows nothing of the values. */
+/**
+ * Rounds before the rows are multiplied. From the sixth on, a connection uses a plan that knows
+ * nothing of the values.
+ */
 const EARLY_ROUNDS = 6
 const TIMEOUT_MS = 600_000
 
 /**
- * Of one table's indexes a piece of work looks at no more than so many times the pages that it looked at when little was stored, and so
- * many more: trees of one level get two or three. A scan of a whole index would look at all of its pages.
+ * Of one table's indexes a piece of work looks at no more than so many times the pages that it
+ * looked at when little was stored, and so many more: trees of one level get two or three. A scan
+ * of a whole index would look at all of its pages.
  */
 const GROWTH = LONG ? 6 : 3
 const PAGES_MORE = 100
 
-/** Entries of one table's indexes that one submission (a conversation of 10 messages counts as 10) has to do with at most. */
+/**
+ * Entries of one table's indexes that one submission (a conversation of 10 messages counts as 10)
+ * has to do with at most.
+ */
 const ENTRIES_PER_SUBMISSION = 40
 
 let number = 1_000_000
@@ -181,7 +191,10 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     const [contact] = await sql<{ id: string }[]>`
       select subject_id as id from submission where workspace_id = ${workspaceId} and id = ${submissionId}`
     const keys = await findKeysToFree(sql, { workspaceId, subjectIds: [contact!.id], number: ++number, limit: 100 })
-    assert.deepEqual(keys.map((key) => key.submissionId), [submissionId])
+    assert.deepEqual(
+      keys.map((key) => key.submissionId),
+      [submissionId],
+    )
     await freeKeys(sql, { workspaceId, submissionIds: [submissionId] })
     return 2 * BATCH
   },
@@ -213,7 +226,8 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
     schema = await freshSchema(1)
     await makeWorkspaces(schema.sql, [workspaceId])
     await keepVacuumAway(schema.sql)
-    // As a job that tidies a database by night does it: what is known then is that nothing is there.
+    // As a job that tidies a database by night does it: what is known then is that nothing is
+    // there.
     await schema.sql.unsafe(`vacuum (analyze) ${GROWING_TABLES.join(', ')}`)
   })
   after(() => schema?.drop())
@@ -240,7 +254,8 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
         const most = ENTRIES_PER_SUBMISSION * submissions
         if (entries > most) tooMuch.push(`${name}: reads ${entries} index entries of ${table}, more than ${most}`)
         const mostPages = GROWTH * whenSmall.get(name)!.reads.get(table)!.pages + PAGES_MORE
-        if (pages > mostPages) tooMuch.push(`${name}: looks at ${pages} index pages of ${table}, more than ${mostPages}`)
+        if (pages > mostPages)
+          tooMuch.push(`${name}: looks at ${pages} index pages of ${table}, more than ${mostPages}`)
       }
     }
     assert.deepEqual(tooMuch, [])

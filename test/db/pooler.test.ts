@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
 import { connectPostgres } from '../../db/postgres.ts'
-import { runCommand } from '../support/command.ts'
 import { startLoad } from '../support/load.ts'
 import { hasPgbouncer, type Pooler, startPgbouncer } from '../support/pgbouncer.ts'
 import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
@@ -40,14 +39,6 @@ describe('for a pooler in transaction mode', () => {
       await direct.end({ timeout: 5 })
       await pooled.end({ timeout: 5 })
     }
-  })
-
-  it('migrations and a schema of its own are refused with what to do', async () => {
-    const { databaseUrl } = testServers()
-    const environment = { DATABASE_URL: databaseUrl, DATABASE_POOLER: 'transaction' }
-    const { code, stderr } = await runCommand({ environment }, 'cli/migrate-command.ts')
-    assert.equal(code, 1)
-    assert.match(stderr, /^Migrations hold a lock of their session: set DATABASE_URL to Postgres itself/)
   })
 })
 

@@ -191,17 +191,17 @@ describe('the doctor', () => {
   })
 
   it('tells logs that a worker has left, and submissions in quarantine', async () => {
-    const { queues, redis, redisPrefix, workspaceId } = service
+    const { queues, redisPrefix, workspaceId } = service
     const { state } = workspaceKeys(redisPrefix, workspaceId)
     await holdWork(queues)
     try {
       await inject(service, queues, { body: feedbackBody('left') })
-      await redis.hset(state, { holder: 'gone', until: Date.now() - 60_000, alone: 2 })
+      await service.redis.hset(state, { holder: 'gone', until: Date.now() - 60_000, alone: 2 })
       const { stdout } = await run()
       assert.match(stdout, /^warning +In 1 workspaces a worker ended while it applied submissions/m)
       assert.match(stdout, /^warning +In 1 workspaces a submission is suspected of ending workers/m)
     } finally {
-      await redis.hdel(state, 'holder', 'until', 'alone')
+      await service.redis.hdel(state, 'holder', 'until', 'alone')
       await resumeWork(queues)
     }
   })

@@ -185,28 +185,35 @@ describe('submissions that are admitted together', () => {
     assert.equal((await room.admit(bounded)).outcome, 'admitted')
   })
 
-  it('know whether submissions wait before them, and whether a purge does', async () => {
+  it('know whether submissions wait before them, and whether an identify or a purge does', async () => {
     const workspaceId = randomUUID()
     const stateOf = (admission: Admission | undefined) =>
-      admission !== undefined && 'isLogEmpty' in admission && [admission.isLogEmpty, admission.isPurgeWaiting]
+      admission !== undefined && 'isLogEmpty' in admission && [
+        admission.isLogEmpty,
+        admission.isIdentifyWaiting,
+        admission.isPurgeWaiting,
+      ]
     const purge = asked({ workspaceId, operation: 'purge_contact' })
     const peek = asked({ workspaceId, peek: true })
-    const waiting = await together([peek, asked({ workspaceId }), asked({ workspaceId }), peek])
+    const identify = asked({ workspaceId, operation: 'identify_contact' })
+    const waiting = await together([peek, asked({ workspaceId }), identify, peek])
     assert.deepEqual(waiting.map(stateOf), [
-      [true, false],
-      [true, false],
-      [false, false],
-      [false, false],
-    ])
-    const purges = await together([asked({ workspaceId }), purge, purge, asked({ workspaceId })])
-    assert.deepEqual(purges.map(stateOf), [
-      [false, false],
-      [false, false],
-      [false, true],
-      [false, true],
+      [true, false, false],
+      [true, false, false],
+      [false, false, false],
+      [false, true, false],
     ])
     await room.applyAll(workspaceId)
-    assert.deepEqual(stateOf(await room.admit(peek)), [true, false])
+    await room.admit(asked({ workspaceId }))
+    const purges = await together([asked({ workspaceId }), purge, purge, asked({ workspaceId })])
+    assert.deepEqual(purges.map(stateOf), [
+      [false, false, false],
+      [false, false, false],
+      [false, false, true],
+      [false, false, true],
+    ])
+    await room.applyAll(workspaceId)
+    assert.deepEqual(stateOf(await room.admit(peek)), [true, false, false])
   })
 
   it('share no entry with a purge', async () => {

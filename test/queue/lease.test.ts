@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { sweepLogs } from '../../queue/sweep.ts'
-import { FULL_STRIDE, type Taken, type TakeRequest, type TakeSettings } from '../../queue/take.ts'
+import type { Taken, TakeRequest, TakeSettings } from '../../queue/take.ts'
 import { asked, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 
 const HOUR_MS = 3_600_000
@@ -87,7 +87,14 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
   })
 
-  it('that ended halves the stride, down to one', async () => {
+  it('that ended makes the next stride half of what was read under it', async () => {
+    const workspaceId = await logWith(400)
+    await take(workspaceId, 'a', { settings: { submissions: 300 } })
+    await die(workspaceId)
+    assert.equal(strideOf(await take(workspaceId, 'b')), 150)
+  })
+
+  it('of a small log that ended makes it no deep one at once, and strides of one in the end', async () => {
     const workspaceId = await logWith(3)
     const strides: number[] = []
     for (let death = 0; death < 10; death++) {
@@ -95,7 +102,7 @@ describe('the lease of a log', () => {
       await die(workspaceId)
       strides.push(strideOf(await take(workspaceId, `worker ${death + 1}`)))
     }
-    assert.deepEqual(strides, [FULL_STRIDE / 2, 125, 62, 31, 15, 7, 3, 1, 1, 1])
+    assert.deepEqual(strides, [16, 8, 4, 2, 1, 1, 1, 1, 1, 1])
     const alone = await take(workspaceId, 'worker 10')
     assert.deepEqual([deathsOf(alone), alone.outcome === 'taken' && alone.submissions.length], [0, 1])
     assert.equal(alone.outcome === 'taken' && alone.isMore, true)

@@ -21,7 +21,10 @@ const TAKE_ALL = { submissions: 10_000, bytes: 1e9, takesDeep: true, redoMs: RED
 type Settled = { id: string; state: SubmissionState; isDeep: boolean }
 type Logged = Record<string, unknown>
 
-/** The database that a worker sees. It can be away, and the worker can die when it loads or saves a text. */
+/**
+ * The database that a worker sees. It can be away, and the worker can die when it loads or saves a
+ * text.
+ */
 const createMortalSql = (sql: Sql, deadly?: string) => {
   const state = { isAway: false, isDead: false, refused: 0 }
   const send = (query: () => unknown): unknown => {
@@ -31,7 +34,8 @@ const createMortalSql = (sql: Sql, deadly?: string) => {
     return Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED' }))
   }
   const mortal = new Proxy(sql, {
-    apply: (target, self, given: unknown[]) => send(() => Reflect.apply(target as never, self, given) as unknown),
+    apply: (target, self, given: unknown[]) =>
+      send(() => Reflect.apply<unknown, unknown[], unknown>(target, self, given)),
     get: (target, name, receiver) => {
       if (name !== 'unsafe') return Reflect.get(target, name, receiver) as unknown
       return (...given: Parameters<Sql['unsafe']>) => {
@@ -149,7 +153,10 @@ export const openApplyRig = async () => {
         await sql.unsafe('drop trigger stubborn on feedback; drop function fail_stubbornly')
       }
     },
-    /** Returns how to bring Postgres back to where the workspace is now, as a standby that lacks the last commits. */
+    /**
+     * Returns how to bring Postgres back to where the workspace is now, as a standby that lacks the
+     * last commits.
+     */
     rememberPosition: async (workspaceId: string): Promise<() => Promise<void>> => {
       const [row] = await sql`select * from workspace_progress where workspace_id = ${workspaceId}`
       return async () => {

@@ -10,8 +10,9 @@ export const LENGTH = 30
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
 
 /**
- * How a history reaches the workers: in strides of which sizes, how much of it again, by which means, and how many steps of the
- * removal of purges come in between. The lists are gone through in turn.
+ * How a history reaches the workers: in strides of which sizes, how much of it again, by which
+ * means, and how many steps of the removal of purges come in between. The lists are gone through in
+ * turn.
  */
 export const schedules = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 4, maxLength: 8 }),
@@ -49,7 +50,8 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
         await Promise.all([applyStrides(dependencies, strides(0)), applyStrides(dependencies, strides(1))])
         break
       case 'session':
-        for (const stride of strides(0)) await runSession(dependencies, stride, logs.get(stride.workspaceId)!, schedule)
+        for (const stride of strides(0))
+          await runSession(dependencies, { first: stride, log: logs.get(stride.workspaceId)!, sizes: schedule.sizes })
         // A session leaves to applyStrides what is special.
         await applyStrides(dependencies, strides(0))
         break
@@ -59,7 +61,10 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
   await removeSteps(sql, Number.POSITIVE_INFINITY)
 }
 
-/** Every other replay was dead before, and its receipt is queued again. The others were lost by a failover. */
+/**
+ * Every other replay was dead before, and its receipt is queued again. The others were lost by a
+ * failover.
+ */
 const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
   const dead = history.filter(({ originalNumber = 0 }) => originalNumber % 2 === 1)
   const rows = dead.map(({ workspaceId, submissionId, originalNumber, operation }) => ({
@@ -84,12 +89,9 @@ const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
   return new Map(rows.map(({ workspace_id, position }) => [workspace_id, position]))
 }
 
-const runSession = (
-  dependencies: Parameters<typeof applyBusy>[0],
-  first: Stride,
-  log: readonly Submission[],
-  { sizes }: Schedule,
-): Promise<void> => {
+type Session = { first: Stride; log: readonly Submission[]; sizes: readonly number[] }
+
+const runSession = (dependencies: Parameters<typeof applyBusy>[0], { first, log, sizes }: Session): Promise<void> => {
   let turn = 0
   const readNext = async (_: number | undefined, after: number): Promise<Stride> => {
     const left = log.filter(({ number }) => number > after)

@@ -34,7 +34,7 @@ export const takeIn = async (operation: Operation, bytes: Uint8Array<ArrayBuffer
   return response.status
 }
 
-const EMPTY_LOG = { isLogEmpty: true, isPurgeWaiting: false }
+const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
 
 const notAsked = (): never => {
   throw new Error('Nothing asks for this here')

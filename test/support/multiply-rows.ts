@@ -46,8 +46,9 @@ export const keepVacuumAway = async (sql: Sql): Promise<void> => {
 type Column = { name: string; isId: boolean; isHash: boolean }
 
 /**
- * Multiplies what a schema holds, with other ids. Copies belong together as their originals do: copies of feedback are shared
- * out among those of contacts and accounts. Nothing is created for it: that would make other connections plan anew.
+ * Multiplies what a schema holds, with other ids. Copies belong together as their originals do:
+ * copies of feedback are shared out among those of contacts and accounts. Nothing is created for
+ * it: that would make other connections plan anew.
  */
 export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
   for (const table of GROWING_TABLES) {

@@ -2,13 +2,19 @@ import process from 'node:process'
 import { type Migration, readMigrations } from '../../db/migrate.ts'
 
 export const PARTITIONS = 4
-const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\);/gm
+const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\)(?: with \(.*\))?;/gm
 
-/** The tables that a migration makes for what belongs to a workspace: those with the workspace in their key. */
+/**
+ * The tables that a migration makes for what belongs to a workspace: those with the workspace in
+ * their key.
+ */
 export const tablesThatGrow = ({ text }: Migration): string[] =>
   [...text.matchAll(TABLE)].filter(([, , body]) => isOfWorkspace(body!)).map(([, name = '']) => name)
 
-/** Migrations with the change that docs/growing.md describes: every table that grows is partitioned by the workspace. */
+/**
+ * Migrations with the change that docs/growing.md describes: every table that grows is partitioned
+ * by the workspace.
+ */
 export const partitionedMigrations = async (): Promise<Migration[]> =>
   (await readMigrations()).map((migration) => ({ ...migration, text: partitioned(migration.text) }))
 

@@ -22,7 +22,10 @@ const MOST_DEATHS_ALONE = 3
 /** Notes a position and reads on; undefined when the worker may not go on. */
 type ReadAhead = (request: TakeRequest) => Promise<Taken | undefined>
 
-/** Applies a stride of one workspace that has much to apply, or short strides, and what follows from it. */
+/**
+ * Applies a stride of one workspace that has much to apply, or short strides, and what follows from
+ * it.
+ */
 export const applyDeep = async (
   dependencies: StrideDependencies,
   stride: TakenStride,
@@ -45,7 +48,10 @@ export const applyDeep = async (
   return { ...outcome, kind: 'postponed', ms: applied.postponedMs }
 }
 
-const applyTimed = (dependencies: StrideDependencies, stride: TakenStride): Promise<{ applied: Applied; ms: number }> => {
+const applyTimed = (
+  dependencies: StrideDependencies,
+  stride: TakenStride,
+): Promise<{ applied: Applied; ms: number }> => {
   const { quarantine } = dependencies
   const timed = async (apply: typeof applyAlone): Promise<{ applied: Applied; ms: number }> => {
     const beganAt = performance.now()
@@ -72,7 +78,9 @@ const applyAlone = async (dependencies: StrideDependencies, stride: TakenStride)
   }
 }
 
-/** A purge ends a session, and short strides show that the workspace is slow: neither gains from it. */
+/**
+ * A purge ends a session, and short strides show that the workspace is slow: neither gains from it.
+ */
 const isBusy = ({ stride, submissions, isMore }: TakenStride): boolean =>
   stride === Infinity &&
   isMore &&
@@ -80,8 +88,8 @@ const isBusy = ({ stride, submissions, isMore }: TakenStride): boolean =>
   submissions.every(({ operation }) => operation !== 'purge_contact')
 
 /**
- * Applies stride after stride, each while the one before it is being saved. Returns what to take next;
- * undefined when nothing was applied, since something needs a closer look.
+ * Applies stride after stride, each while the one before it is being saved. Returns what to take
+ * next; undefined when nothing was applied, since something needs a closer look.
  */
 const applySession = async (
   dependencies: StrideDependencies,
@@ -102,10 +110,17 @@ const applySession = async (
       },
       onApplied: async (result, submissions) => {
         moved()
-        const [bound] = noteTimes(dependencies, [{ ...first, submissions: [...submissions] }], performance.now() - beganAt)
+        const [bound] = noteTimes(
+          dependencies,
+          [{ ...first, submissions: [...submissions] }],
+          performance.now() - beganAt,
+        )
         beganAt = performance.now()
         const spans = beginStride(dependencies.tracing, 'backlog', submissions)
-        endStride(spans, await followUp(dependencies, { followed: [{ workspaceId, results: [result] }], spans, isDeep: true }))
+        endStride(
+          spans,
+          await followUp(dependencies, { followed: [{ workspaceId, results: [result] }], spans, isDeep: true }),
+        )
         request = requestAt(workspaceId, result.position, bound)
       },
     })

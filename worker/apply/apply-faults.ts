@@ -30,14 +30,14 @@ export type FaultDependencies = {
 }
 
 /**
- * `dead`: what was set aside, by submission id. `postponedMs`: a submission failed, and is to be tried
- * again after this time.
+ * `dead`: what was set aside, by submission id. `postponedMs`: a submission failed, and is to be
+ * tried again after this time.
  */
 export type Applied = { results: StrideResult[]; dead: Map<string, Ending>; postponedMs?: number }
 
 /**
- * Applies strides of several workspaces. Where that fails, each workspace by itself, since only one may be
- * the reason. Those that fail by themselves come back as `failing`.
+ * Applies strides of several workspaces. Where that fails, each workspace by itself, since only one
+ * may be the reason. Those that fail by themselves come back as `failing`.
  *
  * @throws when Postgres is away
  */
@@ -64,15 +64,13 @@ const apply = (dependencies: FaultDependencies, strides: readonly Stride[]): Ret
   withinTime(applyStrides(dependencies, strides), dependencies.answerWithinMs)
 
 /**
- * Applies a stride of one workspace. Where that fails, it halves the stride until the bad submission is
- * alone. That one is set aside as dead, or tried again later, and what follows it goes on, in order.
+ * Applies a stride of one workspace. Where that fails, it halves the stride until the bad
+ * submission is alone. That one is set aside as dead, or tried again later, and what follows it
+ * goes on, in order.
  *
  * @throws when Postgres is away
  */
-export const applyHalving = async (
-  dependencies: FaultDependencies,
-  stride: Stride,
-): Promise<Applied> => {
+export const applyHalving = async (dependencies: FaultDependencies, stride: Stride): Promise<Applied> => {
   const { workspaceId, submissions } = stride
   try {
     return { results: [(await apply(dependencies, [stride])).get(workspaceId)!], dead: new Map() }
@@ -94,11 +92,7 @@ const isThrough = (results: readonly StrideResult[], number: number): boolean =>
   return last?.outcome === 'applied' && last.position >= number
 }
 
-const afterFaultAlone = async (
-  dependencies: FaultDependencies,
-  stride: Stride,
-  error: unknown,
-): Promise<Applied> => {
+const afterFaultAlone = async (dependencies: FaultDependencies, stride: Stride, error: unknown): Promise<Applied> => {
   const { workspaceId, submissions } = stride
   const { number, submissionId } = submissions[0]!
   const former: { number: number; count: number } | undefined = dependencies.attempts.get(workspaceId)

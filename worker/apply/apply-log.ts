@@ -1,9 +1,9 @@
 // A workspace in the hands of this worker:
 //
 //   named by a job -> take -> idle     nothing to apply: given back; Redis has released the lease
-//                          -> leased   another worker applies it, and sees the new entries: given back
-//                          -> deep     much waits: woken through the queue `backlog`, and given back
-//                          -> taken    a stride is applied -> take, which notes the new position
+//   -> leased   another worker applies it, and sees the new entries: given back -> deep     much
+//   waits: woken through the queue `backlog`, and given back -> taken    a stride is applied ->
+//   take, which notes the new position
 //
 // A job has a time budget. After it, what is left goes to the end of the line.
 import type { RedisClient } from '../../queue/connect-redis.ts'
@@ -20,8 +20,8 @@ import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250
 /** A worker that dies holds up its workspaces for so long. */
-const LEASE_MS = 8_000
-const RENEW_EVERY_MS = 2_500
+const LEASE_MS = 5_000
+const RENEW_EVERY_MS = 1_250
 
 export type ApplyDependencies = StrideDependencies & {
   redis: RedisClient
@@ -39,8 +39,8 @@ export type ApplyDependencies = StrideDependencies & {
 
 type ApplyLogs = {
   /**
-   * Applies the logs of workspaces. What is left after the time budget is woken again. `isDeep`: of a
-   * workspace with much to apply.
+   * Applies the logs of workspaces. What is left after the time budget is woken again. `isDeep`: of
+   * a workspace with much to apply.
    */
   apply: (workspaceIds: readonly string[], isDeep: boolean) => Promise<void>
   /** Ends the renewal of leases. */

@@ -16,7 +16,11 @@ export const applyShared = async (
   strides: readonly TakenStride[],
 ): Promise<ApplyOutcome[]> => {
   const { quarantine, tracing } = dependencies
-  const spans = beginStride(tracing, 'wake', strides.flatMap(({ submissions }) => submissions))
+  const spans = beginStride(
+    tracing,
+    'wake',
+    strides.flatMap(({ submissions }) => submissions),
+  )
   const { applied, failing, ms } = await quarantine.shared(async () => {
     const beganAt = performance.now()
     return { ...(await applyApart(dependencies, strides)), ms: performance.now() - beganAt }

@@ -28,18 +28,25 @@ export type StrideResult =
 export type ApplyDependencies = {
   sql: Sql
   hashKey: HashKey
-  /** Remembers workspaces that had purges: their keys may have epochs, which are then loaded at once. */
+  /**
+   * Remembers workspaces that had purges: their keys may have epochs, which are then loaded at
+   * once.
+   */
   purgedWorkspaces?: Set<string>
 }
 
-/** Rounds without progress. More would mean that the fold asks for something that loading does not give. */
+/**
+ * Rounds without progress. More would mean that the fold asks for something that loading does not
+ * give.
+ */
 const MOST_ROUNDS = 100
 
 type Folded = { work: StrideWork; segment: FoldedSegment }
 
 /**
- * Applies one stride of each workspace: loads what the submissions name, folds them, and saves the changes in one statement. What
- * another writer is faster with is loaded again, and so is what the fold has to know more about. Throws what `save` throws.
+ * Applies one stride of each workspace: loads what the submissions name, folds them, and saves the
+ * changes in one statement. What another writer is faster with is loaded again, and so is what the
+ * fold has to know more about. Throws what `save` throws.
  */
 export const applyStrides = async (
   dependencies: ApplyDependencies,
@@ -49,7 +56,10 @@ export const applyStrides = async (
   let left = works
   for (let round = 0; left.length > 0; round++) {
     if (round > MOST_ROUNDS) throw new Error('A stride comes to no end')
-    const loaded = await load(dependencies.sql, left.map(({ keys }) => keys))
+    const loaded = await load(
+      dependencies.sql,
+      left.map(({ keys }) => keys),
+    )
     const folded: Folded[] = []
     for (const [at, work] of left.entries()) {
       const step = await work.takeStep(loaded[at]!)

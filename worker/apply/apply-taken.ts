@@ -19,8 +19,9 @@ export type StrideDependencies = FaultDependencies &
 export type TakenStride = Extract<Taken, { outcome: 'taken' }> & { workspaceId: string }
 
 /**
- * What applying a stride came to. `next`: the workspace goes on; `deleted`: it is gone; `failing`: it fails
- * by itself, and is a matter of the backlog; `postponed`: its next submission is tried again later.
+ * What applying a stride came to. `next`: the workspace goes on; `deleted`: it is gone; `failing`:
+ * it fails by itself, and is a matter of the backlog; `postponed`: its next submission is tried
+ * again later.
  */
 export type ApplyOutcome =
   | { kind: 'next'; workspaceId: string; request: TakeRequest }
@@ -29,7 +30,10 @@ export type ApplyOutcome =
 
 export const isApplied = (result: StrideResult): result is AppliedStride => result.outcome === 'applied'
 
-/** What follows from the last result of a workspace. `stride`: the bound to note for its next strides. */
+/**
+ * What follows from the last result of a workspace. `stride`: the bound to note for its next
+ * strides.
+ */
 export const outcomeOf = (workspaceId: string, last: StrideResult | undefined, stride?: number): ApplyOutcome => {
   switch (last?.outcome) {
     case 'deleted':
@@ -52,7 +56,9 @@ export const requestAt = (workspaceId: string, position: number, stride?: number
   ...(stride !== undefined && { stride }),
 })
 
-/** Counts the time of strides that were applied together, and returns the bounds of the next ones. */
+/**
+ * Counts the time of strides that were applied together, and returns the bounds of the next ones.
+ */
 export const noteTimes = (
   { onApplyTime, strideSizes }: StrideDependencies,
   strides: readonly TakenStride[],

@@ -6,7 +6,10 @@ import { Missing } from '../fold/missing.ts'
 import { type ApplyDependencies, countStates, type Stride, type StrideResult } from './apply-strides.ts'
 import { StrideKeys } from './keys.ts'
 
-/** Beyond that many contacts, accounts and conversations the session begins again with an empty memory. */
+/**
+ * Beyond that many contacts, accounts and conversations the session begins again with an empty
+ * memory.
+ */
 const MOST_PROFILES = 50_000
 
 type Applied = Extract<StrideResult, { outcome: 'applied' }>
@@ -18,11 +21,13 @@ export type SessionCallbacks = {
 }
 
 /**
- * Applies the log of one busy workspace: while Postgres saves a stride, the next one is read, loaded and folded. What is loaded
- * may be older than what was folded before, so the fold keeps what it knows.
+ * Applies the log of one busy workspace: while Postgres saves a stride, the next one is read,
+ * loaded and folded. What is loaded may be older than what was folded before, so the fold keeps
+ * what it knows.
  *
- * Ends when nothing is left to read, and when anything special comes: a purge, a replay, records to be moved or removed, another
- * writer, or a fold that has to know more. applyStrides then goes on from the position that `onApplied` was told last.
+ * Ends when nothing is left to read, and when anything special comes: a purge, a replay, records to
+ * be moved or removed, another writer, or a fold that has to know more. applyStrides then goes on
+ * from the position that `onApplied` was told last.
  */
 export const applyBusy = async (
   dependencies: ApplyDependencies,
@@ -59,7 +64,10 @@ class Session {
     return this.#callbacks.readNext(this.#saved, this.#after)
   }
 
-  /** Folds a stride, waits for the save of the one before, and begins to save this one. False when the session ends. */
+  /**
+   * Folds a stride, waits for the save of the one before, and begins to save this one. False when
+   * the session ends.
+   */
   async take({ submissions }: Stride): Promise<boolean> {
     const due = submissions.filter(({ number }) => number > this.#after)
     const foldable = due.filter(isFoldable)

@@ -6,41 +6,38 @@ import { contactIdKey, contactSourceKey, emailKey, recordContactKey } from '../.
 import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 
-/** All keys by which these submissions may name or create a contact, and that a purge may have ended. */
-export function* epochKeysOf(realm: Realm, submissions: readonly Submission[]): Generator<string> {
-  for (const submission of submissions) {
-    switch (submission.operation) {
-      case 'create_feedback':
-        yield* keysOfFeedback(realm, submission)
-        break
-      case 'identify_contact':
-        yield* keysOfContact(realm, submission.body, DEFAULT_SOURCE)
-        break
-      case 'submit_conversation':
-        yield* keysOfConversation(realm, submission)
-        break
-      case 'identify_account':
-      case 'purge_contact':
-        break
-    }
+/** All keys by which a submission may name or create a contact, and that a purge may have ended. */
+export const epochKeysOf = (realm: Realm, submission: Submission): string[] => {
+  switch (submission.operation) {
+    case 'create_feedback':
+      return keysOfFeedback(realm, submission)
+    case 'identify_contact':
+      return keysOfContact(realm, submission.body, DEFAULT_SOURCE)
+    case 'submit_conversation':
+      return keysOfConversation(realm, submission)
+    case 'identify_account':
+    case 'purge_contact':
+      return []
   }
 }
 
-function* keysOfFeedback(realm: Realm, { body, submissionId }: SubmissionOf<'create_feedback'>): Generator<string> {
-  if (body.isExternalContactId)
-    for (const id of [body.contactId, body.contact?.id]) if (id != null) yield contactIdKey(realm, id)
+const keysOfFeedback = (realm: Realm, { body, submissionId }: SubmissionOf<'create_feedback'>): string[] => {
+  const ids = body.isExternalContactId ? [body.contactId, body.contact?.id].filter((id) => id != null) : []
   const email = canonicalEmail(body.contact?.email ?? '')
-  if (email !== undefined) yield emailKey(realm, email)
-  else yield recordContactKey(realm, feedbackId({ ...realm, submissionId }, body))
+  const weakKey =
+    email === undefined ? recordContactKey(realm, feedbackId({ ...realm, submissionId }, body)) : emailKey(realm, email)
+  return [...ids.map((id) => contactIdKey(realm, id)), weakKey]
 }
 
-function* keysOfContact(realm: Realm, { id, source }: ContactRecord, defaultSource: string): Generator<string> {
-  yield contactIdKey(realm, id)
-  yield contactSourceKey(realm, source ?? defaultSource, id)
-}
+const keysOfContact = (realm: Realm, { id, source }: ContactRecord, defaultSource: string): string[] => [
+  contactIdKey(realm, id),
+  contactSourceKey(realm, source ?? defaultSource, id),
+]
 
-function* keysOfConversation(realm: Realm, { body }: SubmissionOf<'submit_conversation'>): Generator<string> {
-  for (const contact of sourcedContacts(body)) yield* keysOfContact(realm, contact, body.source)
-  const senders = new Set(body.messages.map(({ contactId }) => contactId))
-  for (const id of senders) if (id !== undefined) yield contactIdKey(realm, id)
+const keysOfConversation = (realm: Realm, { body }: SubmissionOf<'submit_conversation'>): string[] => {
+  const senders = new Set(body.messages.flatMap(({ contactId }) => contactId ?? []))
+  return [
+    ...sourcedContacts(body).flatMap((contact) => keysOfContact(realm, contact, body.source)),
+    ...Array.from(senders, (id) => contactIdKey(realm, id)),
+  ]
 }

@@ -14,7 +14,11 @@ import type { Ending, StrideSpans } from '../trace-jobs.ts'
 import type { StrideResult } from './apply-strides.ts'
 
 /** Hears of a submission whose state is final. */
-export type OnSettled = (submission: Submission, state: SubmissionState, from: { attempts: number; isDeep: boolean }) => void
+export type OnSettled = (
+  submission: Submission,
+  state: SubmissionState,
+  from: { attempts: number; isDeep: boolean },
+) => void
 
 export type FollowUpDependencies = {
   sql: Sql
@@ -30,9 +34,9 @@ export type AppliedStride = Extract<StrideResult, { outcome: 'applied' }>
 type Followed = { workspaceId: string; results: readonly AppliedStride[] }
 
 /**
- * Adds the jobs that applied submissions need, before their entries are trimmed. What this worker finds
- * applied may lack its jobs, because the worker that applied it died: they are added again, which does no
- * harm. Returns what became of the submissions, by id.
+ * Adds the jobs that applied submissions need, before their entries are trimmed. What this worker
+ * finds applied may lack its jobs, because the worker that applied it died: they are added again,
+ * which does no harm. Returns what became of the submissions, by id.
  */
 export const followUp = async (
   dependencies: FollowUpDependencies,
@@ -64,8 +68,8 @@ export const followUp = async (
 }
 
 /**
- * Those of the found submissions that have a receipt. The others were admitted with a number at or below
- * the position, after Redis failed over: they are appended again, with a new number.
+ * Those of the found submissions that have a receipt. The others were admitted with a number at or
+ * below the position, after Redis failed over: they are appended again, with a new number.
  */
 const withReceipts = async (
   { sql, logs, log }: FollowUpDependencies,

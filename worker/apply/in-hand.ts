@@ -16,9 +16,9 @@ export type InHand = {
 }
 
 /**
- * The workspaces whose logs this process is applying. A job that names one of them only marks it, so that
- * the log is read once more before the workspace is given back: no entry is overlooked, and no two jobs of
- * one process apply the same log.
+ * The workspaces whose logs this process is applying. A job that names one of them only marks it,
+ * so that the log is read once more before the workspace is given back: no entry is overlooked, and
+ * no two jobs of one process apply the same log.
  */
 export const createInHand = (): InHand => {
   const marked = new Map<string, boolean>()

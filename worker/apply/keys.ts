@@ -51,7 +51,8 @@ export class StrideKeys implements WantedKeys, Keys {
         want(this[missing.kind], missing.id, level)
         break
       case 'epochs':
-        for (const key of epochKeysOf(this.realm, this.submissions)) want(this.epoch, key, KEY)
+        for (const submission of this.submissions)
+          for (const key of epochKeysOf(this.realm, submission)) want(this.epoch, key, KEY)
         break
       case 'messages':
         this.#addMessages(missing.conversationId)
@@ -81,16 +82,16 @@ export class StrideKeys implements WantedKeys, Keys {
 
   #addFeedback(submission: SubmissionOf<'create_feedback'>): void {
     const { body, originalNumber } = submission
-    const id = feedbackId({ ...this.realm, submissionId: submission.submissionId }, body)
-    if (originalNumber !== undefined) want(this.feedback, id, KEY)
-    this.#addContactOf(body, id)
+    if (originalNumber !== undefined) want(this.feedback, this.#feedbackId(submission), KEY)
+    this.#addContactOf(submission)
     this.#addAccountOf(body)
     for (const given of [body.projectId, body.project?.id]) if (given != null) want(this.project, asOwnId(given), KEY)
     const project = canonicalName(body.project?.name ?? '')
     if (project !== undefined) want(this.project, projectKey(this.realm, project), KEY)
   }
 
-  #addContactOf({ contactId, contact, isExternalContactId }: FeedbackRecord, id: string): void {
+  #addContactOf(submission: SubmissionOf<'create_feedback'>): void {
+    const { contactId, contact, isExternalContactId } = submission.body
     for (const given of [contactId, contact?.id]) {
       if (given == null) continue
       if (isExternalContactId) want(this.contactKey, contactIdKey(this.realm, given), KEY)
@@ -99,7 +100,8 @@ export class StrideKeys implements WantedKeys, Keys {
     const level = levelFor(contact?.sourceData)
     const email = canonicalEmail(contact?.email ?? '')
     if (email !== undefined) want(this.email, email, level)
-    else if (canonicalName(contact?.name ?? '') !== undefined) want(this.contact, recordContactKey(this.realm, id), level)
+    else if (canonicalName(contact?.name ?? '') !== undefined)
+      want(this.contact, recordContactKey(this.realm, this.#feedbackId(submission)), level)
   }
 
   #addAccountOf({ accountId, account, isExternalAccountId }: FeedbackRecord): void {
@@ -143,6 +145,10 @@ export class StrideKeys implements WantedKeys, Keys {
     }
   }
 
+  #feedbackId({ submissionId, body }: SubmissionOf<'create_feedback'>): string {
+    return feedbackId({ ...this.realm, submissionId }, body)
+  }
+
   #conversationId({ source, id }: ConversationRecord): string {
     return ownId(this.realm, 'conversation', source, id)
   }
@@ -154,7 +160,10 @@ const want = (keys: Map<string, number>, key: string | undefined, level: number)
   if (held === undefined || held < level) keys.set(key, level)
 }
 
-/** Metadata fills what is absent, so that all keys have to be known; of columns it is always known which have a value. */
+/**
+ * Metadata fills what is absent, so that all keys have to be known; of columns it is always known
+ * which have a value.
+ */
 const levelFor = (sourceData: JsonObject | null | undefined): number => {
   for (const _ in sourceData) return WHOLE
   return KEY

@@ -4,9 +4,12 @@ import { FULL_STRIDE as FULL_STRIDE_SUBMISSIONS } from '../../queue/take.ts'
 /** How long a stride may take. */
 export const STRIDE_MS = 250
 /** The submissions of a full stride, and the bytes that are read for it. */
-export const FULL_STRIDE = { submissions: FULL_STRIDE_SUBMISSIONS, bytes: 16 * 1024 * 1024 }
+export const FULL_STRIDE = { submissions: FULL_STRIDE_SUBMISSIONS, bytes: 8 * 1024 * 1024 }
 
-/** A stride with fewer submissions may take longer by `PATIENCE`: the work of others can be the reason. */
+/**
+ * A stride with fewer submissions may take longer by `PATIENCE`: the work of others can be the
+ * reason.
+ */
 const FEW = 8
 const PATIENCE = 4
 /** A workspace with this share of a stride may be the reason why the stride was slow. */
@@ -30,7 +33,10 @@ export const weightOf = (submissions: readonly Submission[]): number =>
 const partsOf = (...lists: readonly (readonly unknown[])[]): number =>
   lists.reduce((sum, list) => sum + list.length / PARTS_PER_WEIGHT, 0)
 
-/** A stride that was applied: its bound, its submissions, the time it took, its share of what took the time. */
+/**
+ * A stride that was applied: its bound, its submissions, the time it took, its share of what took
+ * the time.
+ */
 type Applied = { workspaceId: string; stride: number; submissions: number; ms: number; share: number }
 
 export type StrideSizes = {
@@ -39,9 +45,9 @@ export type StrideSizes = {
 }
 
 /**
- * Decides how large the next stride of a workspace is: smaller in proportion after a slow one, twice as
- * large after some in time. A worker that dies forgets the count, so strides that deaths have halved stay
- * small until the submission that kills workers is passed.
+ * Decides how large the next stride of a workspace is: smaller in proportion after a slow one,
+ * twice as large after some in time. A worker that dies forgets the count, so strides that deaths
+ * have halved stay small until the submission that kills workers is passed.
  */
 export const createStrideSizes = (): StrideSizes => {
   const inTime = new Map<string, number>()

@@ -10,14 +10,19 @@ import { decidePurge } from '../purge/decide-purge.ts'
 import type { AppliedSubmission, ApplyDependencies, Stride, StrideResult } from './apply-strides.ts'
 import { StrideKeys } from './keys.ts'
 
-/** What a segment came to, and where it ends. `skipped`: replays that are applied already, or that a purge has taken back. */
+/**
+ * What a segment came to, and where it ends. `skipped`: replays that are applied already, or that a
+ * purge has taken back.
+ */
 export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submission[] }
 
 /** `again`: it has to be loaded again, if the work has no result yet. */
 type Step = { kind: 'again' } | { kind: 'folded'; folded: FoldedSegment }
 const AGAIN: Step = { kind: 'again' }
 
-/** How far the stride of one workspace is. It is cut at purges: each is decided alone, in its place. */
+/**
+ * How far the stride of one workspace is. It is cut at purges: each is decided alone, in its place.
+ */
 export class StrideWork {
   readonly stride: Stride
   readonly #dependencies: ApplyDependencies
@@ -56,7 +61,7 @@ export class StrideWork {
       return AGAIN
     }
     const [first] = this.#due
-    if (first?.operation === 'purge_contact') return this.#decide(first)
+    if (first?.operation === 'purge_contact') return this.#decide(first, loaded)
     const segment = this.keys.submissions.filter(({ number }) => number > position)
     if (segment.length === 0) {
       this.keys = this.#keysOfSegment()
@@ -103,7 +108,13 @@ export class StrideWork {
     else this.keys = this.#keysOfSegment()
   }
 
-  async #decide(purge: SubmissionOf<'purge_contact'>): Promise<Step> {
+  async #decide(purge: SubmissionOf<'purge_contact'>, loaded: Loaded): Promise<Step> {
+    if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
+      this.keys = this.#keysOfSegment()
+      return AGAIN
+    }
+    if (takenBack(loaded).has(purge.submissionId))
+      return { kind: 'folded', folded: { fold: new Fold(this.keys.realm), end: purge.number, skipped: [purge] } }
     const outcome = await decidePurge(this.#dependencies, purge, this.position)
     if (outcome === 'busy') return AGAIN
     if (outcome === 'decided') this.#decided.push(purge)
@@ -122,14 +133,16 @@ export class StrideWork {
       if (operation === 'create_feedback') feedbackIds.add(feedbackId({ ...realm, submissionId }, body))
       if (operation === 'submit_conversation') conversationIds.add(ownId(realm, 'conversation', body.source, body.id))
     }
-    await removeBefore(this.#dependencies.sql, realm.workspaceId, [...feedbackIds], [...conversationIds])
+    await removeBefore(this.#dependencies.sql, realm.workspaceId, { feedbackIds: [...feedbackIds], conversationIds: [...conversationIds] })
     this.#removedAt = this.position
   }
 
   #fold(loaded: Loaded, segment: readonly FoldableSubmission[]): Step {
     const fold = new Fold(this.keys.realm)
     fold.learn(loaded, this.keys)
-    const taken = new Set(loaded.rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
+    const taken = new Set(
+      loaded.rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])),
+    )
     const skipped = segment.filter(({ submissionId }) => taken.has(submissionId))
     const missing: MissingState[] = []
     for (const [at, submission] of segment.entries()) {
@@ -147,7 +160,9 @@ export class StrideWork {
 
   /** It was asked for, and left out for its size. */
   #isLarge(state: MissingState): boolean {
-    return (state.kind === 'contact' || state.kind === 'account') && (this.keys[state.kind].get(state.id) ?? KEY) >= WHOLE
+    return (
+      (state.kind === 'contact' || state.kind === 'account') && (this.keys[state.kind].get(state.id) ?? KEY) >= WHOLE
+    )
   }
 
   /** A submission that needs a large contact or account is applied by itself. */
@@ -157,10 +172,10 @@ export class StrideWork {
     return AGAIN
   }
 
-  /** All that is due up to the next purge. A purge names nothing that has to be loaded here. */
+  /** A purge alone, or all that is due up to the next purge. */
   #keysOfSegment(): StrideKeys {
     const end = this.#due.findIndex(({ operation }) => operation === 'purge_contact')
-    return this.#keysOf(end < 0 ? this.#due : this.#due.slice(0, end))
+    return this.#keysOf(end < 0 ? this.#due : this.#due.slice(0, Math.max(1, end)))
   }
 
   #keysOf(segment: readonly Submission[]): StrideKeys {
@@ -169,6 +184,12 @@ export class StrideWork {
     return new StrideKeys({ hashKey, workspaceId }, segment, purgedWorkspaces?.has(workspaceId) ?? false)
   }
 }
+
+/**
+ * Replays whose receipts are not queued: they are applied already, or a purge has taken them back.
+ */
+const takenBack = ({ rows }: Loaded): Set<string> =>
+  new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
 
 /** What is missing, if anything is. */
 const tryToTakeIn = (fold: Fold, submission: FoldableSubmission): MissingState | undefined => {

@@ -23,7 +23,7 @@ export class AccountNames {
   constructor(realm: Realm, profiles: Profiles) {
     this.realm = realm
     this.profiles = profiles
-}
+  }
 
   learnDomain(row: LoadedRow): void {
     if (this.#domains.has(row.key)) return
@@ -41,7 +41,10 @@ export class AccountNames {
     }
   }
 
-  /** The latest claim holds. The first takes over the anonymous account of the domain. A late claim gives way to any other. */
+  /**
+   * The latest claim holds. The first takes over the anonymous account of the domain. A late claim
+   * gives way to any other.
+   */
   claimDomain(domain: string, { account, isLate, number }: Claim): void {
     const meaning = this.#domains.get(domain)
     if (meaning?.isClaimed === true && (isLate || meaning.account === account)) return
@@ -50,7 +53,9 @@ export class AccountNames {
     this.#changedDomains.add(domain)
   }
 
-  /** As for a domain. A name that was only linked to a domain has no anonymous account of its own. */
+  /**
+   * As for a domain. A name that was only linked to a domain has no anonymous account of its own.
+   */
   claimName(name: string, { account, isLate, number }: Claim): void {
     const meaning = this.#names.get(name)
     if (meaning?.kind === 'claimed' && (isLate || meaning.account === account)) return
@@ -78,7 +83,10 @@ export class AccountNames {
     return account
   }
 
-  /** A feedback gives both. The latest link holds until an account claims the name. The domain's account takes over the name's. */
+  /**
+   * A feedback gives both. The latest link holds until an account claims the name. The domain's
+   * account takes over the name's.
+   */
   link(name: string, domain: string, number: number): void {
     const meaning = this.#names.get(name)
     if (meaning?.kind === 'claimed' || (meaning?.kind === 'linked' && meaning.domain === domain)) return

@@ -40,13 +40,16 @@ export class Accounts {
     return this.#byExternalId.get(key)
   }
 
-  /** Sets what the record says, and claims its domain and name. An older record only fills what has no value. */
+  /**
+   * Sets what the record says, and claims its domain and name. An older record only fills what has
+   * no value.
+   */
   identify(identified: Identified): Profile {
     const { record, submission, claims } = identified
     const account = this.#findOrCreate(identified)
     const values = identifiedValues('account', record)
     const isLate = account.isNewerThan(values, submission)
-    if (isLate) account.fill(values, submission.number)
+    if (isLate) account.fillIn(values, submission.number)
     else account.identify(values, submission.number)
     const claim = { account, isLate, number: submission.number }
     const domain = canonicalDomain(textOf(values, 'domain'))
@@ -62,13 +65,14 @@ export class Accounts {
     const domain = canonicalDomain(given?.domain ?? '')
     const name = canonicalName(given?.name ?? '')
     if (domain === undefined && name === undefined) return undefined
-    const account = domain === undefined ? this.names.findOrCreateByName(name!) : this.names.findOrCreateByDomain(domain)
+    const account =
+      domain === undefined ? this.names.findOrCreateByName(name!) : this.names.findOrCreateByDomain(domain)
     if (domain !== undefined && name !== undefined) this.names.link(name, domain, number)
     const columns: Record<string, JsonValue> = {}
     if (domain !== undefined) columns['domain'] = given!.domain!
     if (name !== undefined) columns['name'] = given!.name!
     if (given?.contractValue != null) columns['contract_value'] = given.contractValue
-    account.fill({ columns, properties: given?.sourceData ?? {} }, number)
+    account.fillIn({ columns, properties: given?.sourceData ?? {} }, number)
     return account
   }
 

@@ -7,8 +7,8 @@ type Claim = {
 }
 
 /**
- * Claims of one submission, by what is claimed. They take effect at its end. Of several claims of the same email, domain or name
- * the last counts.
+ * Claims of one submission, by what is claimed. They take effect at its end. Of several claims of
+ * the same email, domain or name the last counts.
  */
 export class Claims {
   readonly #claims = new Map<string, Claim>()

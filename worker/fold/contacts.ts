@@ -18,7 +18,10 @@ import type { Unresolved } from './unresolved.ts'
 /** An external id in one of its sources. */
 type SourceKey = { source: string; number: number; contact: Profile }
 type NewKey = SourceKey & { key: string; externalId: string }
-/** A contact record of a submission, and the source in which the contact is created if the record names none. */
+/**
+ * A contact record of a submission, and the source in which the contact is created if the record
+ * names none.
+ */
 export type Identified = { record: ContactRecord; defaultSource: string; submission: Submission; claims: Claims }
 
 /** The contacts of a workspace and their external ids. */
@@ -51,7 +54,10 @@ export class Contacts {
     }
   }
 
-  /** The contact that a record means: in its source, or else the oldest of all sources. Created if there is none. */
+  /**
+   * The contact that a record means: in its source, or else the oldest of all sources. Created if
+   * there is none.
+   */
   findOrCreate({ record, defaultSource, submission: { number } }: Omit<Identified, 'claims'>): Profile {
     const key = contactIdKey(this.realm, record.id)
     let sources = this.#byExternalId.get(key)
@@ -67,7 +73,10 @@ export class Contacts {
     return contact
   }
 
-  /** Sets what the record says of the contact, and claims its email. An older record only fills what has no value. */
+  /**
+   * Sets what the record says of the contact, and claims its email. An older record only fills what
+   * has no value.
+   */
   identify(identified: Identified): { contact: Profile; isLate: boolean } {
     const { record, submission, claims } = identified
     const contact = this.findOrCreate(identified)
@@ -75,9 +84,10 @@ export class Contacts {
     const email = canonicalEmail(textOf(values, 'email'))
     const isLate = contact.isNewerThan(values, submission)
     const isEmailFilled = isLate && email !== undefined && !contact.hasColumn('email')
-    if (isLate) contact.fill(values, submission.number)
+    if (isLate) contact.fillIn(values, submission.number)
     else contact.identify(values, submission.number)
-    if (email !== undefined) this.emails.claim({ email, contact, isLate, isEmailFilled, number: submission.number, claims })
+    if (email !== undefined)
+      this.emails.claim({ email, contact, isLate, isEmailFilled, number: submission.number, claims })
     return { contact, isLate }
   }
 
@@ -99,7 +109,7 @@ export class Contacts {
     const columns: Record<string, JsonValue> = {}
     if (email !== undefined) columns['email'] = given!.email!
     if (name !== undefined) columns['name'] = given!.name!
-    contact.fill({ columns, properties: given?.sourceData ?? {} }, submission.number)
+    contact.fillIn({ columns, properties: given?.sourceData ?? {} }, submission.number)
     return contact
   }
 

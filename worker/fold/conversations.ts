@@ -16,10 +16,16 @@ type ConversationSubmission = SubmissionOf<'submit_conversation'>
 type Conversation = {
   /** It may be stored: what is not loaded of it is not known. */
   isStored: boolean
-  /** The greatest `updatedAt` of all submissions, as far as it is loaded, and the submission that the row stands for. */
+  /**
+   * The greatest `updatedAt` of all submissions, as far as it is loaded, and the submission that
+   * the row stands for.
+   */
   version: number | null
   number: number
-  /** Of this stride: the submission that replaces the row, the greatest `updatedAt`, and the contacts. */
+  /**
+   * Of this stride: the submission that replaces the row, the greatest `updatedAt`, and the
+   * contacts.
+   */
   record: ConversationSubmission | undefined
   latest: string | undefined
   isTouched: boolean
@@ -53,8 +59,8 @@ export class Conversations {
   }
 
   /**
-   * Replaces the row, unless the submission is older than it, and each of its messages by the same rule. Contacts are added.
-   * A replay that writes neither the row nor a message is superseded.
+   * Replaces the row, unless the submission is older than it, and each of its messages by the same
+   * rule. Contacts are added. A replay that writes neither the row nor a message is superseded.
    */
   submit(
     submission: ConversationSubmission,
@@ -83,7 +89,14 @@ export class Conversations {
     for (const [id, { record, latest, isTouched, contacts }] of this.#conversations) {
       if (!isTouched) continue
       if (record === undefined) changes.conversation_touched.push({ w, id, latest_version: latest })
-      else changes.conversation.push({ w, ...conversationRow(record.body), id, latest_version: latest, number: record.number })
+      else
+        changes.conversation.push({
+          w,
+          ...conversationRow(record.body),
+          id,
+          latest_version: latest,
+          number: record.number,
+        })
       for (const contact of contacts) changes.conversation_contact.push({ w, conversation: id, contact: contact.id })
     }
     this.messages.writeTo(changes, w)
@@ -91,8 +104,7 @@ export class Conversations {
 
   settle(): void {
     for (const [id, conversation] of this.#conversations)
-      if (conversation.isTouched)
-        this.#conversations.set(id, openConversation({ ...conversation, isStored: true }))
+      if (conversation.isTouched) this.#conversations.set(id, openConversation({ ...conversation, isStored: true }))
     this.messages.settle()
   }
 

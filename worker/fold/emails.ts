@@ -10,6 +10,8 @@ import type { Profiles } from './profiles.ts'
 
 /** The contact that an email means. Without a claim it is anonymous: known by this email alone. */
 type Meaning = { contact: Profile; isClaimed: boolean; number: number }
+/** That a contact has an email: with the number of the claim. */
+type Holding = { number: number; isClaimed: boolean }
 /** `isEmailFilled`: a late identify has filled the column. */
 type Claim = {
   email: string
@@ -20,7 +22,10 @@ type Claim = {
   claims: Claims
 }
 
-/** A contact whose column holds an email that means another contact: a purge by the email has to find it. */
+/**
+ * A contact whose column holds an email that means another contact: a purge by the email has to
+ * find it.
+ */
 const HOLDS_ONLY = 0
 
 /** Emails in canonical form. */
@@ -29,25 +34,27 @@ export class Emails {
   readonly epochs: Epochs
   readonly profiles: Profiles
   readonly #meanings = new Map<string, Meaning>()
-  /** What changes of who has an email: with the number of the claim. */
-  readonly #held = new Map<string, Map<Profile, { number: number; isClaimed: boolean }>>()
+  /** What changes in this stride, by email. */
+  readonly #held = new Map<string, Map<Profile, Holding>>()
   #gone: { email: string; contact: Profile }[] = []
 
   constructor(realm: Realm, epochs: Epochs, profiles: Profiles) {
     this.realm = realm
     this.epochs = epochs
     this.profiles = profiles
-}
+  }
 
   learn(row: LoadedRow): void {
     if (this.#meanings.has(row.key)) return
     this.#meanings.set(row.key, { contact: this.profiles.learn(row), isClaimed: row.claimed, number: row.number })
   }
 
-  /** An identify gives an email to a contact. A late one only if no other contact has claimed it. */
+  /**
+   * An identify gives an email to a contact. A late one only if no other contact has claimed it.
+   */
   claim({ email, contact, isLate, isEmailFilled, number, claims }: Claim): void {
     const holdOnly = (): void => {
-      if (!isLate || isEmailFilled) this.#note(email, contact, HOLDS_ONLY)
+      if (!isLate || isEmailFilled) this.#note(email, contact, { number: HOLDS_ONLY, isClaimed: true })
     }
     const apply = (): void => {
       if (isLate && this.#meanings.get(email)?.isClaimed === true) holdOnly()
@@ -65,14 +72,15 @@ export class Emails {
       this.#gone.push({ email, contact: meaning.contact })
     }
     this.#meanings.set(email, { contact, isClaimed: true, number })
-    this.#note(email, contact, number)
+    this.#note(email, contact, { number, isClaimed: true })
   }
 
   /** A feedback names a contact by an email. */
   findOrCreate(email: string, submission: Submission): Profile {
     const meaning = this.#meanings.get(email)
     if (meaning?.isClaimed === true) {
-      // Its answer may have told the own id of the email: the claim may not have been applied at that time.
+      // Its answer may have told the own id of the email: the claim may not have been applied at
+      // that time.
       if (meaning.number > seenBy(submission)) this.#addAlias(email, meaning.contact)
       return meaning.contact
     }
@@ -80,14 +88,15 @@ export class Emails {
     if (meaning !== undefined) return meaning.contact
     const contact = this.profiles.findOrOpen(this.epochs.idOf(emailKey(this.realm, email)))
     this.#meanings.set(email, { contact, isClaimed: false, number })
-    this.#note(email, contact, number, false)
+    this.#note(email, contact, { number, isClaimed: false })
     return contact
   }
 
   writeTo(changes: Changes, w: number): void {
     for (const [email, holders] of this.#held)
       for (const [contact, { number, isClaimed }] of holders)
-        if (contact.absorbedBy === null) changes.email.push({ w, email, contact: contact.id, number, claimed: isClaimed })
+        if (contact.absorbedBy === null)
+          changes.email.push({ w, email, contact: contact.id, number, claimed: isClaimed })
     for (const { email, contact } of this.#gone)
       if (contact.isStored) changes.email_gone.push({ w, email, contact: contact.id })
   }
@@ -102,13 +111,17 @@ export class Emails {
     if (id !== contact.id) this.profiles.addAlias(id, contact)
   }
 
-  #note(email: string, contact: Profile, number: number, isClaimed = true): void {
-    let holders = this.#held.get(email)
-    if (holders === undefined) this.#held.set(email, (holders = new Map()))
+  #note(email: string, contact: Profile, holding: Holding): void {
+    const holders = this.#held.get(email) ?? new Map<Profile, Holding>()
+    this.#held.set(email, holders)
     const held = holders.get(contact)
-    if (held === undefined || held.number < number) holders.set(contact, { number, isClaimed })
+    if (held === undefined || held.number < holding.number) holders.set(contact, holding)
   }
 }
 
-/** The position up to which claims were known when the submission was answered. A replay was answered long before. */
-const seenBy = ({ seenPosition = 0, originalNumber }: Submission): number => (originalNumber === undefined ? seenPosition : 0)
+/**
+ * The position up to which claims were known when the submission was answered. A replay was
+ * answered long before.
+ */
+const seenBy = ({ seenPosition = 0, originalNumber }: Submission): number =>
+  originalNumber === undefined ? seenPosition : 0

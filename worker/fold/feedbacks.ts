@@ -44,13 +44,16 @@ export class Feedbacks {
   constructor(realm: Realm, files: Files) {
     this.realm = realm
     this.files = files
-}
+  }
 
   learn(row: LoadedRow): void {
     this.#storedNumbers.set(row.key, row.number)
   }
 
-  /** The whole record is replaced. A replay leaves a record alone that a newer submission has replaced. Returns the contact. */
+  /**
+   * The whole record is replaced. A replay leaves a record alone that a newer submission has
+   * replaced. Returns the contact.
+   */
   create(submission: FeedbackSubmission): Link | 'superseded' {
     const { body, number, originalNumber } = submission
     const id = feedbackId({ ...this.realm, submissionId: submission.submissionId }, body)
@@ -68,7 +71,10 @@ export class Feedbacks {
     return contact
   }
 
-  /** The ids in turn, then what the reference says otherwise. Only if that is nothing, an unknown external id is remembered. */
+  /**
+   * The ids in turn, then what the reference says otherwise. Only if that is nothing, an unknown
+   * external id is remembered.
+   */
   #link(reference: Reference): Link {
     const ids = reference.ids.filter((id) => id != null)
     let last: string | undefined
@@ -146,6 +152,9 @@ export class Feedbacks {
   }
 }
 
-/** Tags that people gave, as they wrote them: trimmed, without blanks and doubles. Undefined if they are to be generated. */
+/**
+ * Tags that people gave, as they wrote them: trimmed, without blanks and doubles. Undefined if they
+ * are to be generated.
+ */
 const givenTags = (tags: readonly string[] | null | undefined): string[] | undefined =>
   tags == null ? undefined : [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]

@@ -6,7 +6,7 @@ import type { Loaded, LoadedRow, WantedKeys } from '../../db/load.ts'
 import type { Changes } from '../../db/save.ts'
 import { Accounts } from './accounts.ts'
 import { Claims } from './claims.ts'
-import { Contacts } from './contacts.ts'
+import { Contacts, type Identified } from './contacts.ts'
 import { Conversations } from './conversations.ts'
 import { Epochs } from './epochs.ts'
 import { Feedbacks } from './feedbacks.ts'
@@ -19,8 +19,9 @@ import { Unresolved } from './unresolved.ts'
 export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
 
 /**
- * The clerk of one workspace: applies submissions in their order to what is loaded about the keys that they name. identity.md has
- * the rules. Throws Missing where more has to be loaded; the fold is then of no further use.
+ * The clerk of one workspace: applies submissions in their order to what is loaded about the keys
+ * that they name. identity.md has the rules. Throws Missing where more has to be loaded; the fold
+ * is then of no further use.
  */
 export class Fold {
   readonly #epochs = new Epochs()
@@ -51,7 +52,10 @@ export class Fold {
     return this.#contacts.profiles.size + this.#accounts.profiles.size + this.#conversations.size
   }
 
-  /** Takes what is stored about the keys of a stride. What a session knows already may be newer, and stays. */
+  /**
+   * Takes what is stored about the keys of a stride. What a session knows already may be newer, and
+   * stays.
+   */
   learn(loaded: Loaded, wanted: WantedKeys): void {
     this.#epochs.learn(loaded, wanted)
     this.#contacts.learnKeys(loaded.rows)
@@ -101,7 +105,7 @@ export class Fold {
         return link === 'superseded' ? { state: 'superseded', subject: null } : { state: 'applied', subject: link }
       }
       case 'identify_contact': {
-        const profile = this.#identify(submission.body, DEFAULT_SOURCE, submission, claims)
+        const profile = this.#identify({ record: submission.body, defaultSource: DEFAULT_SOURCE, submission, claims })
         return { state: 'applied', subject: { profile, awaits: null } }
       }
       case 'identify_account':
@@ -109,16 +113,21 @@ export class Fold {
         return { state: 'applied', subject: null }
       case 'submit_conversation': {
         const { body } = submission
-        const identify = (record: ContactRecord) => this.#identify(record, body.source, submission, claims)
+        const identify = (record: ContactRecord) =>
+          this.#identify({ record, defaultSource: body.source, submission, claims })
         const { id, state } = this.#conversations.submit(submission, identify)
         return { state, subject: id }
       }
     }
   }
 
-  /** A contact with its nested account. Without one the link stays; an older record only links where there is none. */
-  #identify(record: ContactRecord, defaultSource: string, submission: Submission, claims: Claims): Profile {
-    const { contact, isLate } = this.#contacts.identify({ record, defaultSource, submission, claims })
+  /**
+   * A contact with its nested account. Without one the link stays; an older record only links where
+   * there is none.
+   */
+  #identify(identified: Identified): Profile {
+    const { record, defaultSource, submission, claims } = identified
+    const { contact, isLate } = this.#contacts.identify(identified)
     if (record.account == null) return contact
     const source = record.source ?? defaultSource
     const account = this.#accounts.identify({ record: record.account, source, submission, claims })
@@ -144,7 +153,12 @@ export class Fold {
         return this.#projects.learn(row.id)
       case 'feedback':
         return this.#feedbacks.learn(row)
-      default:
+      // Taken together, before.
+      case 'contact_key':
+      case 'conversation':
+      case 'message':
+      case 'epoch':
+      case 'receipt':
         return undefined
     }
   }

@@ -24,7 +24,10 @@ type Message = {
   version: string | undefined
 }
 type Stored = { number: number; version: number | null }
-/** The messages of one submission. `isEach`: it is older than nothing, so that each of them is written. */
+/**
+ * The messages of one submission. `isEach`: it is older than nothing, so that each of them is
+ * written.
+ */
 export type Written = {
   id: string
   isStored: boolean
@@ -46,7 +49,7 @@ export class Messages {
     this.realm = realm
     this.contacts = contacts
     this.unresolved = unresolved
-}
+  }
 
   learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
     for (const id of asked.keys()) this.#stored.set(id, undefined)
@@ -112,7 +115,10 @@ export class Messages {
     return this.#stored.get(id)
   }
 
-  /** One of the conversation's contacts, else any contact with the id: in the conversation's source, or in the oldest. */
+  /**
+   * One of the conversation's contacts, else any contact with the id: in the conversation's source,
+   * or in the oldest.
+   */
   #senderOf({ contactId }: MessageRecord, senders: ReadonlyMap<string, Profile>, source: string): Link {
     if (contactId === undefined || isPlaceholder(contactId)) return linkTo(undefined)
     const named = senders.get(contactId)

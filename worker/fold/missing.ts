@@ -7,8 +7,8 @@ export type MissingState =
   | { kind: 'messages'; conversationId: string }
 
 /**
- * Thrown where the fold needs what was not loaded: that is rare, and to load it always costs more. It is loaded, and the fold
- * begins again.
+ * Thrown where the fold needs what was not loaded: that is rare, and to load it always costs more.
+ * It is loaded, and the fold begins again.
  */
 export class Missing extends Error {
   readonly state: MissingState

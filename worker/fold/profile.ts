@@ -12,8 +12,9 @@ type Draft = { columns: Record<string, JsonValue>; properties: JsonObject; accou
 const emptyDraft = (): Draft => ({ columns: {}, properties: {}, account: null })
 
 /**
- * A contact or account. It has up to three layers, the later over the earlier: what is stored, as far as that was loaded; what
- * earlier strides of a session changed, which may not be stored yet where the rest was loaded; and what this stride changes.
+ * A contact or account. It has up to three layers, the later over the earlier: what is stored, as
+ * far as that was loaded; what earlier strides of a session changed, which may not be stored yet
+ * where the rest was loaded; and what this stride changes.
  */
 export class Profile {
   readonly kind: 'contact' | 'account'
@@ -40,7 +41,7 @@ export class Profile {
     this.kind = kind
     this.id = id
     this.isStored = isStored
-}
+  }
 
   /** Takes what is loaded of it. What is known already may be newer. */
   learn({ kind, presence, version, number, whole }: LoadedRow): void {
@@ -68,7 +69,7 @@ export class Profile {
   }
 
   /** Values only fill what has no value. A metadata key that is null has one. */
-  fill({ columns, properties }: Values, number: number): void {
+  fillIn({ columns, properties }: Values, number: number): void {
     const free = Object.keys(columns).filter((column) => columns[column] !== null && !this.hasColumn(column))
     for (const column of free) this.draft.columns[column] = columns[column]!
     const keys = Object.keys(properties).filter((key) => !this.#hasProperty(key))
@@ -82,7 +83,7 @@ export class Profile {
   absorb(other: Profile, number: number): void {
     if (other.isStored && other.#whole === undefined) throw other.#missing()
     const columns = { ...other.#whole?.columns, ...other.#earlier.columns, ...other.draft.columns }
-    this.fill({ columns, properties: other.allProperties() }, number)
+    this.fillIn({ columns, properties: other.allProperties() }, number)
     this.#touch(number)
     const numbers = [this.firstNumber, other.firstNumber, other.#whole?.first ?? 0]
     this.firstNumber = Math.min(...numbers.filter((first) => first > 0))
@@ -90,8 +91,8 @@ export class Profile {
   }
 
   /**
-   * Whether an identify says something older than what there is: by its `$updatedAt`, if both have one, or because it is a replay
-   * and something newer than its original has changed this since.
+   * Whether an identify says something older than what there is: by its `$updatedAt`, if both have
+   * one, or because it is a replay and something newer than its original has changed this since.
    */
   isNewerThan({ columns }: Values, { number, originalNumber }: Submission): boolean {
     if (originalNumber !== undefined && this.#numberBefore(number) > originalNumber) return true
@@ -118,7 +119,9 @@ export class Profile {
     return { ...this.#whole?.properties, ...this.#earlier.properties, ...this.draft.properties }
   }
 
-  /** The stride is being saved: what it changed is what there is, for the next stride of a session. */
+  /**
+   * The stride is being saved: what it changed is what there is, for the next stride of a session.
+   */
   settle(): void {
     if (this.lastNumber === 0) return
     if (!this.isStored) {
@@ -126,7 +129,8 @@ export class Profile {
       this.#stored = { presence: 0, version: null }
     }
     Object.assign(this.#earlier.columns, this.draft.columns)
-    for (const key of Object.keys(this.draft.properties)) setMember(this.#earlier.properties, key, this.draft.properties[key]!)
+    for (const key of Object.keys(this.draft.properties))
+      setMember(this.#earlier.properties, key, this.draft.properties[key]!)
     this.#earlier.account = this.draft.account ?? this.#earlier.account
     this.#earlierNumber = this.lastNumber
     this.draft = emptyDraft()

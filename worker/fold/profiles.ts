@@ -13,7 +13,7 @@ export class Profiles {
 
   constructor(kind: 'contact' | 'account') {
     this.kind = kind
-}
+  }
 
   get size(): number {
     return this.#profiles.size
@@ -27,7 +27,10 @@ export class Profiles {
     return profile
   }
 
-  /** Takes a row that was asked for by own id, which may be an alias. A session may know something newer of it. */
+  /**
+   * Takes a row that was asked for by own id, which may be an alias. A session may know something
+   * newer of it.
+   */
   learnById(row: LoadedRow): void {
     if (row.key !== row.id && this.#profiles.has(row.key)) return
     const profile = this.learn(row)
@@ -58,7 +61,8 @@ export class Profiles {
       if (profile.absorbedBy !== null) this.#writeAbsorbed(changes, w, profile)
       else if (profile.lastNumber > 0) this.#writeChanged(changes, w, profile)
     }
-    for (const [id, profile] of this.#newAliases) changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
+    for (const [id, profile] of this.#newAliases)
+      changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
   }
 
   settle(): void {
@@ -69,16 +73,28 @@ export class Profiles {
   #writeAbsorbed(changes: Changes, w: number, profile: Profile): void {
     if (profile.isGone) return
     profile.isGone = true
-    changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push({ w, id: profile.id, target: profile.current().id })
+    changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push({
+      w,
+      id: profile.id,
+      target: profile.current().id,
+    })
   }
 
-  #writeChanged(changes: Changes, w: number, { id, isStored, isTrimmed, draft, firstNumber, lastNumber }: Profile): void {
+  #writeChanged(
+    changes: Changes,
+    w: number,
+    { id, isStored, isTrimmed, draft, firstNumber, lastNumber }: Profile,
+  ): void {
     const row = { w, id, account: draft.account?.current().id, first_number: firstNumber, number: lastNumber }
     if (!isStored) {
       changes[`${this.kind}_new`].push({ ...draft.columns, ...row, properties: draft.properties })
       return
     }
-    const properties = isTrimmed ? { all_properties: draft.properties } : isEmpty(draft.properties) ? {} : { properties: draft.properties }
+    const properties = isTrimmed
+      ? { all_properties: draft.properties }
+      : isEmpty(draft.properties)
+        ? {}
+        : { properties: draft.properties }
     changes[`${this.kind}_changed`].push({ ...row, columns: draft.columns, ...properties })
   }
 }

@@ -12,7 +12,7 @@ export class Projects {
 
   constructor(realm: Realm) {
     this.realm = realm
-}
+  }
 
   learn(id: string): void {
     this.#ids.add(id)

@@ -2,7 +2,10 @@ import type { Submission } from '../../contract/submission.ts'
 import type { Changes } from '../../db/save.ts'
 import type { Link } from './unresolved.ts'
 
-/** The contact or the conversation that a submission is about: by its purge an idempotency key becomes free. */
+/**
+ * The contact or the conversation that a submission is about: by its purge an idempotency key
+ * becomes free.
+ */
 export type Subject = Link | string | null
 
 export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }

@@ -1,7 +1,10 @@
 import type { Changes } from '../../db/save.ts'
 import type { Profile } from './profile.ts'
 
-/** The contact or account of a record: a profile, or the key of an external id that none has so far, or neither. */
+/**
+ * The contact or account of a record: a profile, or the key of an external id that none has so far,
+ * or neither.
+ */
 export type Link = { profile: Profile | null; awaits: string | null }
 
 /** A link to a profile, or to none. */

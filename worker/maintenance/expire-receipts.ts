@@ -1,5 +1,5 @@
 import { expireReceipts } from '../../db/submissions/expire-receipts.ts'
-import type { Service } from './maintenance.ts'
+import type { Service } from './service.ts'
 
 /** Removes receipts that are too old, and their idempotency keys with them. */
 export const expireOldReceipts: Service = {

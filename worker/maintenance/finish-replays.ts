@@ -1,15 +1,15 @@
 import { listBegunReplays } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { createLog, type Log } from '../../queue/log.ts'
-import type { MaintenanceDependencies, Service } from './maintenance.ts'
+import type { MaintenanceDependencies, Service } from './service.ts'
 
 const AFTER_MS = 30_000
 /** Replays that are looked at in one go, the oldest first. */
 const LOOKED_AT = 20
 
 /**
- * Appends submissions whose replay was begun and that are not in the log: the process that began the
- * replay died before it appended them.
+ * Appends submissions whose replay was begun and that are not in the log: the process that began
+ * the replay died before it appended them.
  */
 export const finishReplays: Service = {
   name: 'finish-replays',

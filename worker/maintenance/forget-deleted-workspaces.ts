@@ -1,9 +1,12 @@
 import { TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../../contract/limits.ts'
 import { listDeletedIds } from '../../db/delete-workspace.ts'
 import { forgetLeftOf } from '../../queue/forget-workspace.ts'
-import type { Service } from './maintenance.ts'
+import type { Service } from './service.ts'
 
-/** By then no process knows a token of a workspace that was deleted, nor has a submission of it in hand. */
+/**
+ * By then no process knows a token of a workspace that was deleted, nor has a submission of it in
+ * hand.
+ */
 const FORGOTTEN_FOR_MS = 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS
 
 /** Removes what was admitted after its workspace was deleted. */

@@ -1,28 +1,12 @@
-import type { WorkerStores } from '../dependencies.ts'
-import type { Log } from '../../process/log.ts'
 import { describeFault } from '../../process/fault.ts'
 import { takeTurn } from '../../queue/take-turn.ts'
-import type { Wake } from '../../queue/wake.ts'
 import { finishReplays } from './finish-replays.ts'
 import { forgetDeletedWorkspaces } from './forget-deleted-workspaces.ts'
 import { expireOldReceipts } from './expire-receipts.ts'
 import { resumePurges } from './resume-purges.ts'
+import type { MaintenanceDependencies, Service } from './service.ts'
 import { sweepAllLogs } from './sweep-logs.ts'
 import { trimKeys } from './trim-keys.ts'
-
-export type MaintenanceDependencies = WorkerStores & {
-  wake: Wake
-  redoMs: () => number
-  receiptDays: number
-  log: Log
-}
-
-/** One thing that maintenance looks after. `run` returns how much it did, by kind. */
-export type Service = {
-  name: string
-  everyMs: number
-  run: (dependencies: MaintenanceDependencies) => Promise<Readonly<Record<string, number>>>
-}
 
 const SERVICES: readonly Service[] = [
   sweepAllLogs,
@@ -34,15 +18,18 @@ const SERVICES: readonly Service[] = [
 ]
 
 /**
- * Runs the services until it is stopped. Workers take turns, since a service looks at all workspaces. It
- * does no harm when several run at once.
+ * Runs the services until it is stopped. Workers take turns, since a service looks at all
+ * workspaces. It does no harm when several run at once.
  */
 export const startMaintenance = (dependencies: MaintenanceDependencies): { stop: () => void } => {
   const timers = SERVICES.map((service) => repeat(service, dependencies))
   return { stop: () => timers.forEach(clearInterval) }
 }
 
-/** A little less than the time between two runs, so that a worker which is alone gets its turn again. */
+/**
+ * A little less than the time between two runs, so that a worker which is alone gets its turn
+ * again.
+ */
 const TURN_SHARE = 0.9
 
 const repeat = (

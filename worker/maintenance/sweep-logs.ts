@@ -1,16 +1,20 @@
 import { readPositions } from '../../db/submissions/position.ts'
 import { listWorkspaceIds } from '../../db/workspaces.ts'
 import { readNotedPositions, sweepLogs } from '../../queue/sweep.ts'
-import type { Service } from './maintenance.ts'
+import type { Service } from './service.ts'
 
 /** The wake that belongs to an entry has come by then, unless the process that admitted it died. */
 const WAITED_MS = 3_000
-/** With so many wake jobs waiting, more of them would only pile up: each worker is busy, or the queue is paused. */
+/**
+ * With so many wake jobs waiting, more of them would only pile up: each worker is busy, or the
+ * queue is paused.
+ */
 const MOST_WAITING_JOBS = 1_000
 
 /**
- * Wakes the workspaces whose entries wait and that no worker has in hand, and trims applied entries. Where
- * Postgres is behind what Redis knows, because a standby was promoted, its entries wait again.
+ * Wakes the workspaces whose entries wait and that no worker has in hand, and trims applied
+ * entries. Where Postgres is behind what Redis knows, because a standby was promoted, its entries
+ * wait again.
  */
 export const sweepAllLogs: Service = {
   name: 'sweep-logs',

@@ -1,7 +1,7 @@
 import { listWorkspaceIds } from '../../db/workspaces.ts'
 import { trimIdempotencyKeys } from '../../queue/idempotency.ts'
 import { redisCondition } from '../../queue/redis-condition.ts'
-import type { Service } from './maintenance.ts'
+import type { Service } from './service.ts'
 
 /** Keeps the idempotency keys in Redis within their share of its memory. */
 export const trimKeys: Service = {

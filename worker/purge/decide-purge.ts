@@ -10,15 +10,15 @@ import { loadPurge } from '../../db/purges/load-purge.ts'
 import { type PurgeOutcome, savePurge } from '../../db/purges/purge.ts'
 
 /**
- * Decides a purge in its place in the log. Everything before it is applied, and records of merged contacts are moved. `busy`:
- * another worker has moved the position, or the workspace is deleted.
+ * Decides a purge in its place in the log. Everything before it is applied, and records of merged
+ * contacts are moved. `busy`: another worker has moved the position, or the workspace is deleted.
  */
 export const decidePurge = async (
   { sql, hashKey }: { sql: Sql; hashKey: HashKey },
   submission: SubmissionOf<'purge_contact'>,
   position: number,
 ): Promise<PurgeOutcome> => {
-  const { workspaceId, submissionId, number, body, idempotency } = submission
+  const { workspaceId, submissionId, number, originalNumber, body, idempotency } = submission
   const realm = { hashKey, workspaceId }
   const loaded = await loadPurge(sql, realm, body)
   if (loaded?.position !== position) return 'busy'
@@ -26,6 +26,7 @@ export const decidePurge = async (
     workspaceId,
     submissionId,
     number,
+    acceptanceNumber: originalNumber ?? number,
     identifiers: identifiersOf(realm, body),
     idempotency,
     loaded,

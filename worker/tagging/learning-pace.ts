@@ -1,11 +1,18 @@
-/** From so many texts with people's tags one worker learns at once, in one workspace, and from so many a second afterwards. */
+/**
+ * From so many texts with people's tags one worker learns at once, in one workspace, and from so
+ * many a second afterwards.
+ */
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10
-/** Fewer texts are not chosen out of more: learning from a single text takes five statements, too, and the workspace's lock. */
+/**
+ * Fewer texts are not chosen out of more: learning from a single text takes five statements, too,
+ * and the workspace's lock.
+ */
 export const LEARNED_TOGETHER = 100
 /**
- * How often one worker learns, whatever the workspaces: at once, and in a second afterwards. Each time is a job and five statements. Of
- * 1,000 workspaces that send feedback with tags in turn, each text came alone: its job cost more than all else about it.
+ * How often one worker learns, whatever the workspaces: at once, and in a second afterwards. Each
+ * time is a job and five statements. Of 1,000 workspaces that send feedback with tags in turn, each
+ * text came alone: its job cost more than all else about it.
  */
 export const TIMES_AT_ONCE = 100
 export const TIMES_PER_SECOND = 5
@@ -15,7 +22,10 @@ const MS_PER_SECOND = 1_000
 const MOST_WORKSPACES = 10_000
 
 export type LearningPace = {
-  /** Chooses from texts that people tagged the ones to learn from, spread over all of them when they are too many. */
+  /**
+   * Chooses from texts that people tagged the ones to learn from, spread over all of them when they
+   * are too many.
+   */
   choose: <T>(workspaceId: string, given: readonly T[]) => T[]
 }
 
@@ -26,9 +36,9 @@ const OF_WORKSPACE: Pace = { atOnce: LEARNED_AT_ONCE, perSecond: LEARNED_PER_SEC
 const OF_WORKER: Pace = { atOnce: TIMES_AT_ONCE, perSecond: TIMES_PER_SECOND }
 
 /**
- * Keeps learning from people's tags from taking the time that storing needs. Learning from a text costs about 80 µs of the
- * worker and 90 µs of Postgres, as much as storing it, and a workspace that knows thousands of its texts gains little from one
- * more.
+ * Keeps learning from people's tags from taking the time that storing needs. Learning from a text
+ * costs about 80 µs of the worker and 90 µs of Postgres, as much as storing it, and a workspace
+ * that knows thousands of its texts gains little from one more.
  */
 export const learningPace = (now: () => number): LearningPace => {
   const allowances = new Map<string, Allowance>()
@@ -43,7 +53,8 @@ export const learningPace = (now: () => number): LearningPace => {
       const most = allowance >= Math.min(given.length, LEARNED_TOGETHER) ? Math.floor(allowance) : 0
       const count = Math.min(given.length, most)
       if (count > 0) ofAll = { left: times - 1, at: now() }
-      // Set anew, the workspace comes last: the first ones in the map are those that were quiet for the longest time.
+      // Set anew, the workspace comes last: the first ones in the map are those that were quiet for
+      // the longest time.
       allowances.delete(workspaceId)
       allowances.set(workspaceId, { left: allowance - count, at: now() })
       if (allowances.size > MOST_WORKSPACES) allowances.delete(allowances.keys().next().value!)

@@ -7,9 +7,9 @@ import type { Delta, Memory } from '../tags/memory.ts'
 import { hashesOf, type ReadText } from '../tags/tag-batch.ts'
 
 /**
- * Puts into a memory what the workspace knows about the terms of texts and about tags in use among these terms: it does not
- * read the workspace's whole memory. A term that was asked for once is not asked for again. `except`: ids of texts whose own
- * share is left out.
+ * Puts into a memory what the workspace knows about the terms of texts and about tags in use among
+ * these terms: it does not read the workspace's whole memory. A term that was asked for once is not
+ * asked for again. `except`: ids of texts whose own share is left out.
  */
 export const recallInto = (
   memory: Memory,

@@ -11,8 +11,9 @@ import { freeOwnWords, learnBatch, readBatch, tagRead } from '../tags/tag-batch.
 const TEXTS_AT_ONCE = 100
 
 /**
- * Reads the texts of a job, generates tags for the texts that people did not tag, and stores these tags with what all texts
- * have taught. Doing it twice changes nothing. Returns for how many records it stored something.
+ * Reads the texts of a job, generates tags for the texts that people did not tag, and stores these
+ * tags with what all texts have taught. Doing it twice changes nothing. Returns for how many
+ * records it stored something.
  */
 export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
   const { workspaceId } = job

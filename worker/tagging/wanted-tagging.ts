@@ -6,11 +6,15 @@ import type { LearningPace } from './learning-pace.ts'
 
 type Wanted = { submission: Submission; record: string; hasTags: boolean }
 
-type TaggingNeeds = { hashKey: HashKey; pace: LearningPace; traceparentOf: (submissionId: string) => string | undefined }
+type TaggingNeeds = {
+  hashKey: HashKey
+  pace: LearningPace
+  traceparentOf: (submissionId: string) => string | undefined
+}
 
 /**
- * The tagging that applied submissions of one workspace need. The tagger also learns from some of the
- * feedback that people tagged, as the pace allows.
+ * The tagging that applied submissions of one workspace need. The tagger also learns from some of
+ * the feedback that people tagged, as the pace allows.
  */
 export const wantedTagging = (
   { hashKey, pace, traceparentOf }: TaggingNeeds,

@@ -22,6 +22,8 @@ export type RedisOptions = {
   readonly log?: (line: string) => void
 }
 
+/** Redis 7 has a second name for this setting, and still knows the one below. */
+const ENTRIES_IN_ONE_PIECE = 32
 const REWRITE_FROM_BYTES = 256 * 1024 ** 2
 const DEFAULT_MAX_MEMORY_BYTES = 1024 ** 3
 
@@ -88,6 +90,8 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     'save ""',
     `maxmemory ${maxMemoryBytes}`,
     'maxmemory-policy noeviction',
+    // A book of idempotency keys that Redis keeps in one piece is searched from its first key on.
+    `hash-max-ziplist-entries ${ENTRIES_IN_ONE_PIECE}`,
     // A slow log and a crash report quote commands, and with them what people submitted.
     'slowlog-log-slower-than -1',
     ...(isAtLeast(version, 6, 2) ? ['crash-log-enabled no'] : []),

@@ -21,12 +21,22 @@ const candidates = (held: Readonly<Record<string, Held>>): PurgeCandidate[] =>
       epoch: 1,
       holders: Object.keys(held).filter((other) => held[other]!.ids?.some(([, its]) => its === externalId)),
     })),
-    emails: email === null ? [] : [{ email, holders: Object.keys(held).filter((other) => held[other]!.email === email) }],
+    emails:
+      email === null ? [] : [{ email, holders: Object.keys(held).filter((other) => held[other]!.email === email) }],
   }))
 
 describe('a purge', () => {
   it('by an external id ends the contacts that have it in any source, with all their keys', () => {
-    const held = { one: { ids: [['CRM', 'ada'], ['Chat', 'a-1']], email: 'a@x.example' }, two: { ids: [['Chat', 'ada']] } } as const
+    const held = {
+      one: {
+        ids: [
+          ['CRM', 'ada'],
+          ['Chat', 'a-1'],
+        ],
+        email: 'a@x.example',
+      },
+      two: { ids: [['Chat', 'ada']] },
+    } as const
     const chosen = choosePurged(realm, { id: 'ada' }, candidates(held))
     assert.deepEqual(chosen.contactIds, ['one', 'two'])
     const ended = [

@@ -10,7 +10,13 @@ const realm = { hashKey: hashKeyFrom('5a'.repeat(32)), workspaceId }
 const OWN_ID = 'F0000000-0000-8000-8000-00000000000F'
 
 const keysOf = (operation: Operation, body: object): string[] =>
-  namedKeys(realm, { operation, workspaceId, submissionId: OWN_ID, number: 1, body } as unknown as Submission).toSorted()
+  namedKeys(realm, {
+    operation,
+    workspaceId,
+    submissionId: OWN_ID,
+    number: 1,
+    body,
+  } as unknown as Submission).toSorted()
 const open = (source: string, id: string): string[] => [
   contactSourceKey(realm, source, id),
   contactIdKey(realm, id),
@@ -33,7 +39,11 @@ describe('the keys by which a submission names contacts', () => {
   })
 
   it('are those of its contacts and senders, of a conversation', () => {
-    const body = { source: 'Chat', contacts: [{ id: 'ada' }], messages: [{ contactId: 'ada' }, { contactId: 'bob' }, {}] }
+    const body = {
+      source: 'Chat',
+      contacts: [{ id: 'ada' }],
+      messages: [{ contactId: 'ada' }, { contactId: 'bob' }, {}],
+    }
     assert.deepEqual(keysOf('submit_conversation', body), [...open('Chat', 'ada'), ...open('Chat', 'bob')].toSorted())
   })
 

@@ -12,7 +12,9 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../../suppor
 
 const HISTORIES = Number(process.env['PURGE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 60))
 const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000, purges: true })
-/** How many submissions a stride has, and how many steps of how many records removal takes after it. */
+/**
+ * How many submissions a stride has, and how many steps of how many records removal takes after it.
+ */
 const paces = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: LENGTH }),
   steps: fc.array(fc.record({ count: fc.nat({ max: 3 }), most: fc.integer({ min: 1, max: 3 }) }), {

@@ -130,7 +130,11 @@ describe('the decision of a purge', () => {
 describe('the removal of a purge', () => {
   it('takes the contact out of conversations and removes those in which no other contact is left', async () => {
     await begin()
-    await rig.conversation({ id: 'alone', contacts: [{ id: 'ada' }], messages: [{ id: '1', contactId: 'ada' }, { id: '2' }] })
+    await rig.conversation({
+      id: 'alone',
+      contacts: [{ id: 'ada' }],
+      messages: [{ id: '1', contactId: 'ada' }, { id: '2' }],
+    })
     await rig.conversation({
       id: 'both',
       contacts: [{ id: 'ada' }, { id: 'bob' }],
@@ -141,10 +145,13 @@ describe('the removal of a purge', () => {
       select c.external_id as conversation, m.external_id as message from message as m
       join conversation as c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
       where m.workspace_id = ${ws} order by 2`
-    assert.deepEqual([...left], [
-      { conversation: 'both', message: '2' },
-      { conversation: 'both', message: '3' },
-    ])
+    assert.deepEqual(
+      [...left],
+      [
+        { conversation: 'both', message: '2' },
+        { conversation: 'both', message: '3' },
+      ],
+    )
     assert.equal(await count('conversation_contact'), 1)
   })
 
@@ -164,12 +171,15 @@ describe('the removal of a purge', () => {
     await rig.conversation({
       id: 'c',
       contacts: [{ id: 'ada' }],
-      messages: [{ id: '1', contactId: 'ada' }, { id: '2', contactId: 'later' }],
+      messages: [
+        { id: '1', contactId: 'ada' },
+        { id: '2', contactId: 'later' },
+      ],
     })
     const purge = await rig.decide({ id: 'ada' })
     await rig.identify({ id: 'later' })
     assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, messages: 2, conversations: 1 })
-    assert.equal(await count('conversation') + (await count('message')) + (await count('unresolved')), 0)
+    assert.equal((await count('conversation')) + (await count('message')) + (await count('unresolved')), 0)
   })
 
   it('is complete whatever the size of its steps, also in a conversation with many messages', async () => {
@@ -188,7 +198,7 @@ describe('the removal of a purge', () => {
       steps.push(step.removed)
     } while (steps.at(-1) !== 0)
     assert.ok(Math.max(...steps) <= 3, steps.join())
-    assert.equal(await count('conversation') + (await count('message')) + (await count('unresolved')), 0)
+    assert.equal((await count('conversation')) + (await count('message')) + (await count('unresolved')), 0)
   })
 
   it('frees the idempotency keys of what was about the contact, and no others', async () => {

@@ -68,7 +68,10 @@ describe('purges that a restored database does not know', () => {
     const keys = await restoring(() => rig.purge({ id: 'ada' }))
     assert.equal(await count('feedback'), 2)
     assert.equal(await raisePurgedKeys(schema.sql, keys), 1)
-    assert.deepEqual([await count('contact'), await count('feedback'), await count('conversation'), await count('message')], [1, 1, 0, 0])
+    assert.deepEqual(
+      [await count('contact'), await count('feedback'), await count('conversation'), await count('message')],
+      [1, 1, 0, 0],
+    )
     assert.deepEqual(await exported(), keys)
     assert.equal(await count('purge'), 0)
     assert.equal(await raisePurgedKeys(schema.sql, keys), 0, 'a second time, nothing changes')
@@ -98,7 +101,10 @@ describe('purges that a restored database does not know', () => {
       await rig.identify({ id: 'ada' })
       await rig.purge({ id: 'ada' })
     })
-    assert.deepEqual(keys.map(({ epoch }) => epoch), [2])
+    assert.deepEqual(
+      keys.map(({ epoch }) => epoch),
+      [2],
+    )
     assert.equal(await raisePurgedKeys(schema.sql, keys), 1)
     assert.equal(await count('contact'), 0)
   })
@@ -112,7 +118,8 @@ describe('purges that a restored database does not know', () => {
     await rig.conversation({ id: 'c', contacts: [{ id: 'ada' }], messages: [{ id: 'new', contactId: 'ada' }] })
     await rig.identify({ id: 'new', properties: { $email: 'new@example.com' } })
     assert.equal(await raisePurgedKeys(schema.sql, keys), 1)
-    const feedback = await schema.sql`select id, contact_id as contact from feedback where workspace_id = ${workspaceId}`
+    const feedback =
+      await schema.sql`select id, contact_id as contact from feedback where workspace_id = ${workspaceId}`
     assert.deepEqual([...feedback], [{ id: since, contact: null }])
     const messages = await schema.sql`
       select external_id as id, contact_id as contact from message where workspace_id = ${workspaceId}`

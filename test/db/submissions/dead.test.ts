@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import type { Submission } from '../../../contract/submission.ts'
-import { countDead, dropDead, findDead, listBegunReplays, listDead, markReplayed, setAside } from '../../../db/submissions/dead.ts'
+import {
+  countDead,
+  dropDead,
+  findDead,
+  listBegunReplays,
+  listDead,
+  markReplayed,
+  setAside,
+} from '../../../db/submissions/dead.ts'
 import { findPurge } from '../../../db/purges/purge.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
@@ -30,7 +38,11 @@ describe('a dead submission', () => {
     return submission.submissionId
   }
   const feedback = (contact: object, more?: Partial<Submission>) =>
-    rig.make('create_feedback', { description: 'slow', isExternalContactId: false, isExternalAccountId: false, contact }, more)
+    rig.make(
+      'create_feedback',
+      { description: 'slow', isExternalContactId: false, isExternalAccountId: false, contact },
+      more,
+    )
   const conversation = (contactIds: string[]) =>
     rig.make('submit_conversation', {
       id: 'c',
@@ -83,14 +95,20 @@ describe('a dead submission', () => {
     assert.equal((await progress()).dead, 0)
     assert.deepEqual(await markReplayed(schema.sql, workspaceId, id), { outcome: 'queued', submission: null })
     const begun = await listBegunReplays(schema.sql, { afterMs: 0, limit: 100 })
-    assert.deepEqual(begun.filter((replay) => replay.id === id), [{ workspaceId, id, submission }])
+    assert.deepEqual(
+      begun.filter((replay) => replay.id === id),
+      [{ workspaceId, id, submission }],
+    )
     const { number } = feedback({})
     await aside({ ...submission, number, originalNumber: submission.number }, 'another reason')
     assert.equal(await position(), number)
     const receipt = await findReceipt(schema.sql, workspaceId, id)
     assert.deepEqual([receipt?.state, receipt?.error], ['dead', 'another reason'])
     assert.equal((await progress()).dead, 1)
-    assert.equal((await listBegunReplays(schema.sql, { afterMs: 0, limit: 100 })).filter((replay) => replay.id === id).length, 0)
+    assert.equal(
+      (await listBegunReplays(schema.sql, { afterMs: 0, limit: 100 })).filter((replay) => replay.id === id).length,
+      0,
+    )
   })
 
   it('is gone when a replay is applied', async () => {
@@ -150,8 +168,14 @@ describe('a dead submission', () => {
     assert.equal((await rig.purge({ id: 'ada' })).deadSubmissions, 2)
     assert.deepEqual([await stateOf(both), await stateOf(alone)], ['dead', 'purged'])
     const kept = JSON.parse((await findDead(schema.sql, both))!.submission) as ReturnType<typeof conversation>
-    assert.deepEqual(kept.body.contacts.map(({ id }) => id), ['bob'])
-    assert.deepEqual(kept.body.messages.map(({ contactId }) => contactId), ['bob'])
+    assert.deepEqual(
+      kept.body.contacts.map(({ id }) => id),
+      ['bob'],
+    )
+    assert.deepEqual(
+      kept.body.messages.map(({ contactId }) => contactId),
+      ['bob'],
+    )
     assert.ok(!(await rig.decide({ id: 'ada' })).isMatched, 'nothing names the contact any more')
   })
 

@@ -24,7 +24,11 @@ describe('receipts', () => {
   it('expire some days after acceptance, but not those of dead, queued or lately replayed submissions', async () => {
     const workspaces = [randomUUID(), randomUUID()]
     await makeWorkspaces(schema.sql, workspaces)
-    const add = async (workspaceId: string, days: number, state = 'applied', finishedDays = days): Promise<string> => {
+    const add = async (
+      workspaceId: string,
+      days: number,
+      { state = 'applied', finishedDays = days }: { state?: string; finishedDays?: number } = {},
+    ): Promise<string> => {
       const time = Date.now() - days * MS_PER_DAY
       const id = idOf(time)
       await schema.sql`
@@ -34,8 +38,13 @@ describe('receipts', () => {
       return id
     }
     const [one, other] = workspaces as [string, string]
-    const expired = [await add(one, 9), await add(one, 8.1, 'superseded'), await add(other, 100, 'purged')]
-    const kept = [await add(one, 7.9), await add(one, 9, 'dead'), await add(one, 9, 'queued'), await add(one, 9, 'applied', 1)]
+    const expired = [await add(one, 9), await add(one, 8.1, { state: 'superseded' }), await add(other, 100, { state: 'purged' })]
+    const kept = [
+      await add(one, 7.9),
+      await add(one, 9, { state: 'dead' }),
+      await add(one, 9, { state: 'queued' }),
+      await add(one, 9, { finishedDays: 1 }),
+    ]
     assert.equal(await expireReceipts(schema.sql, 8), expired.length)
     assert.deepEqual(await findMissingReceipts(schema.sql, one, [...expired, ...kept]), expired)
     assert.equal(await expireReceipts(schema.sql, 8), 0)

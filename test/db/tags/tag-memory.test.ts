@@ -46,19 +46,37 @@ describe('the tag memory of a workspace', () => {
       const share: Share = {
         judged: byPeople !== null,
         given: byPeople?.length ?? 0,
-        terms: [1, 2, number % 7].map((hash, at) => ({ hash: hash + at * 10, determined: true, free: at === 1, valued: false, given: at === 0 })),
+        terms: [1, 2, number % 7].map((hash, at) => ({
+          hash: hash + at * 10,
+          determined: true,
+          free: at === 1,
+          valued: false,
+          given: at === 0,
+        })),
         tags: all.map((title, at) => ({ hash: at, title })),
       }
       return { record, id, number, textVersion, tags: given, share }
     })
     await storeTags(schema.sql, { hashKey, workspaceId }, { taggerVersion: 1, tagged, maxTerms })
   }
-  const apply = async (rig: PurgeRig, step: (typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never)): Promise<void> => {
+  const apply = async (
+    rig: PurgeRig,
+    step: typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never,
+  ): Promise<void> => {
     switch (step.kind) {
       case 'feedback':
-        return void (await rig.feedback({ sourceId: step.sourceId, contactId: step.person, isExternalContactId: true, tags: step.tags }))
+        return void (await rig.feedback({
+          sourceId: step.sourceId,
+          contactId: step.person,
+          isExternalContactId: true,
+          tags: step.tags,
+        }))
       case 'conversation':
-        return void (await rig.conversation({ id: step.id, contacts: [{ id: step.person }], messages: [{ id: step.person, contactId: step.person }] }))
+        return void (await rig.conversation({
+          id: step.id,
+          contacts: [{ id: step.person }],
+          messages: [{ id: step.person, contactId: step.person }],
+        }))
       case 'tag':
         return tagAll(rig, step.tags, step.most)
       case 'purge': {

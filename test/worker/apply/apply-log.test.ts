@@ -48,7 +48,10 @@ describe('a worker that applies logs', () => {
     await rig.apply(workspaceIds)
     for (const id of workspaceIds) {
       const rows = await rig.sql<{ description: string }[]>`select description from feedback where workspace_id = ${id}`
-      assert.deepEqual(rows.map(({ description }) => description), [`of ${id}`])
+      assert.deepEqual(
+        rows.map(({ description }) => description),
+        [`of ${id}`],
+      )
     }
   })
 
@@ -77,7 +80,10 @@ describe('a worker that applies logs', () => {
       ids.map((id) => states[id]),
       ids.map((_, index): SubmissionState => (index === 61 ? 'dead' : 'applied')),
     )
-    assert.deepEqual(rig.logged('submission_dead').map(({ submissionId, attempts }) => [submissionId, attempts]), [[ids[61], 1]])
+    assert.deepEqual(
+      rig.logged('submission_dead').map(({ submissionId, attempts }) => [submissionId, attempts]),
+      [[ids[61], 1]],
+    )
   })
 
   it('lets a bad submission hold up no other workspace of the same stride', async () => {
@@ -118,13 +124,16 @@ describe('a worker that applies logs', () => {
     await relent()
     assert.deepEqual(await rig.statesOf(workspaceId), { [ids[0]!]: 'dead', [ids[1]!]: 'applied' })
     assert.equal(rig.logged('apply_failed').length, 7)
-    assert.deepEqual(rig.logged('submission_dead').map(({ attempts, fault }) => [attempts, fault]), [[8, 'PostgresError 40P01']])
+    assert.deepEqual(
+      rig.logged('submission_dead').map(({ attempts, fault }) => [attempts, fault]),
+      [[8, 'PostgresError 40P01']],
+    )
   })
 
   it('leaves a workspace alone that another worker has, and takes it when that one has died', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, [feedbackBody('x')])
-    await rig.takeAs('another worker', workspaceId, 7_000)
+    await rig.takeAs('another worker', workspaceId, 5_000)
     await rig.apply([workspaceId])
     assert.deepEqual(await rig.statesOf(workspaceId), {})
     await rig.release('another worker', workspaceId)
@@ -139,7 +148,10 @@ describe('a worker that applies logs', () => {
     const deadly = ids[37]!
     const deaths = await rig.applyWithDeaths(workspaceId, 'deadly')
     const states = await rig.statesOf(workspaceId)
-    assert.deepEqual(ids.filter((id) => states[id] !== 'applied'), [deadly])
+    assert.deepEqual(
+      ids.filter((id) => states[id] !== 'applied'),
+      [deadly],
+    )
     assert.equal(states[deadly], 'dead')
     assert.ok(deaths < 20, `${deaths} deaths`)
     const [receipt] = await rig.sql<{ error: string }[]>`select error from submission where id = ${deadly}`
@@ -167,7 +179,10 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.statesOf(workspaceId), Object.fromEntries(ids.map((id) => [id, 'applied'])))
     const rows = await rig.sql<{ description: string }[]>`
       select description from feedback where workspace_id = ${workspaceId} order by number`
-    assert.deepEqual(rows.map(({ description }) => description), ['kept', 'lost', 'lost too', 'new'])
+    assert.deepEqual(
+      rows.map(({ description }) => description),
+      ['kept', 'lost', 'lost too', 'new'],
+    )
   })
 
   it('appends a submission again that has a number at or below the position and no receipt', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createStrideSizes, FULL_STRIDE, STRIDE_MS } from '../../../worker/apply/stride-size.ts'
 
-const stride = (bound: number, submissions: number, ms: number, share = 1) => ({
+const stride = (bound: number, submissions: number, { ms, share = 1 }: { ms: number; share?: number }) => ({
   workspaceId: 'w',
   stride: bound,
   submissions,
@@ -11,7 +11,7 @@ const stride = (bound: number, submissions: number, ms: number, share = 1) => ({
 })
 const inTime = (bound: number, times: number): (number | undefined)[] => {
   const sizes = createStrideSizes()
-  return Array.from({ length: times }, () => sizes.next(stride(bound, bound, STRIDE_MS)))
+  return Array.from({ length: times }, () => sizes.next(stride(bound, bound, { ms: STRIDE_MS })))
 }
 
 describe('the size of the next stride', () => {
@@ -21,25 +21,25 @@ describe('the size of the next stride', () => {
 
   it('falls in proportion to the time that a slow stride took', () => {
     const { next } = createStrideSizes()
-    assert.equal(next(stride(Infinity, 400, 4 * STRIDE_MS)), 100)
-    assert.equal(next(stride(100, 100, 2 * STRIDE_MS)), 50)
+    assert.equal(next(stride(Infinity, 400, { ms: 4 * STRIDE_MS })), 100)
+    assert.equal(next(stride(100, 100, { ms: 2 * STRIDE_MS })), 50)
   })
 
   it('never falls to one, which is the size of a quarantine', () => {
     const { next } = createStrideSizes()
-    assert.equal(next(stride(Infinity, 1, 100 * STRIDE_MS)), 2)
-    assert.equal(next(stride(2, 2, 100 * STRIDE_MS)), undefined)
+    assert.equal(next(stride(Infinity, 1, { ms: 100 * STRIDE_MS })), 2)
+    assert.equal(next(stride(2, 2, { ms: 100 * STRIDE_MS })), undefined)
   })
 
   it('does not fall after a few submissions that took a little longer, since others can be the reason', () => {
     const { next } = createStrideSizes()
-    assert.equal(next(stride(Infinity, 2, 2 * STRIDE_MS)), undefined)
+    assert.equal(next(stride(Infinity, 2, { ms: 2 * STRIDE_MS })), undefined)
   })
 
   it('does not fall for a workspace that brought little of a slow stride', () => {
     const { next } = createStrideSizes()
-    assert.equal(next(stride(Infinity, 10, 8 * STRIDE_MS, 0.1)), undefined)
-    assert.equal(next(stride(Infinity, 10, 8 * STRIDE_MS, 0.9)), 2)
+    assert.equal(next(stride(Infinity, 10, { ms: 8 * STRIDE_MS, share: 0.1 })), undefined)
+    assert.equal(next(stride(Infinity, 10, { ms: 8 * STRIDE_MS, share: 0.9 })), 2)
   })
 
   it('doubles after three strides in time, and is full in the end', () => {

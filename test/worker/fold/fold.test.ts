@@ -77,7 +77,9 @@ describe('the fold of a workspace', () => {
     fc.assert(
       fc.property(histories, (history) => {
         const { fold } = foldAll(history)
-        const superseded = fold.folded.flatMap(({ submission, state }) => (state === 'superseded' ? submission.submissionId : []))
+        const superseded = fold.folded.flatMap(({ submission, state }) =>
+          state === 'superseded' ? submission.submissionId : [],
+        )
         const expected = clerksAfter(hashKey, history).get(WORKSPACE)?.superseded ?? new Set<string>()
         assert.deepEqual(superseded.toSorted(), [...expected].toSorted())
       }),

@@ -9,8 +9,9 @@ import { createWorkspace } from '../../../db/workspaces.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { finishReplays } from '../../../worker/maintenance/finish-replays.ts'
 import { forgetDeletedWorkspaces } from '../../../worker/maintenance/forget-deleted-workspaces.ts'
-import { type MaintenanceDependencies, startMaintenance } from '../../../worker/maintenance/maintenance.ts'
+import { startMaintenance } from '../../../worker/maintenance/maintenance.ts'
 import { resumePurges } from '../../../worker/maintenance/resume-purges.ts'
+import type { MaintenanceDependencies } from '../../../worker/maintenance/service.ts'
 import { sweepAllLogs } from '../../../worker/maintenance/sweep-logs.ts'
 import { feedbackBody } from '../../support/below-the-ingress.ts'
 import { hashKey } from '../../support/deliveries.ts'
@@ -94,7 +95,10 @@ describe('maintenance', () => {
     await room.log.take([{ workspaceId, applied: number }], { ...TAKE, worker: 'w' })
     assert.deepEqual(await waiting(), [])
     await sweepAllLogs.run(dependencies)
-    assert.deepEqual((await waiting()).map((submission) => submission.number), [number])
+    assert.deepEqual(
+      (await waiting()).map((submission) => submission.number),
+      [number],
+    )
   })
 
   const deadSubmission = async (): Promise<Submission> => {
@@ -135,7 +139,10 @@ describe('maintenance', () => {
     await insert(young, 1_000)
     await resumePurges.run(dependencies)
     const jobs = await room.queues.removal.getJobs(['waiting'])
-    assert.deepEqual(jobs.map(({ data }) => data as object), [{ workspaceId, purgeId: old }])
+    assert.deepEqual(
+      jobs.map(({ data }) => data as object),
+      [{ workspaceId, purgeId: old }],
+    )
     await schema.sql`delete from purge`
   })
 
@@ -159,7 +166,10 @@ describe('maintenance', () => {
     await until('the workspace is woken', async () => (await woken()).includes(workspaceId))
     await until('it says so', async () => lines.some(([event]) => event === 'maintenance'))
     running.stop()
-    assert.deepEqual(lines.filter(([event]) => event !== 'maintenance'), [])
+    assert.deepEqual(
+      lines.filter(([event]) => event !== 'maintenance'),
+      [],
+    )
     const turns = await room.redis.keys(`{${room.prefix}:processes}:turn:*`)
     if (turns.length > 0) await room.redis.del(...turns)
     const sql = (() => {
@@ -181,7 +191,10 @@ describe('maintenance', () => {
     assert.equal(await expireReceipts(schema.sql, 90), 1)
     const left = await schema.sql<{ state: string }[]>`
       select state from submission where workspace_id = ${workspaceId} order by state`
-    assert.deepEqual(left.map(({ state }) => state), ['applied', 'dead'])
+    assert.deepEqual(
+      left.map(({ state }) => state),
+      ['applied', 'dead'],
+    )
     const [total] = await schema.sql<{ applied: string }[]>`
       select applied from workspace_progress where workspace_id = ${workspaceId}`
     assert.equal(Number(total!.applied), 2)

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { contactIdKey, contactSourceKey, emailKey } from '../../../contract/identity/keys.ts'
+import { ownId } from '../../../contract/identity/own-id.ts'
+import type { Submission } from '../../../contract/submission.ts'
+import type { Sql } from '../../../db/postgres.ts'
+import { applyStrides, type StrideResult } from '../../../worker/apply/apply-strides.ts'
+import { applyBusy } from '../../../worker/apply/busy-session.ts'
+import { hashKey, makeWorkspaces } from '../../support/deliveries.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { submissionsOf } from '../../support/submissions-of.ts'
+
+const FIRST = 1_000_000
+
+describe('applying a stride', () => {
+  let schema: TestSchema
+  let sql: Sql
+  let workspaceId: string
+
+  before(async () => {
+    schema = await freshSchema()
+    sql = schema.sql
+  })
+  beforeEach(async () => {
+    workspaceId = randomUUID()
+    await makeWorkspaces(sql, [workspaceId])
+  })
+  after(() => schema.drop())
+
+  const realm = () => ({ hashKey, workspaceId })
+  const apply = async (submissions: readonly Submission[], position = 0): Promise<StrideResult> =>
+    (await applyStrides({ sql, hashKey }, [{ workspaceId, after: position, submissions }])).get(workspaceId)!
+  const applied = async (submissions: readonly Submission[], position = 0) => {
+    const result = await apply(submissions, position)
+    assert.ok(result.outcome === 'applied')
+    return result
+  }
+  const given = (bodies: Parameters<typeof submissionsOf>[2], number = FIRST) =>
+    submissionsOf(workspaceId, number, bodies)
+  const feedback = (body: object, more: object = {}) =>
+    ({ operation: 'create_feedback', body: { description: 'slow', ...body }, ...more }) as const
+  const contact = (body: object, more: object = {}) => ({ operation: 'identify_contact', body, ...more }) as const
+
+  it('says that the workspace is deleted, when it has no position', async () => {
+    await sql`delete from workspace_progress where workspace_id = ${workspaceId}`
+    assert.deepEqual(await apply(given([contact({ id: '1' })])), { outcome: 'deleted' })
+    assert.equal((await sql`select from contact where workspace_id = ${workspaceId}`).length, 0)
+  })
+
+  it('says where Postgres is, when it has lost its last commits', async () => {
+    assert.deepEqual(await apply(given([contact({ id: '1' })]), FIRST - 1), { outcome: 'behind', position: 0 })
+  })
+
+  it('tells what it has applied from what it found applied', async () => {
+    const submissions = given([contact({ id: '1' }), contact({ id: '2' }), contact({ id: '3' })])
+    await applied(submissions.slice(0, 2))
+    const result = await applied(submissions)
+    assert.deepEqual(result.found, submissions.slice(0, 2))
+    assert.deepEqual(result.applied, [{ submission: submissions[2]!, state: 'applied' }])
+    assert.equal(result.position, FIRST + 2)
+  })
+
+  it('decides each purge in its place, and says which found somebody', async () => {
+    const submissions = given([
+      contact({ id: '1' }),
+      { operation: 'purge_contact', body: { id: '1' } },
+      contact({ id: '1' }),
+      { operation: 'purge_contact', body: { id: 'nobody' } },
+      contact({ id: '2' }),
+    ])
+    const result = await applied(submissions)
+    assert.deepEqual(result.decided, [submissions[1]])
+    assert.deepEqual(
+      result.applied.map(({ submission }) => submission),
+      [submissions[0], submissions[2], submissions[3], submissions[4]],
+    )
+    const [held] = await sql`select id from contact where workspace_id = ${workspaceId} and first_number = ${FIRST + 2}`
+    assert.notEqual(held!['id'], contactSourceKey(realm(), 'API', '1'), 'a purged id is given to nobody again')
+  })
+
+  it('moves all records of a contact that is absorbed before it goes on', async () => {
+    const MORE_THAN_A_STEP = 1_100
+    const email = { contact: { email: 'ann@example.org' } }
+    const [first, ...others] = given([
+      ...Array.from({ length: MORE_THAN_A_STEP }, () => feedback(email)),
+      contact({ id: '1', properties: { $email: 'ann@example.org' } }),
+      feedback(email),
+    ])
+    await applied([first!, ...others])
+    const rows = await sql<{ contact_id: string }[]>`
+      select distinct contact_id from feedback where workspace_id = ${workspaceId}`
+    assert.deepEqual([...rows], [{ contact_id: contactSourceKey(realm(), 'API', '1') }])
+    assert.equal((await sql`select from pending_move where workspace_id = ${workspaceId}`).length, 0)
+  })
+
+  it('fills metadata of contacts that are too large to be loaded together', async () => {
+    const large = 'x'.repeat(10_000)
+    const properties = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`k${at}`, large]))
+    const people = ['ann', 'bob', 'eve'].map((name) => `${name}@example.org`)
+    await applied(
+      given(people.map((email, at) => contact({ id: `c${at}`, properties: { ...properties, $email: email } }))),
+    )
+    const more = people.flatMap((email) => [
+      feedback({ contact: { email, sourceData: { k0: 'other', plan: 'pro' } } }),
+      feedback({ contact: { email, sourceData: { plan: 'free' } } }),
+    ])
+    await applied(given(more, FIRST + 10), FIRST + 2)
+    const rows = await sql<{ k0: string; plan: string }[]>`
+      select properties ->> 'k0' as k0, properties ->> 'plan' as plan from contact where workspace_id = ${workspaceId}`
+    assert.deepEqual(
+      [...rows],
+      people.map(() => ({ k0: large, plan: 'pro' })),
+    )
+  })
+
+  it('keeps a thousand metadata keys, those of the latest identify first', async () => {
+    const keys = (name: string, many: number) =>
+      Object.fromEntries(Array.from({ length: many }, (_, at) => [`${name}${at}`, at]))
+    await applied(given([contact({ id: '1', properties: keys('a', 900) })]))
+    await applied(given([contact({ id: '1', properties: keys('z', 200) })], FIRST + 1), FIRST)
+    const [row] = await sql<{ keys: string[] }[]>`
+      select array(select jsonb_object_keys(properties)) as keys from contact where workspace_id = ${workspaceId}`
+    assert.equal(row!.keys.length, 1_000)
+    assert.equal(row!.keys.filter((key) => key.startsWith('z')).length, 200)
+  })
+
+  it('remembers the own id that an answer may have told before it saw the claim of the email', async () => {
+    const email = 'ann@example.org'
+    const submissions = given([
+      contact({ id: '1', properties: { $email: email } }),
+      feedback({ contact: { email }, sourceId: 'unseen' }, { seenPosition: FIRST - 1 }),
+      feedback({ contactId: emailKey(realm(), email), sourceId: 'told' }),
+    ])
+    await applied(submissions)
+    const rows = await sql`select contact_id from feedback where workspace_id = ${workspaceId}`
+    const id = contactSourceKey(realm(), 'API', '1')
+    assert.deepEqual([...rows], [{ contact_id: id }, { contact_id: id }])
+    const aliases = await sql`select id, contact_id from contact_alias where workspace_id = ${workspaceId}`
+    assert.deepEqual([...aliases], [{ id: emailKey(realm(), email), contact_id: id }])
+  })
+
+  it('notes with an idempotency key what the submission was about', async () => {
+    const idempotency = () => ({ idempotency: { key: randomUUID(), body: 'hash' } })
+    const submissions = given([
+      contact({ id: '1' }, idempotency()),
+      feedback({ isExternalContactId: true, contactId: '1' }, idempotency()),
+      feedback({ isExternalContactId: true, contactId: 'later' }, idempotency()),
+      { operation: 'submit_conversation', body: conversation('C-1'), ...idempotency() },
+      { operation: 'identify_account', body: { id: 'a' }, ...idempotency() },
+      contact({ id: '2' }),
+    ])
+    await applied(submissions)
+    const rows = await sql<{ subject_id: string | null; idempotency_key: string | null }[]>`
+      select subject_id, idempotency_key from submission where workspace_id = ${workspaceId} order by acceptance_number`
+    const id = contactSourceKey(realm(), 'API', '1')
+    const subjects = [id, id, contactIdKey(realm(), 'later'), ownId(realm(), 'conversation', 'desk', 'C-1'), null, null]
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      subjects.map((subject, at) => ({
+        subject_id: subject,
+        idempotency_key: submissions[at]!.idempotency?.key ?? null,
+      })),
+    )
+  })
+
+  it('leaves out a replay that is applied already', async () => {
+    const [first] = given([contact({ id: '1', properties: { $name: 'Ann' } })])
+    await applied([first!])
+    const replay = { ...first!, number: FIRST + 5, originalNumber: FIRST }
+    const result = await applied([replay], FIRST)
+    assert.deepEqual(result, { outcome: 'applied', position: FIRST + 5, applied: [], found: [replay], decided: [] })
+    const [counted] =
+      await sql`select applied::int, superseded::int from workspace_progress where workspace_id = ${workspaceId}`
+    assert.deepEqual(counted, { applied: 1, superseded: 0 })
+  })
+
+  it('counts the tags of what it replaces off', async () => {
+    const tagged = (tags: string[] | undefined) => feedback({ sourceId: 'T-1', ...(tags && { tags }) })
+    await applied(given([tagged(['ui', 'speed'])]))
+    await sql`update feedback set tags_generated = true where workspace_id = ${workspaceId}`
+    await applied(given([tagged([' ui ', 'ui', ' ', 'export'])], FIRST + 1), FIRST)
+    const rows =
+      await sql`select title, uses::int from feedback_category where workspace_id = ${workspaceId} order by title`
+    assert.deepEqual(
+      [...rows],
+      [
+        { title: 'export', uses: 1 },
+        { title: 'ui', uses: 1 },
+      ],
+    )
+  })
+})
+
+const conversation = (id: string) => ({
+  id,
+  source: 'desk',
+  createdAt: '2026-01-01T00:00:00Z',
+  contacts: [],
+  messages: [],
+})
+
+describe('a session of a busy workspace', () => {
+  let schema: TestSchema
+
+  before(async () => {
+    schema = await freshSchema()
+  })
+  after(() => schema.drop())
+
+  it('applies stride after stride, tells each when it is saved, and leaves a purge to others', async () => {
+    const workspaceId = randomUUID()
+    await makeWorkspaces(schema.sql, [workspaceId])
+    const bodies = Array.from(
+      { length: 9 },
+      (_, at) => ({ operation: 'identify_contact', body: { id: `c${at}` } }) as const,
+    )
+    const purge = { operation: 'purge_contact', body: { id: 'c1' } } as const
+    const log = submissionsOf(workspaceId, FIRST, [...bodies, purge, ...bodies])
+    const strideAfter = (position: number) => ({
+      workspaceId,
+      after: position,
+      submissions: log.filter(({ number }) => number > position).slice(0, 3),
+    })
+    const positions: number[] = []
+    const asked: (number | undefined)[] = []
+    await applyBusy({ sql: schema.sql, hashKey }, strideAfter(0), {
+      readNext: async (position, read) => {
+        asked.push(position)
+        return strideAfter(read)
+      },
+      onApplied: async ({ position }) => void positions.push(position),
+    })
+    assert.deepEqual(positions, [FIRST + 2, FIRST + 5, FIRST + 8])
+    assert.deepEqual(asked, [undefined, FIRST + 2, FIRST + 5], 'a stride is read while the one before is saved')
+    assert.equal((await schema.sql`select from contact`).length, 9)
+  })
+})

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { findReceipt } from '../../../db/submissions/receipts.ts'
+import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts'
+import { setAside } from '../../../db/submissions/dead.ts'
+import type { Submission } from '../../../contract/submission.ts'
+import { decidePurge } from '../../../worker/purge/decide-purge.ts'
+import { removePurgedRecords } from '../../../worker/purge/remove-purged.ts'
+import { hashKey } from '../../support/deliveries.ts'
+import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
+import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
+
+const CONVERSATION = {
+  id: 'c',
+  contacts: [{ id: 'ada' }, { id: 'bob' }],
+  messages: [
+    { id: '1', contactId: 'ada' },
+    { id: '2', contactId: 'bob' },
+  ],
+}
+
+describe('the job that removes the records of a purge', () => {
+  const room = openQueueRoom()
+  let schema: TestSchema
+  let rig: PurgeRig
+  let workspaceId: string
+  before(async () => {
+    schema = await freshSchema(2)
+  })
+  beforeEach(async () => {
+    rig = await createPurgeRig(schema.sql)
+    workspaceId = rig.realm.workspaceId
+  })
+  after(async () => {
+    await room.close()
+    await schema.drop()
+  })
+
+  const stores = () => ({ ...room, sql: schema.sql, hashKey })
+  const remove = (purgeId: string) =>
+    removePurgedRecords(stores(), { workspaceId, purgeId, attempts: 2 }, async () => {})
+  /** What the log keeps, applied or not. */
+  const entries = async (): Promise<number> => room.redis.xlen(`{${room.prefix}:${workspaceId}}:log`)
+
+  it('removes records, dead submissions, idempotency keys and applied entries, and completes the receipt last', async () => {
+    const body = { description: 'x', contact: { email: 'ada@example.com' } }
+    const request = { workspaceId, bodyText: JSON.stringify(body), idempotency: { key: 'fkey', body: 'body' } }
+    const { submissionId, number } = entered(await room.admit(asked(request)))
+    const submission = { submissionId, number, idempotency: request.idempotency }
+    await rig.feedback(body, submission)
+    const dead = rig.make('create_feedback', body, { number: number + 1 })
+    await setAside(schema.sql, hashKey, { submission: dead, attempts: 1, reason: 'x', expected: number })
+    await room.log.take([{ workspaceId, applied: number }], takeSettings({ redoMs: 600_000 }))
+    assert.equal(await entries(), 1)
+    const { purgeId } = await rig.decide({ email: 'ada@example.com' }, { number: number + 2 })
+
+    const finished = await remove(purgeId)
+    const counts = { contacts: 1, feedback: 1, messages: 0, conversations: 0, deadSubmissions: 1 }
+    assert.deepEqual(finished, { number: number + 2, counts })
+    const receipt = await findReceipt(schema.sql, workspaceId, purgeId)
+    assert.deepEqual([receipt?.state, receipt?.attempts, receipt?.counts], ['applied', 2, counts])
+    assert.equal((await findReceipt(schema.sql, workspaceId, dead.submissionId))?.state, 'purged')
+    assert.equal(await entries(), 0)
+    assert.deepEqual(await findIdempotencyKeys(schema.sql, [{ workspaceId, key: 'fkey' }]), [null])
+    const again = await room.admit(
+      asked({ ...request, bodyText: '{"description":"another"}', idempotency: { key: 'fkey', body: 'other' } }),
+    )
+    assert.equal(again.outcome, 'admitted', 'the key is free in Redis')
+  })
+
+  it('leaves the log what was accepted after the purge', async () => {
+    await rig.feedback({ contact: { email: 'ada@example.com' } })
+    const { purgeId, number } = await rig.decide({ email: 'ada@example.com' })
+    const later = entered(await room.admit(asked({ workspaceId })))
+    assert.ok(later.number > number)
+    await remove(purgeId)
+    const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    assert.deepEqual(
+      waiting.map(({ submissionId }) => submissionId),
+      [later.submissionId],
+    )
+  })
+
+  it('has conversations tagged again that lost messages', async () => {
+    await rig.conversation(CONVERSATION)
+    const { purgeId } = await rig.decide({ id: 'ada' })
+    await remove(purgeId)
+    const [conversation] = await schema.sql<{ id: string }[]>`
+      select id from conversation where workspace_id = ${workspaceId} and tags is null`
+    const jobs = (await room.queues.tagging.getJobs(['waiting'])).map(({ data }) => data as unknown)
+    assert.deepEqual(
+      jobs.filter((job) => (job as Submission).workspaceId === workspaceId),
+      [{ workspaceId, feedbackIds: [], conversationIds: [conversation!.id] }],
+    )
+  })
+
+  it('does nothing when it comes again', async () => {
+    await rig.feedback({ contact: { email: 'ada@example.com' } })
+    const { purgeId } = await rig.decide({ email: 'ada@example.com' })
+    await remove(purgeId)
+    const receipt = await findReceipt(schema.sql, workspaceId, purgeId)
+    assert.equal(await remove(purgeId), undefined)
+    assert.deepEqual(await findReceipt(schema.sql, workspaceId, purgeId), receipt)
+  })
+
+  it('is not there for a purge that another worker decides first: the position is another one', async () => {
+    await rig.feedback({})
+    const purge = rig.make('purge_contact', { id: 'ada' })
+    assert.equal(await decidePurge(stores(), purge, purge.number - 5), 'busy')
+  })
+})

@@ -1,0 +1,17 @@
+import type { Log } from '../../process/log.ts'
+import type { Wake } from '../../queue/wake.ts'
+import type { WorkerStores } from '../dependencies.ts'
+
+export type MaintenanceDependencies = WorkerStores & {
+  wake: Wake
+  redoMs: () => number
+  receiptDays: number
+  log: Log
+}
+
+/** One thing that maintenance looks after. `run` returns how much it did, by kind. */
+export type Service = {
+  name: string
+  everyMs: number
+  run: (dependencies: MaintenanceDependencies) => Promise<Readonly<Record<string, number>>>
+}
