@@ -129,7 +129,10 @@ const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }:
 }
 
 const projectOf = (keys: Keys, stored: StoredReferences, question: ReferenceQuestion): Resolved =>
-  firstOf(stored.projects, { ...question, mayComeUp: !question.log.isLogEmpty }) ?? { id: keys.namedProjectId ?? null, isSure: true }
+  firstOf(stored.projects, { ...question, mayComeUp: !question.log.isLogEmpty }) ?? {
+    id: keys.namedProjectId ?? null,
+    isSure: true,
+  }
 
 const UNSURE: Resolved = { id: null, isSure: false }
 

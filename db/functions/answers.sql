@@ -19,10 +19,7 @@ create or replace function find_references(
   project_workspace uuid[], project_id uuid[]
 ) returns table (kind text, place int, id uuid, number bigint, is_final boolean, epoch int)
   language plpgsql stable
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set enable_hashjoin = off
-  set enable_mergejoin = off
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan
 as $$
 begin
@@ -30,9 +27,8 @@ begin
     return query
       select 'own', k.place::int, c.id, c.first_number, true, null::int
       from unnest(own_workspace, own_id) with ordinality as k (workspace_id, id, place)
-      left join lateral (
-        select a.contact_id from contact_alias as a where a.workspace_id = k.workspace_id and a.id = k.id limit 1
-      ) as a on true
+      left join lateral (select a.contact_id from contact_alias as a
+        where a.workspace_id = k.workspace_id and a.id = k.id limit 1) as a on true
       cross join lateral (
         select c.id, c.first_number from contact as c
         where c.workspace_id = k.workspace_id and c.id = coalesce(a.contact_id, k.id) limit 1
@@ -63,18 +59,15 @@ begin
     return query
       select 'epoch', k.place::int, null::uuid, p.number, true, p.epoch
       from unnest(weak_workspace, weak_key) with ordinality as k (workspace_id, key_id, place)
-      cross join lateral (
-        select p.epoch, p.number from purged_key as p
-        where p.workspace_id = k.workspace_id and p.key_id = k.key_id limit 1
-      ) as p;
+      cross join lateral (select p.epoch, p.number from purged_key as p
+        where p.workspace_id = k.workspace_id and p.key_id = k.key_id limit 1) as p;
   end if;
   if cardinality(project_id) > 0 then
     return query
       select 'project', k.place::int, p.id, p.first_number, true, null::int
       from unnest(project_workspace, project_id) with ordinality as k (workspace_id, id, place)
-      cross join lateral (
-        select p.id, p.first_number from project as p where p.workspace_id = k.workspace_id and p.id = k.id limit 1
-      ) as p;
+      cross join lateral (select p.id, p.first_number from project as p
+        where p.workspace_id = k.workspace_id and p.id = k.id limit 1) as p;
   end if;
 end $$;
 

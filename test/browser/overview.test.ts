@@ -174,7 +174,7 @@ describeWhere(
       const { sql, redis, redisPrefix, queues } = service
       const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
       const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
-    const beside = await named('beside')
+      const beside = await named('beside')
       const byWorkspace = { [heavy]: 0.62 * LATELY_SECONDS, [long]: 0.3 * LATELY_SECONDS }
       const reporting = startReporting(
         processReportsIn(redis, redisPrefix),

@@ -188,11 +188,8 @@ describe('submissions that are admitted together', () => {
   it('know whether submissions wait before them, and whether an identify or a purge does', async () => {
     const workspaceId = randomUUID()
     const stateOf = (admission: Admission | undefined) =>
-      admission !== undefined && 'isLogEmpty' in admission && [
-        admission.isLogEmpty,
-        admission.isIdentifyWaiting,
-        admission.isPurgeWaiting,
-      ]
+      admission !== undefined &&
+      'isLogEmpty' in admission && [admission.isLogEmpty, admission.isIdentifyWaiting, admission.isPurgeWaiting]
     const purge = asked({ workspaceId, operation: 'purge_contact' })
     const peek = asked({ workspaceId, peek: true })
     const identify = asked({ workspaceId, operation: 'identify_contact' })

@@ -133,7 +133,10 @@ export class StrideWork {
       if (operation === 'create_feedback') feedbackIds.add(feedbackId({ ...realm, submissionId }, body))
       if (operation === 'submit_conversation') conversationIds.add(ownId(realm, 'conversation', body.source, body.id))
     }
-    await removeBefore(this.#dependencies.sql, realm.workspaceId, { feedbackIds: [...feedbackIds], conversationIds: [...conversationIds] })
+    await removeBefore(this.#dependencies.sql, realm.workspaceId, {
+      feedbackIds: [...feedbackIds],
+      conversationIds: [...conversationIds],
+    })
     this.#removedAt = this.position
   }
 
