@@ -3,6 +3,7 @@ import postgres from 'postgres'
 import { readPostgresUrl } from '../process/postgres-address.ts'
 import { ARRAY_TYPES } from './array-types.ts'
 import { type Followed, followPrimary } from './follow-primary.ts'
+import { withWholeResults } from './whole-results.ts'
 
 export type Sql = postgres.Sql
 
@@ -60,23 +61,25 @@ export const connectPostgres = (text: string, options: PostgresOptions): Sql => 
 }
 
 const openPool = (url: string, options: PostgresOptions, followed?: Followed): Sql =>
-  postgres(url, {
-    max: options.connections,
-    connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    backoff: reconnectSeconds,
-    onnotice: () => {},
-    fetch_types: false,
-    types: ARRAY_TYPES,
-    ...ONE_AT_A_TIME,
-    ...hostToVerify(url, followed),
-    ...(followed && { socket: followed.socket }),
-    prepare: options.pooler !== 'transaction',
-    connection: {
-      application_name: options.applicationName,
-      TimeZone: 'UTC',
-      ...(options.pooler !== 'transaction' && settingsOfSession(options)),
-    },
-  })
+  withWholeResults(
+    postgres(url, {
+      max: options.connections,
+      connect_timeout: CONNECT_TIMEOUT_SECONDS,
+      backoff: reconnectSeconds,
+      onnotice: () => {},
+      fetch_types: false,
+      types: ARRAY_TYPES,
+      ...ONE_AT_A_TIME,
+      ...hostToVerify(url, followed),
+      ...(followed && { socket: followed.socket }),
+      prepare: options.pooler !== 'transaction',
+      connection: {
+        application_name: options.applicationName,
+        TimeZone: 'UTC',
+        ...(options.pooler !== 'transaction' && settingsOfSession(options)),
+      },
+    }),
+  )
 
 /** PgBouncer in mode `transaction` refuses a client that asks for these. */
 const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: PostgresOptions) => ({

@@ -114,7 +114,7 @@ describe('on a Redis Cluster of three nodes', () => {
     await accepted('/feedbacks', { ...texts, contact: { email: `${mark}@example.com` } }, { 'Idempotency-Key': mark })
     const messages = [{ id: mark, incoming: true, contactId: mark, content: mark, createdAt: AT }]
     await accepted('/conversations', { id: mark, source: 'chat', createdAt: AT, contacts: [contact], messages })
-    assert.ok((await findMark(cluster, mark)).length >= 3, 'the canary is found while it is queued')
+    assert.ok((await findMark(cluster, mark)).length > 0, 'the canary is found while it is queued')
     assert.ok((await findTraces(service, [mark])).length > 0, 'and by what operators search with')
     const purged = accepted('/contacts/purge', { id: mark })
     await resumeWork(service.queues)

@@ -13,6 +13,7 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/t
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
 const WRITERS = 4
+// Shrinking takes longer than a test may. FC_SEED gives the same histories again.
 
 describe('applying the logs of workspaces', () => {
   let schema: TestSchema

@@ -3,7 +3,9 @@ import * as v from 'valibot'
 import type { Operation, Submission } from '../../contract/submission.ts'
 import { SCHEMAS } from '../model/submission-arbitrary.ts'
 
-type Given = { operation: Operation; body: unknown } & Partial<Submission>
+type Given = { operation: Operation; body: unknown } & Partial<
+  Pick<Submission, 'submissionId' | 'seenPosition' | 'originalNumber' | 'idempotency'>
+>
 
 /**
  * Submissions of one workspace with consecutive numbers, whose bodies have passed their schemas.

@@ -7,7 +7,8 @@ import { describeFault, isPermanentFault, isUnavailable } from '../../process/fa
 import type { Log } from '../../process/log.ts'
 import { withinTime } from '../../process/within-time.ts'
 import type { Ending } from '../trace-jobs.ts'
-import { applyStrides, type Stride, type StrideResult } from './apply-strides.ts'
+import { applyStrides } from './apply-strides.ts'
+import type { Stride, StrideResult } from './stride.ts'
 import type { OnSettled } from './follow-up.ts'
 
 /** Attempts at a submission that fails alone with a fault that may pass. */

@@ -1,39 +1,10 @@
-import type { HashKey } from '../../contract/identity/own-id.ts'
-import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { load } from '../../db/load.ts'
 import { moveRecords } from '../../db/move.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { noChanges, save, type Progress } from '../../db/save.ts'
 import type { FoldedSubmission } from '../fold/receipts.ts'
+import type { ApplyDependencies, Stride, StrideResult } from './stride.ts'
 import { type FoldedSegment, StrideWork } from './stride-work.ts'
-
-/** Submissions of one workspace, ascending, as they were read behind `after`. */
-export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }
-export type AppliedSubmission = { submission: Submission; state: 'applied' | 'superseded' }
-export type StrideResult =
-  | { outcome: 'deleted' }
-  /** Postgres has lost its last commits: the log has to be read again from this position. */
-  | { outcome: 'behind'; position: number }
-  | {
-      outcome: 'applied'
-      position: number
-      /** What this call has applied, a purge that matched nobody included. */
-      applied: AppliedSubmission[]
-      /** At or below the position when it was loaded: another writer applied it, or it was lost. */
-      found: Submission[]
-      /** Purges of somebody. Their records are still to be removed. */
-      decided: SubmissionOf<'purge_contact'>[]
-    }
-
-export type ApplyDependencies = {
-  sql: Sql
-  hashKey: HashKey
-  /**
-   * Remembers workspaces that had purges: their keys may have epochs, which are then loaded at
-   * once.
-   */
-  purgedWorkspaces?: Set<string>
-}
 
 /**
  * Rounds without progress. More would mean that the fold asks for something that loading does not

@@ -3,7 +3,7 @@ import type { Taken, TakeRequest } from '../../queue/take.ts'
 import type { OnApplyTime } from '../apply-times.ts'
 import type { Quarantine } from '../quarantine.ts'
 import type { FaultDependencies } from './apply-faults.ts'
-import type { StrideResult } from './apply-strides.ts'
+import type { StrideResult } from './stride.ts'
 import type { AppliedStride, FollowUpDependencies } from './follow-up.ts'
 import { type StrideSizes, weightOf } from './stride-size.ts'
 

@@ -3,8 +3,9 @@ import { load } from '../../db/load.ts'
 import { noChanges, save } from '../../db/save.ts'
 import { Fold, type FoldableSubmission } from '../fold/fold.ts'
 import { Missing } from '../fold/missing.ts'
-import { type ApplyDependencies, countStates, type Stride, type StrideResult } from './apply-strides.ts'
+import { countStates } from './apply-strides.ts'
 import { StrideKeys } from './keys.ts'
+import type { ApplyDependencies, Stride, StrideResult } from './stride.ts'
 
 /**
  * Beyond that many contacts, accounts and conversations the session begins again with an empty

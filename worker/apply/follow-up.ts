@@ -11,7 +11,7 @@ import type { Log as SubmissionLogs } from '../../queue/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
 import { wantedTagging } from '../tagging/wanted-tagging.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
-import type { StrideResult } from './apply-strides.ts'
+import type { StrideResult } from './stride.ts'
 
 /** Hears of a submission whose state is final. */
 export type OnSettled = (

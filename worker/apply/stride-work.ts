@@ -7,8 +7,8 @@ import { removeBefore } from '../../db/purges/remove-before.ts'
 import { Fold, type FoldableSubmission } from '../fold/fold.ts'
 import { Missing, type MissingState } from '../fold/missing.ts'
 import { decidePurge } from '../purge/decide-purge.ts'
-import type { AppliedSubmission, ApplyDependencies, Stride, StrideResult } from './apply-strides.ts'
 import { StrideKeys } from './keys.ts'
+import type { AppliedSubmission, ApplyDependencies, Stride, StrideResult } from './stride.ts'
 
 /**
  * What a segment came to, and where it ends. `skipped`: replays that are applied already, or that a
