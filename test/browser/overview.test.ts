@@ -131,7 +131,7 @@ describeWhere(
       const base = service.urls[0]!.replace('//', `//op:${service.adminToken}@`)
       const expected = {
         '/admin': 'All is well',
-        '/admin/queues': 'backlogs',
+        '/admin/queues': 'backlog',
         '/docs': 'Create a feedback record',
       }
       for (const [path, text] of Object.entries(expected)) {

@@ -58,7 +58,7 @@ const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> =>
       for (const w of saved.busy) folded[w - 1]!.work.wasBusy = true
       return false
     case 'too-many':
-      for (const { w, kind, id } of saved.profiles) folded[w - 1]!.work.keys.addMissing({ kind, id })
+      for (const { w, kind, id } of saved.profiles) folded[w - 1]!.work.noteTooMany({ kind, id })
       return false
     case 'saved':
       for (const w of saved.moves) await moveRecords(sql, workspaceIds[w - 1]!)

@@ -81,6 +81,17 @@ export class StrideWork {
     this.#goOn(end)
   }
 
+  /**
+   * A contact or account would get too many metadata keys: it has to be known whole. A large one is
+   * loaded for one submission only, which halving finds.
+   */
+  noteTooMany(state: MissingState): void {
+    const { submissions } = this.keys
+    if (!this.#isLarge(state)) this.keys.addMissing(state)
+    else if (submissions.length === 1) this.keys.addMissing(state, WHOLE_IF_LARGE)
+    else this.keys = this.#keysOf(submissions.slice(0, Math.ceil(submissions.length / 2)))
+  }
+
   #end(result: StrideResult): Step {
     this.result = result
     return AGAIN
