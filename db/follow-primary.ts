@@ -4,6 +4,7 @@ import type { Sql } from 'postgres'
 import { withinTime } from '../process/within-time.ts'
 
 const LOOK_EVERY_MS = 1_000
+const LOOK_AGAIN_MS = 100
 const ANSWER_WITHIN_MS = 1_000
 /** A primary that was silent for so many looks, each of which waits a second, has connections that may never be answered. */
 const SILENT_LOOKS = 5
@@ -45,6 +46,7 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   let primary: Server | undefined
   let given: { server: Server; socket: Socket }[] = []
   let silentLooks = 0
+  let isStopped = false
   const cut = (isCut: (server: Server) => boolean): void => {
     for (const { server, socket } of given) if (isCut(server) && !socket.connecting) socket.destroy()
   }
@@ -64,8 +66,15 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     cut((server) => wasSilent || server !== primary)
   }
   const toUse = (): Server => primary ?? servers[0]!
-  const first = look()
-  let isStopped = false
+  /** A busy primary may be silent at the first look, where a standby answers. */
+  const lookForFirst = async (): Promise<void> => {
+    await look()
+    while (primary === undefined && !isStopped && silentLooks < SILENT_LOOKS) {
+      await pause(LOOK_AGAIN_MS)
+      await look()
+    }
+  }
+  const first = lookForFirst()
   const goOnLooking = async (): Promise<void> => {
     await first
     for (;;) {

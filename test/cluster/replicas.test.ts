@@ -87,7 +87,10 @@ for (const [title, start] of Object.entries(RIGS)) {
 
     it('the doctor tells how many replicas there are, and what would keep out what they do not have', async () => {
       const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
-      assert.match(stdout, /warning .*Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and takes what they do not have/)
+      assert.match(
+        stdout,
+        /warning .*Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and takes what they do not have/,
+      )
       assert.match(stdout, /min-replicas-to-write 1/)
     })
 

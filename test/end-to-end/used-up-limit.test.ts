@@ -43,10 +43,7 @@ describe('a limit that is known to be used up', () => {
   })
 
   it('is not told before a body is read that may come for the second time', async () => {
-    await assert.rejects(
-      announce(4_000_000, 'Idempotency-Key: first\r\n', NOT_ANSWERED_WITHIN_MS),
-      /no answer within/,
-    )
+    await assert.rejects(announce(4_000_000, 'Idempotency-Key: first\r\n', NOT_ANSWERED_WITHIN_MS), /no answer within/)
   })
 
   it('is told of one workspace and one operation', async () => {

@@ -43,7 +43,7 @@ describe('work that takes many steps', () => {
         },
         WITHIN_MS,
       )
-      assert.ok(answer.body.results.every(({ status }: { status: number }) => status === 201))
+      assert.ok((answer.body.results as { status: number }[]).every(({ status }) => status === 201))
     }
     await until('all is applied', async () => (await readLedger(own)).queued === 0, WITHIN_MS)
   }

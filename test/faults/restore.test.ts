@@ -242,7 +242,10 @@ describe('a database that is restored to a point in time', () => {
     // The log still has what was applied in the last REDO_SECONDS, after the last purge.
     assert.ok(restored.lost.size < stored.after.size, 'what the log has is applied again')
     assert.equal((await restored.ledger()).difference, restored.lost.size)
-    assert.match(await doctorSays(restored), new RegExp(`neither queued nor finished: default ${restored.lost.size}\\.`))
+    assert.match(
+      await doctorSays(restored),
+      new RegExp(`neither queued nor finished: default ${restored.lost.size}\\.`),
+    )
     const lost = { description: 'lost', sourceId: 'lost' }
     const again = await restored.post('/feedbacks', lost, { headers: { 'Idempotency-Key': 'key-of-lost' } })
     const id = again.headers.get('Submission-Id')!

@@ -10,7 +10,7 @@ import { until } from './until.ts'
 import { type Crew, startCrew } from './worker-crew.ts'
 
 export const SUBMISSIONS_AMONG_KILLS = Number(
-  process.env['KILLED_SUBMISSIONS'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 800),
+  process.env['KILLED_SUBMISSIONS'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 250),
 )
 const WORKERS = 3
 const KILL_EVERY_MS = 1_500

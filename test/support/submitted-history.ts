@@ -55,15 +55,15 @@ export const submitHistory = async (
   atLeast: number,
   { answered = () => {}, purges = true, during }: HistoryOptions = {},
 ): Promise<Confirmed> => {
-  const drafts = draftsOf(service, purges)
+  const nextDraft = draftsOf(service, purges)
   const accepted = new Map<string, Submission>()
   let next = 0
-  let isOver = during === undefined
-  const ended = during?.finally(() => (isOver = true))
+  const over = new AbortController()
+  const ended = Promise.resolve(during).finally(() => over.abort())
   const client = async (): Promise<void> => {
-    while (next < atLeast || !isOver) {
+    while (next < atLeast || !over.signal.aborted) {
       const index = next++
-      const draft = drafts.next().value as Submission
+      const draft = nextDraft()
       const key = randomUUID()
       const id = await submit(service, draft, { key, api: index % service.urls.length, accepted })
       if (index % REPEATED === 0) {
@@ -80,14 +80,19 @@ export const submitHistory = async (
   return accepted
 }
 
-/** Submissions of random histories, one history after the other. */
-function* draftsOf(service: HistoryService, purges: boolean): Generator<Submission> {
+/** The next submission of random histories, one history after the other. */
+const draftsOf = (service: HistoryService, purges: boolean): (() => Submission) => {
   const hashKey = hashKeyFrom(service.environment['HASH_KEY']!)
   const drawn = { hashKey, workspaceIds: [service.workspaceId], maxLength: HISTORY_LENGTH, purges }
   const { seed = randomSeed() } = seeded()
-  for (let round = 0; ; round++) {
-    const histories = fc.sample(submissionHistories(drawn), { seed: seed + round, numRuns: 10 })
-    yield* histories.flat().filter((draft) => !namesOwnContact(draft))
+  const drafts: Submission[] = []
+  let round = 0
+  return () => {
+    while (drafts.length === 0) {
+      const histories = fc.sample(submissionHistories(drawn), { seed: seed + round++, numRuns: 10 })
+      drafts.push(...histories.flat().filter((draft) => !namesOwnContact(draft)))
+    }
+    return drafts.shift()!
   }
 }
 

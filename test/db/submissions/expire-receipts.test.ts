@@ -38,7 +38,11 @@ describe('receipts', () => {
       return id
     }
     const [one, other] = workspaces as [string, string]
-    const expired = [await add(one, 9), await add(one, 8.1, { state: 'superseded' }), await add(other, 100, { state: 'purged' })]
+    const expired = [
+      await add(one, 9),
+      await add(one, 8.1, { state: 'superseded' }),
+      await add(other, 100, { state: 'purged' }),
+    ]
     const kept = [
       await add(one, 7.9),
       await add(one, 9, { state: 'dead' }),
