@@ -69,10 +69,9 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   /** A busy primary may be silent at the first look, where a standby answers. */
   const lookForFirst = async (): Promise<void> => {
     await look()
-    while (primary === undefined && !isStopped && silentLooks < SILENT_LOOKS) {
-      await pause(LOOK_AGAIN_MS)
-      await look()
-    }
+    if (primary !== undefined || isStopped || silentLooks >= SILENT_LOOKS) return
+    await pause(LOOK_AGAIN_MS)
+    await lookForFirst()
   }
   const first = lookForFirst()
   const goOnLooking = async (): Promise<void> => {
