@@ -80,7 +80,7 @@ export const taggingOutcome = async (
 }
 
 /** How many jobs wait in all queues together. */
-export const countWaiting = async (queues: JobQueues): Promise<number> => {
+const countWaiting = async (queues: JobQueues): Promise<number> => {
   const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'delayed')))
   return counts.reduce((sum, count) => sum + count, 0)
 }

@@ -38,7 +38,7 @@ const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
  * The bytes of a body that says it is JSON. Every way in which it can be late, too large or cut off
- * is a value of the union. Whatever is sent, never much more than `maxBytes` of it is in memory.
+ * is a value of the union. Of a larger body, not much more than `maxBytes` is in memory.
  *
  * @throws TypeError when the body was read before.
  */

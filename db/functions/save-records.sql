@@ -162,7 +162,7 @@ begin
     raw_data = excluded.raw_data, created_at = excluded.created_at, version = excluded.version, number = excluded.number;
 end $$;
 
--- What records wait for is forgotten, whatever their slots. Record by record: planned for an array,
+-- Forgets what records wait for, in all slots. Record by record: planned for an array,
 -- or with the slot, the statement would read all that waits in the workspace.
 create or replace function forget_unresolved(ws uuid, records uuid[]) returns void
   language plpgsql as $$

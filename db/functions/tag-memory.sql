@@ -1,6 +1,6 @@
 -- What texts have taught the tagger. tag_memory, tag_term and tag_in_use are the sums of all shares
 -- (table tag_share). A share and its sums change in the same call, under the lock of the
--- workspace's progress row. Whatever changes a text or removes a record calls take_out.
+-- workspace's progress row. A change of a text and a removal of a record call take_out.
 
 -- Takes the shares of these records out of the memory.
 create or replace function take_out(ws uuid, records uuid[]) returns void

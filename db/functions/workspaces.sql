@@ -1,6 +1,6 @@
--- The lock of a workspace, and deleting one. Whatever changes rows of a workspace first locks its
--- row in workspace_progress, so one transaction at a time writes to a workspace. The row goes when
--- the deletion begins: nothing can be written from then on.
+-- The lock of a workspace, and deleting one. Each function that changes rows of a workspace first
+-- locks its row in workspace_progress, so one transaction at a time writes to a workspace. The row
+-- goes when the deletion begins: nothing can be written from then on.
 
 -- Locks a workspace until the transaction ends. False: the workspace is deleted, and nothing may be
 -- written.

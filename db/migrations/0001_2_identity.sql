@@ -117,7 +117,7 @@ create table account_domain (
 );
 create index account_domain_account on account_domain (workspace_id, account_id) where account_id is not null;
 
--- A name means an account, or whatever account the domain means with which it came.
+-- A name means an account, or the account of the domain with which it came.
 create table account_name (
   workspace_id uuid not null,
   name text not null,
