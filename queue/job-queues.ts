@@ -78,9 +78,3 @@ export const taggingOutcome = async (
   const ended: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
   return { failed: false, kept: ended?.returnvalue }
 }
-
-/** How many jobs wait in all queues together. */
-const countWaiting = async (queues: JobQueues): Promise<number> => {
-  const counts = await Promise.all(Object.values(queues).map((queue) => queue.getJobCountByTypes('waiting', 'delayed')))
-  return counts.reduce((sum, count) => sum + count, 0)
-}

@@ -154,9 +154,7 @@ export class StrideWork {
   #fold(loaded: Loaded, segment: readonly FoldableSubmission[]): Step {
     const fold = new Fold(this.keys.realm)
     fold.learn(loaded, this.keys)
-    const taken = new Set(
-      loaded.rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])),
-    )
+    const taken = takenBack(loaded)
     const skipped = segment.filter(({ submissionId }) => taken.has(submissionId))
     const missing: MissingState[] = []
     for (const [at, submission] of segment.entries()) {
