@@ -27,8 +27,9 @@ const ASK_FIRST_MS = 60_000
 
 /**
  * Decides whether a submission enters, gives it its id and its acceptance number, appends it to the
- * log of its workspace, and wakes a worker. Once this resolves with `admitted`, the submission is
- * accepted. Numbers of a workspace increase strictly, whichever process asks.
+ * log of its workspace, and wakes a worker unless one applies the log already. Once this resolves
+ * with `admitted`, the submission is accepted. Numbers of a workspace increase strictly, whichever
+ * process asks.
  */
 export const createAdmit = (dependencies: Dependencies): Admit => {
   const { findStoredKey } = dependencies
@@ -101,7 +102,7 @@ const askAndWake = async (
 ): Promise<Asking[]> => {
   // Asked last, so that no failover can happen between the floor and the call.
   const floor = (await floorOf?.(workspaceId)) ?? 0
-  const { askings, entered, isDeep } = await callAdmit({ prefix, send }, { workspaceId, floor }, requests)
-  if (entered > 0) void wake.wake(workspaceId, { submissions: entered, isDeep })
+  const { askings, entered, isDeep, isLeased } = await callAdmit({ prefix, send }, { workspaceId, floor }, requests)
+  if (entered > 0 && !isLeased) void wake.wake(workspaceId, { submissions: entered, isDeep })
   return askings
 }

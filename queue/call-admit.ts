@@ -34,8 +34,12 @@ export const createSendAdmit = (redis: RedisClient): SendAdmit => {
   })
 }
 
-/** `entered`: how many submissions workers may apply now. */
-type Called = { askings: Asking[]; entered: number; isDeep: boolean }
+/**
+ * `entered`: how many submissions workers may apply now. `isLeased`: a worker applies the log, and
+ * sees them when it takes its next stride.
+ */
+type Called = { askings: Asking[]; entered: number; isDeep: boolean; isLeased: boolean }
+const NOT_ENTERED = { entered: 0, isDeep: false, isLeased: false }
 
 /** Calls admit.lua for requests of one workspace. The order is that of its KEYS and ARGV. */
 export const callAdmit = async (
@@ -53,8 +57,8 @@ export const callAdmit = async (
     ...requests.map(itemText),
   ]
   const { answers, isReplicated } = await send([...keys, ...settings, ...texts])
-  if (answers === undefined) return { askings: requests.map(() => UNSENT), entered: 0, isDeep: false }
-  const [first, isEmpty, isIdentify, isPurge, isDeep] = answers.at(-1)!.split(' ').map(Number)
+  if (answers === undefined) return { askings: requests.map(() => UNSENT), ...NOT_ENTERED }
+  const [first, isEmpty, isIdentify, isPurge, isDeep, isLeased] = answers.at(-1)!.split(' ').map(Number)
   let isLogEmpty = isEmpty === 1
   let isIdentifyWaiting = isIdentify === 1
   const askings = requests.map(({ operation }, at): Asking => {
@@ -67,9 +71,9 @@ export const callAdmit = async (
     return asking
   })
   // Without replicas, a failover would lose the entry from the log after it was applied.
-  if (!isReplicated) return { askings: askings.map(unreplicated), entered: 0, isDeep: false }
+  if (!isReplicated) return { askings: askings.map(unreplicated), ...NOT_ENTERED }
   const entered = askings.filter(({ outcome }) => outcome === 'admitted').length
-  return { askings, entered, isDeep: isDeep === 1 }
+  return { askings, entered, isDeep: isDeep === 1, isLeased: isLeased === 1 }
 }
 
 /** Operations that can change which contact an external id or an email means. */

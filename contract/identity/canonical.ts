@@ -34,8 +34,11 @@ export const PLACEHOLDERS = [
   'true',
   'false',
 ] as const
-const PLACEHOLDER_SET: ReadonlySet<string> = new Set(PLACEHOLDERS)
-const LONGEST_PLACEHOLDER = Math.max(...PLACEHOLDERS.map(({ length }) => length))
+/** Without the flag `u`, the flag `i` folds ASCII letters only. */
+const BLANK_OR_PLACEHOLDER = new RegExp(
+  `^(?:${PLACEHOLDERS.map((text) => text.replace(/[?[\]]/g, '\\$&')).join('|')})?$`,
+  'i',
+)
 
 /**
  * Whether a text is blank or a placeholder, in any case, with or without white space and format
@@ -43,8 +46,7 @@ const LONGEST_PLACEHOLDER = Math.max(...PLACEHOLDERS.map(({ length }) => length)
  */
 export const isPlaceholder = (given: string): boolean => isAbsent(withoutFormat(given))
 
-const isAbsent = (plain: string): boolean =>
-  plain.length <= LONGEST_PLACEHOLDER && (plain === '' || PLACEHOLDER_SET.has(asciiLowerCase(plain)))
+const isAbsent = (plain: string): boolean => BLANK_OR_PLACEHOLDER.test(plain)
 
 const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS, '').trim()
 

@@ -10,7 +10,7 @@
 --      nothing enters, 6 how many of the submissions were in the log before, 7 the submissions as
 --      JSON (`askedOf` in call-admit.ts), then the item of each.
 -- Returns for each `outcome remaining reset number former`, as far as these exist; and at the end
--- `first empty identify purge deep`: the number of the first place, then 1 or 0 each.
+-- `first empty identify purge deep leased`: the number of the first place, then 1 or 0 each.
 local begin, floor, recordSeconds = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local asked = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format
@@ -129,6 +129,6 @@ if #newKeys > 0 then
   call('HSET', book, unpack(newRecords))
   call('RPUSH', begin .. 'key-order', whole(last) .. ' ' .. table.concat(newKeys, ' '))
 end
-answers[#answers + 1] = format('%s %d %d %d %d', whole(first), isEmpty and 1 or 0,
-  isIdentifyWaiting and 1 or 0, isPurgeWaiting and 1 or 0, isDeep(state) and 1 or 0)
+answers[#answers + 1] = format('%s %d %d %d %d %d', whole(first), isEmpty and 1 or 0, isIdentifyWaiting and 1 or 0,
+  isPurgeWaiting and 1 or 0, isDeep(state) and 1 or 0, isLeased(state, math.floor(now / 1000)) and 1 or 0)
 return answers

@@ -6,7 +6,7 @@ import { createAdmit } from '../../queue/admit.ts'
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../queue/keys.ts'
 import { readLogTotals } from '../../queue/log-totals.ts'
 import type { Load } from '../../queue/wake.ts'
-import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
+import { asked, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 
 const TOKENS = 10
 const AT_ONCE = 200
@@ -251,6 +251,23 @@ describe('submissions that are admitted together', () => {
       woken.reduce((sum, { submissions }) => sum + submissions, 0),
       DEEP + 2,
     )
+  })
+
+  it('wake nobody while a worker holds the log: it sees them when it takes its next stride', async () => {
+    const workspaceId = randomUUID()
+    const woken: Load[] = []
+    const wake = { wake: async (_: string, load: Load) => void woken.push(load) }
+    const admit = createAdmit({ redis: room.redis, prefix: room.prefix, wake, findStoredKey: async () => null })
+    const { number } = entered(await admit(asked({ workspaceId })))
+    assert.equal(woken.length, 1)
+    await room.log.take([{ workspaceId }], takeSettings())
+    await admit(asked({ workspaceId }))
+    assert.equal(woken.length, 1)
+    const [next] = await room.log.take([{ workspaceId, applied: number }], takeSettings())
+    assert.equal(next?.outcome === 'taken' && next.submissions.length, 1)
+    await room.log.release(takeSettings().worker, [workspaceId])
+    await admit(asked({ workspaceId }))
+    assert.equal(woken.length, 2)
   })
 
   it('all fail when their call fails, and none has entered', async () => {

@@ -48,14 +48,14 @@ describe('waking workers', () => {
     await close()
   })
 
-  it('names at most fifty workspaces in a job', async () => {
+  it('names at most a hundred workspaces in a job', async () => {
     const { close } = ownQueues()
     const wake = createWake({ queues })
-    for (let count = 0; count < 120; count++) void wake.wake(randomUUID(), SHARED)
+    for (let count = 0; count < 220; count++) void wake.wake(randomUUID(), SHARED)
     await wake.ended()
     assert.deepEqual(
       (await jobs('wake')).map(({ ids }) => ids.length).toSorted((a, b) => a - b),
-      [20, 50, 50],
+      [20, 100, 100],
     )
     await close()
   })
