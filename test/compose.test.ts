@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
-import { readSourceFiles } from './check/source-files.ts'
+import { readSourceFiles } from '../tools/source-files.ts'
 
 type Service = {
   readonly image: string

@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { readApiConfig } from '../api/config.ts'
 import { SETTINGS } from '../process/settings.ts'
 import { readWorkerConfig } from '../worker/config.ts'
-import { readSourceFiles } from './check/source-files.ts'
+import { readSourceFiles } from '../tools/source-files.ts'
 import { readManual } from './support/documents.ts'
 import { readmeCommands, tableRows } from './support/readme-commands.ts'
 

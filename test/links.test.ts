@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { readSourceFiles } from './check/source-files.ts'
+import { readSourceFiles } from '../tools/source-files.ts'
 import { readDocuments } from './support/documents.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

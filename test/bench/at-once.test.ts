@@ -4,8 +4,8 @@ import type { Sql } from '../../db/postgres.ts'
 import { emptySchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { startService } from '../support/service.ts'
-import { startProgram } from './installation/program.ts'
-import { createAtOnceTables } from './plain/at-once.ts'
+import { startProgram } from '../../bench/installation/program.ts'
+import { createAtOnceTables } from '../../bench/plain/at-once.ts'
 
 type Sent = { body: object; key?: string | undefined }
 
@@ -69,7 +69,7 @@ describe('the handler that does the same work at once', () => {
     running.defer(plain.drop)
     await createAtOnceTables(plain.sql)
     const api = await startProgram({
-      file: 'test/bench/plain/at-once-api.ts',
+      file: 'bench/plain/at-once-api.ts',
       environment: {
         DATABASE_URL: testServers().databaseUrl,
         DATABASE_SCHEMA: plain.name,

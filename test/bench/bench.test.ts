@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { readBenchConfig } from './bench-config.ts'
-import { feedbackBody } from './bodies.ts'
-import { judgeLines } from './figures/lines.ts'
-import { createMeasures, type Measure, UNITS } from './figures/measures.ts'
-import { growthPicture } from './figures/picture.ts'
-import { percentile, summarise } from './figures/statistics.ts'
-import { usageOf } from './figures/usage.ts'
-import { SECTIONS } from './run-bench.ts'
+import { readBenchConfig } from '../../bench/bench-config.ts'
+import { feedbackBody } from '../../bench/bodies.ts'
+import { judgeLines } from '../../bench/figures/lines.ts'
+import { createMeasures, type Measure, UNITS } from '../../bench/figures/measures.ts'
+import { growthPicture } from '../../bench/figures/picture.ts'
+import { percentile, summarise } from '../../bench/figures/statistics.ts'
+import { usageOf } from '../../bench/figures/usage.ts'
+import { SECTIONS } from '../../bench/run-bench.ts'
 
 const TINY = {
   BENCH_ROUNDS: '1',
@@ -42,7 +42,7 @@ type Results = {
 const runTiny = async (): Promise<{ printed: string; results: Results }> => {
   const output = join(directory, 'results.json')
   const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
-  const child = spawn(process.execPath, [...runtime, 'test/bench/bench.ts', ...Object.keys(SECTIONS)], {
+  const child = spawn(process.execPath, [...runtime, 'bench/bench.ts', ...Object.keys(SECTIONS)], {
     cwd: root,
     env: { ...process.env, ...TINY, BENCH_OUTPUT: output },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -70,7 +70,7 @@ describe('the benchmark', () => {
   it('draws the rates that could change with the amount that is there', () => {
     const output = join(directory, 'results.json')
     const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
-    execFileSync(process.execPath, [...runtime, 'test/bench/picture-command.ts', directory, output], { cwd: root })
+    execFileSync(process.execPath, [...runtime, 'bench/picture-command.ts', directory, output], { cwd: root })
     for (const [file, amount] of [
       ['benchmark-stored.svg', '400'],
       ['benchmark-waiting.svg', '40'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
-import { readSourceFiles } from '../check/source-files.ts'
+import { readSourceFiles } from '../../tools/source-files.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 
 const MOST_LINES_OF_A_FILE = 260

@@ -4,9 +4,9 @@ import * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { createDemoData, readReviews } from './demo-data.ts'
-import { ratingOf } from './rating-of.ts'
-import { RELEASED_DAYS_AGO } from './release-story.ts'
+import { createDemoData, readReviews } from '../../demo/demo-data.ts'
+import { ratingOf } from '../../demo/rating-of.ts'
+import { RELEASED_DAYS_AGO } from '../../demo/release-story.ts'
 
 const NOW = new Date('2026-03-31T12:00:00Z')
 const data = createDemoData(readReviews(), NOW)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeReport } from './describe-report.ts'
+import { describeReport } from '../../demo/describe-report.ts'
 
 test('aligns names, numbers and the members of a feedback, and wraps long texts', () => {
   const report = describeReport({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Submission } from './demo-data.ts'
-import { Refused, submitAll, Unreachable } from './submit.ts'
+import type { Submission } from '../../demo/demo-data.ts'
+import { Refused, submitAll, Unreachable } from '../../demo/submit.ts'
 
 const submissions = (count: number): Submission[] =>
   Array.from({ length: count }, (_, at) => ({ path: 'feedbacks', body: { description: `text ${at}` } }))

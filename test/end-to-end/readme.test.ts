@@ -65,7 +65,7 @@ const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
   ['npm run demo', /Stored, tagged: (\d+)\/\1\n[\s\S]*One feedback in full/],
   ['npm run --silent report', /^report\.html: [1-9]\d* feedback, [1-9]\d* topics$/m],
   ['npm run workspace -- create acme', /^[0-9a-f-]{36} {2}.* {2}default$[\s\S]*^[0-9a-f-]{36} {2}.* {2}acme$/m],
-  ['npm run import -- test/demo/reviews.jsonl', /^(\d+) accepted; 0 refused\.$/m],
+  ['npm run import -- demo/reviews.jsonl', /^(\d+) accepted; 0 refused\.$/m],
   ['npm run doctor', /^well +The database is migrated[\s\S]*^0 wrong, \d+ warnings, \d+ well\.$/m],
   [
     'npm run token -- create --workspace acme',

@@ -63,7 +63,7 @@ test('says what is missing, and which line is wrong', () => {
 })
 
 test('gives the same tags on every runtime', () => {
-  const data = fileURLToPath(new URL('../../bench/tags/data/', import.meta.url))
+  const data = fileURLToPath(new URL('../../../bench/tags/data/', import.meta.url))
   const texts = join(folder, 'all.jsonl')
   const written = ['huliu2004', 'banking77', 'languages'].map((name) =>
     readFileSync(join(data, `${name}.jsonl`), 'utf8'),

@@ -1,0 +1,102 @@
+import type { ContactRecord } from '../contract/contact-record.ts'
+import type { ConversationRecord } from '../contract/conversation-record.ts'
+
+/** The people that the feedback of the benchmark comes from, ten in each company. */
+export type Crowd = { readonly people: number }
+
+const PEOPLE_PER_COMPANY = 10
+const MESSAGES_PER_CONVERSATION = 20
+const SOMETIME = '2026-01-31T09:30:00Z'
+const TAGS = ['export', 'reports', 'billing', 'search', 'mobile', 'login', 'speed', 'import'] as const
+const SENTENCES = [
+  'Exporting the monthly report takes ages and then ends with an error.',
+  'Search finds nothing as soon as a word is misspelled by one letter.',
+  'The invoice shows last year although we changed the plan in March.',
+  'Importing contacts drops every second row without telling anybody.',
+] as const
+
+/**
+ * A prime: people take turns in an order that is not theirs, and all have a turn before one comes
+ * again.
+ */
+const STRIDE = 7_919
+
+/** About 350 bytes of JSON with a contact, an account and tags. No two have the same `sourceId`. */
+export const feedbackBody = (index: number, { people }: Crowd) => {
+  const person = personOf(index, { people })
+  return {
+    description: `${SENTENCES[index % SENTENCES.length]} Please look into it; seen again today, number ${index}.`,
+    ...referencesOfPerson(person),
+    tags: [TAGS[index % TAGS.length]!, TAGS[(index + 3) % TAGS.length]!],
+    source: 'bench',
+    sourceId: `ticket-${index}`,
+    rating: index % 6,
+  }
+}
+
+/** The person whose feedback has a number. */
+const personOf = (index: number, { people }: Crowd): number => (index * STRIDE) % people
+
+/** The contact and the account that a person's feedback names. */
+const referencesOfPerson = (person: number) => {
+  const company = Math.floor(person / PEOPLE_PER_COMPANY)
+  return {
+    contact: { email: emailOf(person), name: `Person ${person}` },
+    account: { name: `Company ${company}`, domain: domainOf(company) },
+  }
+}
+
+export const emailOf = (person: number): string =>
+  `person-${person}@${domainOf(Math.floor(person / PEOPLE_PER_COMPANY))}`
+
+const domainOf = (company: number): string => `company-${company}.example`
+
+const contactBody = (index: number): ContactRecord => ({
+  id: `user-${index}`,
+  source: 'crm',
+  properties: { $email: emailOf(index), $name: `Person ${index}`, plan: 'team', seats: index % 50 },
+  account: {
+    id: `company-${Math.floor(index / PEOPLE_PER_COMPANY)}`,
+    properties: {
+      $name: `Company ${Math.floor(index / PEOPLE_PER_COMPANY)}`,
+      $domain: domainOf(Math.floor(index / PEOPLE_PER_COMPANY)),
+    },
+  },
+})
+
+/** Two contacts and 20 messages, every second one incoming. */
+const conversationBody = (index: number): ConversationRecord => ({
+  id: `chat-${index}`,
+  source: 'chat',
+  createdAt: SOMETIME,
+  contacts: [contactBody(2 * index), contactBody(2 * index + 1)],
+  messages: Array.from({ length: MESSAGES_PER_CONVERSATION }, (_, message) => ({
+    id: `message-${message}`,
+    incoming: message % 2 === 0,
+    contactId: `user-${2 * index + (message % 4 === 0 ? 1 : 0)}`,
+    content: `${SENTENCES[(index + message) % SENTENCES.length]} Message ${message} of ${index}.`,
+    createdAt: SOMETIME,
+    properties: {},
+  })),
+  properties: { channel: 'web', queue: index % 7 },
+  propagatePropertiesToMessages: true,
+})
+
+/** The bodies of a load. No two numbers give the same body. */
+export const BODIES = {
+  feedback: feedbackBody,
+  /** All of the person after the crowd. */
+  'feedback of one person': (index: number, { people }: Crowd) => ({
+    ...feedbackBody(index, { people }),
+    ...referencesOfPerson(people),
+  }),
+  /** The person with the number. */
+  'feedback of a person each': (index: number, crowd: Crowd) => ({
+    ...feedbackBody(index, crowd),
+    ...referencesOfPerson(index),
+  }),
+  contact: (index: number, crowd: Crowd) => contactBody(personOf(index, crowd)),
+  'new contact': contactBody,
+  'new conversation': conversationBody,
+} as const satisfies Record<string, (index: number, crowd: Crowd) => object>
+export type BodyKind = keyof typeof BODIES

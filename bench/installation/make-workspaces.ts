@@ -1,0 +1,15 @@
+import { makeToken } from '../../contract/token-format.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { addToken } from '../../db/tokens.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+
+/** The tokens of that many new workspaces, in a database that has none of these yet. */
+export const makeWorkspaces = async (sql: Sql, count: number): Promise<string[]> => {
+  const tokens = Array.from({ length: count }, makeToken)
+  for (const [place, token] of tokens.entries()) {
+    const workspace = `bench ${place}`
+    await createWorkspace(sql, workspace)
+    await addToken(sql, { token, workspace, scopes: ['submit'], expiresAt: null })
+  }
+  return tokens
+}

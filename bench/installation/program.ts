@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+
+export type Runtime = 'bun' | 'deno'
+
+export type Program = {
+  readonly pid: number
+  /** Where it listens; 0 when it does not. */
+  readonly port: number
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stop: () => Promise<void>
+}
+
+const READY_WITHIN_MS = 60_000
+const STOPPED_WITHIN_MS = 20_000
+/**
+ * The line by which a program reports that it is ready, in the form in which the service's
+ * processes log it.
+ */
+const READY = /^.*"event":"(?:listening|working)".*$/m
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
+
+/** Runs a program of this repository and returns once it is ready. */
+export const startProgram = async (options: {
+  readonly file: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly runtime?: Runtime
+}): Promise<Program> => {
+  const { file, environment, runtime = 'bun' } = options
+  const [program, ...words] = commandOf(runtime)
+  const child = spawn(program, [...words, file], { cwd: root, env: { ...inherited(), ...environment } })
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.removeListener('exit', kill))
+  child.stdin.on('error', () => {})
+  const port = await untilReady(child, file).catch((error: unknown) => {
+    kill()
+    throw error
+  })
+  return {
+    pid: child.pid!,
+    port,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
+      process.kill(child.pid!, 'SIGTERM')
+      await ended.catch(kill)
+    },
+  }
+}
+
+const commandOf = (runtime: Runtime): [string, ...string[]] => {
+  const installed = join(root, 'node_modules', '.bin', runtime)
+  const isThis = process.versions[runtime] !== undefined
+  const program = isThis ? process.execPath : installed
+  return runtime === 'deno' ? [program, 'run', '--allow-all', '--no-check'] : [program]
+}
+
+/** No setting of the service may come from the machine. */
+const inherited = (): Record<string, string> => {
+  const given = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
+  return { ...(Object.fromEntries(given) as Record<string, string>), NODE_ENV: 'production' }
+}
+
+const untilReady = (child: ReturnType<typeof spawn>, file: string): Promise<number> => {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    const fail = (why: string): void => {
+      clearTimeout(late)
+      reject(new Error(`${file} ${why}:\n${output}`))
+    }
+    const late = setTimeout(() => fail('was not ready in time'), READY_WITHIN_MS)
+    const listen = (text: string): void => {
+      output += text
+      const line = READY.exec(output)?.[0]
+      if (line?.endsWith('}') !== true) return
+      clearTimeout(late)
+      child.stdout?.off('data', listen)
+      resolve((JSON.parse(line) as { port?: number }).port ?? 0)
+    }
+    child.stdout?.setEncoding('utf8').on('data', listen)
+    // Later output is not read, and must not fill the pipe.
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (output = `${output}${text}`.slice(-10_000)))
+    child.once('error', (error) => fail(error.message))
+    child.once('exit', (code) => fail(`ended with ${code}`))
+  })
+}

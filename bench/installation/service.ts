@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { migrate, readMigrations } from '../../db/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { type Program, type Runtime, startProgram } from './program.ts'
+
+/** One API process and one worker, with a schema and a Redis prefix of their own. */
+export type Service = {
+  readonly url: string
+  /** May submit to the default workspace, purge in it, and operate. */
+  readonly token: string
+  readonly workspaceId: string
+  readonly prefix: string
+  readonly sql: Sql
+  readonly redis: Redis
+  readonly pids: () => { readonly api: number; readonly worker: number }
+  /** Ends the worker process. It finishes its work in hand. */
+  readonly stopWorker: () => Promise<void>
+  /** Starts another one, if there is none. */
+  readonly startWorker: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
+
+type ServiceOptions = { name: string; runtime?: Runtime; replicasAck?: number }
+
+const STATEMENT_TIMEOUT_MS = 10 * 60_000
+const MOST_WAITING = 10_000_000
+
+export const startService = async (
+  { databaseUrl, redisUrl }: ServerUrls,
+  { name, runtime = 'bun', replicasAck = 0 }: ServiceOptions,
+): Promise<Service> => {
+  const prefix = `bench_${name}`
+  const token = `bench-${randomBytes(16).toString('hex')}`
+  const sql = await migratedSchema(databaseUrl, prefix)
+  const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
+  const environment = {
+    DATABASE_URL: databaseUrl,
+    DATABASE_SCHEMA: prefix,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: prefix,
+    ...(replicasAck > 0 && { REDIS_REPLICAS_ACK: String(replicasAck) }),
+    HASH_KEY: randomBytes(32).toString('hex'),
+    // `backlog` has more waiting than is accepted by default.
+    MAX_BACKLOG: String(MOST_WAITING),
+    // `parts` sends more than ten.
+    CONVERSATIONS_PER_MINUTE: '1000000',
+    BOOTSTRAP_ADMIN_TOKEN: token,
+    PORT: '0',
+    WORKER_PORT: '0',
+  }
+  const start = (process: 'api' | 'worker'): Promise<Program> =>
+    startProgram({ file: `${process}/main.ts`, environment, runtime })
+  let worker: Program | undefined = await start('worker')
+  const api = await start('api')
+  const [workspace] = await sql<{ id: string }[]>`select id from workspace`
+  const stopWorker = async (): Promise<void> => {
+    await worker?.stop()
+    worker = undefined
+  }
+  return {
+    url: `http://127.0.0.1:${api.port}/api/v1`,
+    token,
+    workspaceId: workspace!.id,
+    prefix,
+    sql,
+    redis,
+    pids: () => ({ api: api.pid, worker: worker?.pid ?? 0 }),
+    stopWorker,
+    startWorker: async () => void (worker ??= await start('worker')),
+    stop: async () => {
+      await Promise.all([api.stop(), stopWorker()])
+      redis.disconnect()
+      await sql.end({ timeout: 5 })
+    },
+  }
+}
+
+const migratedSchema = async (databaseUrl: string, schema: string): Promise<Sql> => {
+  const sql = connectPostgres(databaseUrl, {
+    connections: 2,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    applicationName: 'feedback-insights-bench',
+    schema,
+  })
+  await sql`create schema ${sql(schema)}`
+  await migrate(sql, await readMigrations())
+  return sql
+}

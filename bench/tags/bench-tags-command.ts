@@ -1,0 +1,203 @@
+import process from 'node:process'
+import { printHelp } from '../../process/print-help.ts'
+import { generateTags } from '../../worker/tags/generate-tags.ts'
+import { ENGLISH } from '../../worker/tags/lexicon.ts'
+import { newMemory } from '../../worker/tags/memory.ts'
+import { tagBatch } from '../../worker/tags/tag-batch.ts'
+import { keyOfTag } from '../../worker/tags/tag-key.ts'
+import { rake } from './baselines/rake.ts'
+import { retextTags } from './baselines/retext-keywords.ts'
+import { winkTags } from './baselines/wink-noun-phrases.ts'
+import { yake } from './baselines/yake.ts'
+import { evaluate, fitModel, toFigures } from './fit-tags.ts'
+import type { Counts, Model } from './fit-tags.ts'
+import { readBanking, readHuLiu, readSupport, toAllCases, toCases } from './tag-cases.ts'
+import type { Case } from './tag-cases.ts'
+import { foldOf } from './tag-data.ts'
+import type { Labelled } from './tag-data.ts'
+
+// Quality on the sets of data/, nothing fitted on what is scored, and speed, beside four other
+// extractors.
+const FOLDS = 3
+const BATCH_TEXTS = 500
+
+type Row = {
+  method: string
+  f1: string
+  precision: string
+  recall: string
+  'tags a text': string
+  'texts a second': string
+}
+const pieces = readHuLiu()
+const questions = readBanking()
+
+const support = readSupport('dev')
+/** What weights are fitted on, but for the part that is scored. */
+const fitted = toAllCases([...pieces, ...support])
+const ALL = Number.POSITIVE_INFINITY
+
+const productsOf = (texts: readonly Labelled[]): string[] => [...new Set(texts.map(({ product }) => product ?? ''))]
+
+const benchOther = async (method: string, tag: (text: string) => string[] | Promise<string[]>): Promise<Row> => {
+  for (const { text } of pieces.slice(0, 100)) await tag(text)
+  const started = process.cpuUsage()
+  const tags: string[][] = []
+  for (const { text } of pieces) tags.push(await tag(text))
+  const speed = textsASecond(pieces.length, started)
+  const counts = { right: 0, given: 0, wanted: 0, texts: pieces.length, without: 0 }
+  pieces.forEach((piece, at) => addTo(counts, piece, tags[at] ?? []))
+  return toRow(method, counts, speed)
+}
+
+const addTo = (counts: Counts, { gold }: Labelled, tags: readonly string[]): void => {
+  const wanted = new Set(gold.map((tag) => keyOfTag(tag, ENGLISH)))
+  const given = new Set(tags.map((tag) => keyOfTag(tag, ENGLISH)))
+  counts.wanted += wanted.size
+  counts.given += given.size
+  counts.without += given.size === 0 ? 1 : 0
+  for (const key of given) counts.right += wanted.has(key) ? 1 : 0
+}
+
+const fitWithout = (isScored: (one: Case) => boolean): Model => {
+  const without = (some: readonly Case[]): Case[] => some.filter((one) => !isScored(one))
+  return fitModel({
+    none: without(fitted.none),
+    untagged: without(fitted.untagged),
+    tagged: without(fitted.tagged),
+  })
+}
+
+/** Each fold is scored with weights that were fitted on the others. */
+const benchOwn = (fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): Row[] => {
+  const scored = {
+    'no history': toCases(pieces, { texts: 0, tagged: 0 }),
+    history: toCases(pieces, { texts: ALL, tagged: 0 }),
+    "history, people's tags on 5 of its texts": toCases(pieces, { texts: ALL, tagged: 5 }),
+    "history with people's tags": toCases(pieces, { texts: ALL, tagged: ALL }),
+  }
+  const sums = Object.keys(scored).map(() => ({ right: 0, given: 0, wanted: 0, texts: 0, without: 0 }))
+  for (let fold = 0; fold < folds; fold++) {
+    const model = fitWithout((one) => isIn(one, fold))
+    Object.values(scored).forEach((some, at) => {
+      const counts = evaluate(
+        some.filter((one) => isIn(one, fold)),
+        model,
+      )
+      const sum = sums[at]
+      for (const name of ['right', 'given', 'wanted', 'texts', 'without'] as const) if (sum) sum[name] += counts[name]
+    })
+  }
+  return Object.keys(scored).map((history, at) => {
+    const sum = sums[at] ?? { right: 0, given: 0, wanted: 0, texts: 0, without: 0 }
+    return toRow(`ours, ${history}, fitted on ${fittedOn}`, sum, measureSpeed(history !== 'no history'))
+  })
+}
+
+const measureSpeed = (hasMemory: boolean): number => {
+  const tagAll = (): void => {
+    if (!hasMemory) for (const { text } of pieces) generateTags(text)
+    else tagBatch(newMemory(), pieces)
+  }
+  tagAll()
+  const started = process.cpuUsage()
+  tagAll()
+  return textsASecond(pieces.length, started)
+}
+
+/** By the time of the processor, so that other programs on the machine do not count. */
+const textsASecond = (texts: number, started: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(started)
+  return (texts * 1_000_000) / (user + system)
+}
+
+const toRow = (method: string, counts: Counts, speed: number): Row => {
+  const { f1, precision, recall, perText } = toFigures(counts)
+  const percent = (share: number): string => (100 * share).toFixed(1)
+  return {
+    method,
+    f1: percent(f1),
+    precision: percent(precision),
+    recall: percent(recall),
+    'tags a text': perText.toFixed(2),
+    'texts a second': (Math.round(speed / 100) * 100).toString(),
+  }
+}
+
+/** Every so manieth question comes with the tag that people gave. */
+const benchBanking = (every: number): object[] => {
+  const memory = newMemory()
+  const uses = new Map<string, number>()
+  let without = 0
+  for (let start = 0; start < questions.length; start += BATCH_TEXTS) {
+    for (const tags of tagBatch(
+      memory,
+      questions
+        .slice(start, start + BATCH_TEXTS)
+        .map(({ text, gold }, at) => ((start + at) % every === 0 ? { text, tags: gold } : { text })),
+    ).tags) {
+      if (tags.length === 0) without++
+      for (const tag of tags) uses.set(tag, (uses.get(tag) ?? 0) + 1)
+    }
+  }
+  const once = [...uses.values()].filter((count) => count === 1).length
+  return [
+    {
+      'tagged by people': every === ALL ? 'none' : `every ${every}th`,
+      'texts without a tag': `${((100 * without) / questions.length).toFixed(1)} %`,
+      'different tags': uses.size,
+      'of them given once': `${((100 * once) / uses.size).toFixed(1)} %`,
+    },
+  ]
+}
+
+/**
+ * Texts of products that the weights were not fitted on: the held half, and each third of the other
+ * half in turn.
+ */
+const benchSupport = (): Row[] => {
+  const products = productsOf(support)
+  const isIn = ({ text }: Case, fold: number): boolean => products.indexOf(text.product ?? '') % FOLDS === fold
+  const models = Array.from({ length: FOLDS }, (_, fold) => fitWithout((one) => isIn(one, fold)))
+  const whole = fitWithout(() => false)
+  const histories = { 'no history': 0, history: 0, "history with people's tags": ALL }
+  return Object.entries(histories).flatMap(([history, tagged]) => {
+    const lengths = { texts: history === 'no history' ? 0 : ALL, tagged }
+    const sum: Counts = { right: 0, given: 0, wanted: 0, texts: 0, without: 0 }
+    const dev = toCases(support, lengths)
+    for (const [fold, model] of models.entries()) {
+      const counts = evaluate(
+        dev.filter((one) => isIn(one, fold)),
+        model,
+      )
+      for (const name of ['right', 'given', 'wanted', 'texts', 'without'] as const) sum[name] += counts[name]
+    }
+    const held = evaluate(toCases(readSupport('held'), lengths), whole)
+    const speed = measureSpeed(history !== 'no history')
+    return [toRow(`dev, ${history}`, sum, speed), toRow(`held, ${history}`, held, speed)]
+  })
+}
+
+printHelp(`usage: npm run bench:tags
+Compares the tagger with four other extractors on three sets of texts: quality and speed.`)
+console.log(`Hu and Liu, ${pieces.length} pieces: micro F1 of at most five tags, texts a second on one core`)
+console.table([
+  await benchOther('RAKE', rake),
+  await benchOther('YAKE', yake),
+  await benchOther('retext-keywords', retextTags),
+  await benchOther('wink-nlp noun phrases', winkTags),
+  ...benchOwn(
+    'other reviews of the same products',
+    ({ text }, fold) => foldOf(`${text.group} cv`, FOLDS) === fold,
+    FOLDS,
+  ),
+  ...benchOwn(
+    'other products',
+    ({ text }, fold) => text.product === productsOf(pieces)[fold],
+    productsOf(pieces).length,
+  ),
+])
+console.log('Support: texts to companies that the weights were not fitted on')
+console.table(benchSupport())
+console.log(`Banking77, ${questions.length} questions in one workspace without a history, ${BATCH_TEXTS} at a time`)
+console.table([benchBanking(ALL), benchBanking(20), benchBanking(10)].flat())

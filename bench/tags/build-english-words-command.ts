@@ -1,0 +1,153 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * Writes worker/tags/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`,
+ * FOLDER holding its `index.sense` and `data.noun`.
+ */
+const TARGET = fileURLToPath(new URL('../../worker/tags/data/en-words.json', import.meta.url))
+
+/** WordNet's lexicographer files, joined to groups that tags can be judged by. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  artifact: ['06'],
+  food: ['05', '13', '20', '27'],
+  attribute: ['07'],
+  act: ['04', '11', '22'],
+  communication: ['09', '10'],
+  state: ['12', '16', '19', '26'],
+  possession: ['14', '21'],
+  person: ['18'],
+  measure: ['23', '28'],
+  place: ['15'],
+  object: ['03', '08', '17', '24', '25'],
+}
+const MADE = new Set(['artifact', 'communication', 'act', 'possession', 'attribute'])
+const MAX_RARE_CHARACTERS = 12
+
+/** Occurrences in the tagged corpus from which a noun counts as frequent in any text. */
+const FREQUENT = 40
+
+/** The same from which a word of a compound counts as common. */
+const COMMON = 3
+
+/** Adjectives that their ending gives away need not be listed. */
+const ADJECTIVE_ENDING = /(?:able|ible|ful|less|ous|ive|ic|al|ish|ed|ing|like|ary|ant|ent|some|proof)$|^(?:non|un)/
+
+type Senses = {
+  noun: number
+  nouns: number
+  verb: number
+  verbs: number
+  adjective: number
+  adjectives: number
+  groups: Map<string, number>
+}
+
+const [folder] = process.argv.slice(2)
+
+/** The index has everything in lower case; the synonym sets tell Rose from rose. */
+const readCommonNouns = (text: string): ReadonlySet<string> => {
+  const nouns = new Set<string>()
+  for (const line of text.split('\n')) {
+    const [, , , size = '0', ...rest] = line.split(' ')
+    for (let at = 0; at < Number.parseInt(size, 16); at++) nouns.add(rest[2 * at] ?? '')
+  }
+  return nouns
+}
+
+const readSenses = (text: string): Map<string, Senses> => {
+  const words = new Map<string, Senses>()
+  for (const line of text.split('\n')) {
+    const match = /^([a-z]+(?:[-_][a-z]+)*)%(\d):(\d\d):\S* \d+ (\d+) (\d+)/.exec(line)
+    if (!match) continue
+    const [, word = '', part, file = '', rank, count] = match
+    const senses = words.get(word) ?? newSenses()
+    words.set(word, senses)
+    if (part === '1') {
+      if (!common.has(word)) continue
+      senses.nouns++
+      senses.noun += Number(count)
+      const group = Object.keys(GROUPS).find((name) => GROUPS[name]?.includes(file)) ?? 'object'
+      senses.groups.set(group, (senses.groups.get(group) ?? 0) + Number(count) + 1 / Number(rank))
+    } else if (part === '2') {
+      senses.verbs++
+      senses.verb += Number(count)
+    } else {
+      senses.adjectives++
+      senses.adjective += Number(count)
+    }
+  }
+  return words
+}
+
+const isCommon = (word: string): boolean => {
+  const known = sensesOf.get(word)
+  return known !== undefined && known.noun + known.verb + known.adjective >= COMMON
+}
+
+const newSenses = (): Senses => {
+  return { noun: 0, nouns: 0, verb: 0, verbs: 0, adjective: 0, adjectives: 0, groups: new Map() }
+}
+
+const toLists = (words: ReadonlyMap<string, Senses>): Record<string, string[]> => {
+  const lists: Record<string, string[]> = {
+    verb: [],
+    adjective: [],
+    mostlyVerb: [],
+    mostlyAdjective: [],
+    frequent: [],
+    compound: [],
+  }
+  for (const name of Object.keys(GROUPS)) lists[name] = []
+  for (const [word, senses] of [...words].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    for (const list of listsOf(word, senses)) lists[list]?.push(word)
+  }
+  return Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, toLines(list)]))
+}
+
+const listsOf = (word: string, senses: Senses): string[] => {
+  if (word.includes('_')) return isCompound(word, senses) ? ['compound'] : []
+  if (word.length < 3 || word.length > 20) return []
+  const { noun, nouns, verb, verbs, adjective, adjectives, groups } = senses
+  if (nouns + verbs + adjectives === 0) return []
+  if (nouns === 0) {
+    if (verbs > 0 && verb >= adjective) return ['verb']
+    return adjectives > 0 && !ADJECTIVE_ENDING.test(word) ? ['adjective'] : []
+  }
+  const group = [...groups].toSorted(([, one], [, other]) => other - one)[0]?.[0] ?? 'object'
+  // A noun of one sense that never occurred in the tagged corpus is seldom written, unless it names
+  // something made.
+  const isRare = noun === 0 && nouns < 2 && (!MADE.has(group) || word.length > MAX_RARE_CHARACTERS)
+  if (isRare) return verbs > 0 ? ['verb'] : adjectives > 0 ? ['adjective'] : []
+  return [
+    group,
+    ...(verb > noun ? ['mostlyVerb'] : []),
+    ...(adjective > noun ? ['mostlyAdjective'] : []),
+    ...(noun >= FREQUENT ? ['frequent'] : []),
+  ]
+}
+
+/** Two words, one of them at least written often, for something made or done. */
+const isCompound = (word: string, { nouns, groups }: Senses): boolean => {
+  if (nouns === 0 || word.split('_').length !== 2 || word.length > 20) return false
+  const isMade = [...groups.keys()].some((group) => MADE.has(group) || group === 'state')
+  return isMade && word.split('_').every((part) => isCommon(part))
+}
+
+/** Lines of about a hundred characters keep differences readable. */
+const toLines = (words: readonly string[]): string[] => {
+  const lines: string[] = []
+  for (const word of words) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + word.length > 200) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}
+
+if (folder === undefined) throw new Error('usage: build-english-words-command.ts FOLDER')
+const common = readCommonNouns(readFileSync(join(folder, 'data.noun'), 'utf8'))
+const sensesOf = readSenses(readFileSync(join(folder, 'index.sense'), 'utf8'))
+writeFileSync(TARGET, `${JSON.stringify(toLists(sensesOf), null, 2)}\n`)

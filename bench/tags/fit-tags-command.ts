@@ -1,0 +1,37 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { printHelp } from '../../process/print-help.ts'
+import { PEOPLE_FEATURES, FEATURES } from '../../worker/tags/features.ts'
+import { fitModel } from './fit-tags.ts'
+import type { Model } from './fit-tags.ts'
+import { readHuLiu, readSupport, toAllCases } from './tag-cases.ts'
+
+/**
+ * Fits the weights on all pieces of the Hu and Liu reviews and the `dev` half of the support texts;
+ * the worker reads them here.
+ */
+const TARGET = fileURLToPath(new URL('../../worker/tags/data/weights.json', import.meta.url))
+
+const toFile = ({ weights, thresholds }: Model): object => {
+  return {
+    words: byName(FEATURES, weights.words),
+    plain: byName(FEATURES, weights.plain),
+    people: byName(PEOPLE_FEATURES, weights.people),
+    thresholds: Object.fromEntries(Object.entries(thresholds).map(([name, value]) => [name, rounded(value)])),
+  }
+}
+
+const byName = (names: readonly string[], values: readonly number[]): Record<string, number> => {
+  return Object.fromEntries(names.map((name, at) => [name, rounded(values[at] ?? 0)]))
+}
+
+const rounded = (value: number): number => {
+  return Number(value.toFixed(3))
+}
+
+printHelp(`usage: npm run fit:tags
+Fits the weights of the tagger on reviews and support texts in bench/tags/data and writes worker/tags/data/weights.json.`)
+writeFileSync(
+  TARGET,
+  `${JSON.stringify(toFile(fitModel(toAllCases([...readHuLiu(), ...readSupport('dev')]))), null, 2)}\n`,
+)

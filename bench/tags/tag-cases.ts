@@ -1,0 +1,96 @@
+import { fileURLToPath } from 'node:url'
+import { analyse, withOwnWords } from '../../worker/tags/generate-tags.ts'
+import type { Analysis } from '../../worker/tags/generate-tags.ts'
+import { learn } from '../../worker/tags/learn.ts'
+import { apply, newMemory } from '../../worker/tags/memory.ts'
+import type { Memory } from '../../worker/tags/memory.ts'
+import { keyOfTag } from '../../worker/tags/tag-key.ts'
+import { foldOf, readLabelled } from './tag-data.ts'
+import type { Labelled } from './tag-data.ts'
+
+/**
+ * A text to be tagged, the memory that it is tagged with, and the keys of the tags that people
+ * would give it.
+ */
+export type Case = {
+  readonly text: Labelled
+  readonly analysis: Analysis
+  readonly memory: Memory
+  readonly gold: ReadonlySet<string>
+}
+
+/**
+ * How many of a workspace's other texts were seen before, and how many of these people had tagged.
+ */
+export type History = { readonly texts: number; readonly tagged: number }
+
+/**
+ * Cases in which every text meets the memory of other groups of its workspace: groups are dealt
+ * into `folds` parts, and the texts of a part are tagged with what the other parts have taught, as
+ * far as `history` allows, and with themselves.
+ */
+export const toCases = (texts: readonly Labelled[], history: History, folds = 5): Case[] => {
+  const cases: Case[] = []
+  for (const workspace of Map.groupBy(texts, ({ product }) => product ?? '').values()) {
+    const read = workspace.map((text) => {
+      const analysis = analyse(text.text, text.lang)
+      return { text, analysis, fold: foldOf(text.group, folds), order: foldOf(`order ${text.id}`, 1_000_003) }
+    })
+    for (let fold = 0; fold < folds; fold++) {
+      const earlier = read.filter((one) => one.fold !== fold).toSorted((one, other) => one.order - other.order)
+      const now = read.filter((one) => one.fold === fold)
+      const memory = newMemory()
+      for (const [at, { text, analysis }] of earlier.slice(0, history.texts).entries()) {
+        apply(memory, learn(analysis, at < history.tagged ? text.gold : undefined))
+      }
+      for (const { analysis } of history.texts > 0 ? now : []) apply(memory, learn(analysis))
+      for (const { text, analysis } of now) {
+        const own = withOwnWords(analysis, memory)
+        const gold = new Set(
+          text.gold.map((tag) => keyOfTag(tag, analysis.reading.lexicon)).filter((key) => key !== ''),
+        )
+        cases.push({ text, analysis: own, memory, gold })
+      }
+    }
+  }
+  return cases
+}
+
+/**
+ * Cases without a history, with histories of texts alone, and with histories that people tagged.
+ */
+export type Cases = {
+  readonly none: readonly Case[]
+  readonly untagged: readonly Case[]
+  readonly tagged: readonly Case[]
+}
+
+/**
+ * Histories of several lengths, so that the weights hold for a young workspace as well as for an
+ * old one.
+ */
+const UNTAGGED_LENGTHS = [12, 40, Number.POSITIVE_INFINITY]
+const TAGGED_LENGTHS = [15, 50, Number.POSITIVE_INFINITY]
+
+export const toAllCases = (texts: readonly Labelled[]): Cases => {
+  return {
+    none: toCases(texts, { texts: 0, tagged: 0 }),
+    untagged: UNTAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, tagged: 0 })),
+    tagged: TAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, tagged: length })),
+  }
+}
+
+/** The pieces of the Hu and Liu reviews; a product is a workspace. */
+export const readHuLiu = (): Labelled[] => {
+  return readLabelled(fileURLToPath(new URL('data/huliu2004.jsonl', import.meta.url)))
+}
+
+/** Questions of a bank's customers, with the name of what they want. */
+export const readBanking = (): Labelled[] => {
+  return readLabelled(fileURLToPath(new URL('data/banking77.jsonl', import.meta.url)))
+}
+
+/** Feedback to companies of many kinds: `dev` is looked at and fitted on, `held` is only scored. */
+export const readSupport = (part: 'dev' | 'held'): Labelled[] => {
+  return readLabelled(fileURLToPath(new URL(`data/support-${part}.jsonl`, import.meta.url)))
+}

@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { format, resolveConfig } from 'prettier'
+import { printHelp } from '../../process/print-help.ts'
+import { generateTags } from '../../worker/tags/generate-tags.ts'
+import { readBanking, readHuLiu } from './tag-cases.ts'
+import { foldOf, readLabelled } from './tag-data.ts'
+import type { Labelled } from './tag-data.ts'
+
+/**
+ * Writes docs/tags-examples.md: texts with the tags that they get without a history, for a person
+ * to judge.
+ */
+const TARGET = fileURLToPath(new URL('../../docs/tags-examples.md', import.meta.url))
+const EXAMPLES_OF_A_SET = 20
+const MAX_SHOWN_CHARACTERS = 300
+const NAMES: Readonly<Record<string, string>> = {
+  es: 'Spanish',
+  fr: 'French',
+  de: 'German',
+  pt: 'Portuguese',
+  it: 'Italian',
+  nl: 'Dutch',
+  ru: 'Russian',
+  tr: 'Turkish',
+  pl: 'Polish',
+  zh: 'Chinese',
+  ja: 'Japanese',
+  ar: 'Arabic',
+}
+const written = readLabelled(fileURLToPath(new URL('data/languages.jsonl', import.meta.url)))
+
+const toSection = (title: string, texts: readonly Labelled[]): string => {
+  const rows = texts.map(({ text }) => `| ${toCell(text)} | ${generateTags(text).join(', ') || '–'} |\n`)
+  return `## ${title}\n\n| Text | Tags |\n| --- | --- |\n${rows.join('')}`
+}
+
+const toCell = (text: string): string => {
+  const line = text.replaceAll(/\s+/g, ' ').replaceAll(/[|<>*_`[\]\\]/g, (sign) => `\\${sign}`)
+  return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line
+}
+
+/** The same few of a set on every run, without looking at them. */
+const sample = (texts: readonly Labelled[]): Labelled[] => {
+  return texts
+    .toSorted((one, other) => foldOf(`example ${one.id}`, 1_000_003) - foldOf(`example ${other.id}`, 1_000_003))
+    .slice(0, EXAMPLES_OF_A_SET)
+}
+
+printHelp(`usage: npm run tags:examples
+Writes docs/tags-examples.md: texts with the tags that they get, for a person to judge.`)
+const sections = [
+  toSection('English: reviews (Hu and Liu, CC BY 4.0)', sample(readHuLiu())),
+  toSection('English: questions to a bank (Banking77, CC BY 4.0)', sample(readBanking())),
+  ...[...Map.groupBy(written, ({ lang }) => lang)].map(([language, texts]) =>
+    toSection(`${NAMES[language] ?? language} (written for this project)`, texts),
+  ),
+]
+const page = `# Texts and their tags
+
+Written by \`npm run tags:examples\`. No text has a history here: what a workspace's texts and tags add is missing. The
+English texts are drawn by lot.
+
+${sections.join('\n')}`
+
+writeFileSync(TARGET, await format(page, { ...(await resolveConfig(TARGET)), filepath: TARGET }))

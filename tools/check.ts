@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { printHelp } from '../process/print-help.ts'
+import { readAudit } from './dependency-audit.ts'
+import { findEnvironmentAccess } from './environment-access.ts'
+import { findImportViolations } from './import-rule.ts'
+import { findReadmeFaults, readFolders } from './room-readmes.ts'
+import { readSourceFiles, SOURCES } from './source-files.ts'
+import { findLongSql } from './sql-size.ts'
+import { readTrackedFiles } from './tracked-files.ts'
+import { findUnportableText } from './unportable-text.ts'
+
+type Outcome =
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'warned'; readonly about: string }
+  | { readonly kind: 'failed'; readonly output: string }
+
+const AUDIT_TIMEOUT_MS = 60_000
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const sources = SOURCES.filter((name) => existsSync(join(root, name)))
+
+const auditDependencies = (): Outcome => {
+  const options = ['audit', '--omit=dev', '--audit-level=high', '--json']
+  const { stdout, error } = spawnSync('npm', options, { cwd: root, encoding: 'utf8', timeout: AUDIT_TIMEOUT_MS })
+  if (error) return { kind: 'warned', about: 'npm did not run' }
+  const audit = readAudit(stdout)
+  switch (audit.state) {
+    case 'clean':
+      return { kind: 'passed' }
+    case 'findings':
+      return { kind: 'failed', output: audit.names.join('\n') }
+    case 'unavailable':
+      return { kind: 'warned', about: audit.reason }
+  }
+}
+
+const CHECKS: Readonly<Record<string, () => Outcome>> = {
+  format: () => runTool('prettier', ['--check', '--log-level', 'warn', '.']),
+  lint: () => runTool('oxlint', ['--type-aware', '--report-unused-disable-directives', ...sources]),
+  'types (TypeScript)': () => runTool('typescript', ['--project', 'tsconfig.json'], 'tsc'),
+  'types (Deno)': () => runTool('deno', ['check', '--quiet', ...sources]),
+  'nothing of one machine in the files': () => fromFindings(findUnportableText(readTrackedFiles(root))),
+  'environment read in one place': () => fromFindings(findEnvironmentAccess(readSourceFiles(root))),
+  'imports between rooms': () => fromFindings(findImportViolations(readSourceFiles(root))),
+  'READMEs of the rooms': () => fromFindings(findReadmeFaults(readFolders(root))),
+  'SQL that can be read at once': () => fromFindings(findLongSql(readTrackedFiles(root))),
+  'known faults of dependencies': auditDependencies,
+}
+
+// Each check runs whatever the others found, so that one run shows everything there is to mend.
+const main = (): void => {
+  const failures: string[] = []
+  for (const [name, check] of Object.entries(CHECKS)) {
+    const started = performance.now()
+    const outcome = attempt(check)
+    console.log(`${describe(outcome)} ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`)
+    if (outcome.kind === 'failed') failures.push(`\n── ${name}\n${outcome.output}`)
+  }
+  console.log(failures.join('\n'))
+  console.log(failures.length === 0 ? 'All checks passed.' : `Checks that failed: ${failures.length}`)
+  process.exitCode = failures.length === 0 ? 0 : 1
+}
+
+const attempt = (check: () => Outcome): Outcome => {
+  try {
+    return check()
+  } catch (error) {
+    return { kind: 'failed', output: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const describe = (outcome: Outcome): string => {
+  switch (outcome.kind) {
+    case 'passed':
+      return 'passed '
+    case 'warned':
+      return `unknown (${outcome.about})`
+    case 'failed':
+      return 'FAILED '
+  }
+}
+
+/** Runs the program of an installed package on this very runtime, since there may be no `node` to start it. */
+const runTool = (name: string, options: readonly string[], program = name): Outcome => {
+  const folder = join(root, 'node_modules', name)
+  const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const file = join(folder, typeof bin === 'string' ? bin : bin[program])
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, [file, ...options], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  return status === 0 ? { kind: 'passed' } : { kind: 'failed', output: `${stdout}${stderr}${error?.message ?? ''}` }
+}
+
+const fromFindings = (findings: readonly string[]): Outcome => {
+  return findings.length === 0 ? { kind: 'passed' } : { kind: 'failed', output: findings.join('\n') }
+}
+
+printHelp(`usage: npm run check
+Format, lint, types, and the rules of this repository. It changes nothing; npm run fix mends what can be mended.`)
+main()

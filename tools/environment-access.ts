@@ -1,0 +1,24 @@
+import type { SourceFile } from './source-files.ts'
+
+/** Each process reads its environment once, in one checked place: these files are the places. */
+const MAY_READ = /^(?:(?:bench|demo|test|docs\/recipes)\/.*|(?:.*\/)?(?:[\w-]*config|main|start|[\w-]+-command)\.ts)$/
+
+const ACCESS = [
+  /\bprocess\s*(?:\?\.|\.)\s*env\b/,
+  /\bprocess\s*(?:\?\.)?\[\s*['"`]env['"`]\s*\]/,
+  /\b(?:Bun|Deno|import\.meta)\s*\.\s*env\b/,
+  /\{[^}]*\benv\b[^}]*\}\s*(?:=\s*process\b|from\s*['"](?:node:)?process['"])/,
+]
+
+/** One sentence for each line that reads the environment elsewhere. */
+export const findEnvironmentAccess = (files: readonly SourceFile[]): string[] => {
+  return files
+    .filter(({ path }) => !MAY_READ.test(path))
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => {
+        const isComment = /^\s*(?:\/\/|\/?\*)/.test(line)
+        const reads = !isComment && ACCESS.some((pattern) => pattern.test(line))
+        return reads ? [`${path}:${index + 1} reads the environment, which is read once in the configuration`] : []
+      }),
+    )
+}

@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import { MAY_IMPORT } from './import-rule.ts'
+
+/** A folder at the top of the repository. */
+export type Folder = {
+  readonly name: string
+  /** The files in it, from its top and with slashes. */
+  readonly paths: readonly string[]
+  /** The text of each README.md in it, by path. */
+  readonly readmes: ReadonlyMap<string, string>
+}
+
+const README = 'README.md'
+const MOST_LINES = 45
+const NO_ROOMS = ['docs', 'node_modules']
+const ROOMS = Object.keys(MAY_IMPORT).filter((room) => !room.includes('/'))
+
+/** The folders that have to be rooms, found without git so that tests run from an unpacked archive too. */
+export const readFolders = (root: string): Folder[] =>
+  readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !NO_ROOMS.includes(entry.name))
+    .map(({ name }) => {
+      const found = readdirSync(join(root, name), { recursive: true, withFileTypes: true })
+      const paths = found
+        .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+        .map((entry) =>
+          join(entry.parentPath, entry.name)
+            .slice(join(root, name).length + 1)
+            .replaceAll(sep, '/'),
+        )
+      const readmes = paths.filter((path) => path.split('/').at(-1) === README)
+      return {
+        name,
+        paths,
+        readmes: new Map(readmes.map((path) => [path, readFileSync(join(root, name, path), 'utf8')])),
+      }
+    })
+
+/**
+ * One sentence for each folder that is no room, and for each thing that the README.md of a room lacks: a room says what it
+ * is, what it may import, which words are its own, and what each of its files is about.
+ */
+export const findReadmeFaults = (folders: readonly Folder[]): string[] => [
+  ...ROOMS.filter((room) => !folders.some(({ name }) => name === room)).map((room) => `There is no room ${room}`),
+  ...folders.flatMap((folder) => {
+    if (!ROOMS.includes(folder.name)) return [`${folder.name} is no room of the import table`]
+    const readme = folder.readmes.get(README)
+    return readme === undefined ? [`${folder.name} has no ${README}`] : faultsOfRoom(folder, readme)
+  }),
+  ...folders.flatMap((folder) => faultsOfFiles(folder, folders)),
+  ...findDoubleWords(folders),
+]
+
+const faultsOfRoom = ({ name }: Folder, readme: string): string[] => {
+  const { about, words, files } = partsOf(readme)
+  const lines = readme.trimEnd().split('\n').length
+  const others = (MAY_IMPORT[name] ?? []).filter((room) => ROOMS.includes(room))
+  return [
+    ...(lines > MOST_LINES ? [`has ${lines} lines, which is more than ${MOST_LINES}`] : []),
+    ...(/^# .+\n+[^#\s]/.test(about) ? [] : ['does not begin with a title and what the room is']),
+    ...others
+      .filter((room) => !new RegExp(`\\b${room}\\b`).test(about))
+      .map((room) => `does not say that the room may import ${room}`),
+    ...itemsOf(words)
+      .filter((item) => wordsOf(item).length === 0)
+      .map((item) => `has an item that is not "- **word**: sentence" under "## Words": ${item.split('\n', 1)[0]}`),
+    ...(itemsOf(files).length > 0 ? [] : ['has no items under "## Files"']),
+  ].map((fault) => `${name}/${README} ${fault}`)
+}
+
+/** `about` is everything else, the beginning of the text among it. */
+const partsOf = (readme: string): { about: string; words: string; files: string } => {
+  const parts = readme.split(/^(?=## )/m)
+  const named = (heading: string): string => parts.find((part) => part.startsWith(`## ${heading}`)) ?? ''
+  const [words, files] = [named('Words'), named('Files')]
+  return { about: parts.filter((part) => part !== words && part !== files).join(''), words, files }
+}
+
+/** The items of a list, numbered or not, each with the lines that belong to it. */
+const itemsOf = (part: string): string[] =>
+  part
+    .split(/\n(?=(?:- |\d+\. |\n|#))/)
+    .map((item) => item.trim())
+    .filter((item) => /^(?:- |\d+\. )/.test(item))
+
+/** An item can define further words in passing; they are bold as well. */
+const wordsOf = (item: string): string[] =>
+  /^- \*\*[^*]+\*\*: \S/.test(item)
+    ? [...item.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = '']) => word.toLowerCase())
+    : []
+
+/** Every README.md with "## Files" names what lies beside it once, and nothing that is not there. */
+const faultsOfFiles = (folder: Folder, folders: readonly Folder[]): string[] =>
+  [...folder.readmes].flatMap(([path, readme]) => {
+    const { files } = partsOf(readme)
+    if (files === '') return []
+    const inside = path.slice(0, -README.length)
+    const beside = new Set(
+      folder.paths
+        .filter((other) => other.startsWith(inside) && other !== path)
+        .map((other) => other.slice(inside.length).replace(/\/.*/, '')),
+    )
+    const named = [...files.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)
+    const whole = `${folder.name}/${inside}`
+    const bare = named.map((name) => (name.startsWith(whole) ? name.slice(whole.length) : name).replace(/\/$/, ''))
+    const times = (entry: string): number => bare.filter((name) => name === entry).length
+    return [
+      ...[...beside].filter((entry) => times(entry) === 0).map((entry) => `does not name ${entry} under "## Files"`),
+      ...[...beside]
+        .filter((entry) => times(entry) > 1)
+        .map((entry) => `names ${entry} more than once under "## Files"`),
+      ...named
+        .filter((name) => isPath(name) && !name.startsWith('docs/') && !isThere(folder, folders, name))
+        .map((name) => `names ${name}, which is not there`),
+    ].map((fault) => `${folder.name}/${path} ${fault}`)
+  })
+
+const isPath = (name: string): boolean =>
+  /^[\w./-]+(?:\/|\.(?:[jt]s|sql|lua|jsonl?|ya?ml|sh|md|txt|css|html))$/.test(name)
+
+/** Anywhere in the room, by the end of its path, or in another room by its whole path. */
+const isThere = (folder: Folder, folders: readonly Folder[], named: string): boolean => {
+  const name = named.replace(/\/$/, '')
+  return (
+    folder.paths.some((path) => `/${path}/`.includes(`/${name}/`)) ||
+    folders.some((other) => other.paths.some((path) => `${other.name}/${path}/`.startsWith(`${name}/`)))
+  )
+}
+
+const findDoubleWords = (folders: readonly Folder[]): string[] => {
+  const defined = folders.flatMap(({ name, readmes }) =>
+    itemsOf(partsOf(readmes.get(README) ?? '').words)
+      .flatMap(wordsOf)
+      .map((word) => ({ word, name })),
+  )
+  return [...Map.groupBy(defined, ({ word }) => word)]
+    .filter(([, places]) => places.length > 1)
+    .map(
+      ([word, places]) => `The word "${word}" is defined more than once: ${places.map(({ name }) => name).join(', ')}`,
+    )
+}

@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
+
+export type SourceFile = {
+  /** From the top of the project, with slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+/** Where our own code is. */
+export const SOURCES = [
+  'api',
+  'bench',
+  'cli',
+  'client',
+  'condition',
+  'contract',
+  'db',
+  'demo',
+  'docs/recipes',
+  'process',
+  'queue',
+  'test',
+  'tools',
+  'worker',
+] as const
+
+/** Every TypeScript file of ours, found without git so that tests run from an unpacked archive too. */
+export const readSourceFiles = (root: string): SourceFile[] => {
+  return SOURCES.filter((name) => existsSync(join(root, name)))
+    .flatMap((name) => (statSync(join(root, name)).isDirectory() ? listFolder(root, name) : [name]))
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}
+
+const listFolder = (root: string, folder: string): string[] => {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+    (path) => `${folder}/${path.split(sep).join('/')}`,
+  )
+}
