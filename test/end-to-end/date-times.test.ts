@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import { type Answer } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 /** Each offset that RFC 3339 knows is good, though Postgres takes none of 16 hours or more. */
 const INSTANTS = {
@@ -11,9 +12,9 @@ const INSTANTS = {
 }
 
 describe('a date-time with any offset', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService()
+    service = await sharedService()
   })
   after(() => service?.stop())
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 /** As JSON text, since an object literal would take the first key for its prototype. */
@@ -10,9 +10,9 @@ const UNSTORABLE = 'a\u0000b\ud800c'
 const STORED = 'a\ufffdb\ufffdc'
 
 describe('text that does harm elsewhere', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+    service = await sharedService()
   })
   after(() => service?.stop())
 

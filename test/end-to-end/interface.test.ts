@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { problemPaths } from '../support/problems.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import { type Answer } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { bodyWith } from './body-with.ts'
 import {
   emailOf,
@@ -50,12 +51,12 @@ const WRONG: Readonly<Record<Kind, readonly JsonValue[]>> = {
 }
 
 describe('every field of the interface', () => {
-  let service: Service
+  let service: SharedService
   let introduced: Omit<Known, 'unique'>
   let count = 0
 
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+    service = await sharedService()
     introduced = await introduce(service)
   })
   after(() => service?.stop())
@@ -124,7 +125,7 @@ describe('every field of the interface', () => {
   }
 })
 
-const introduce = async (service: Service): Promise<Omit<Known, 'unique'>> => {
+const introduce = async (service: SharedService): Promise<Omit<Known, 'unique'>> => {
   const { id, name, domain } = KNOWN_ACCOUNT
   await service.submit('/accounts/identify', { id, properties: { $name: name, $domain: domain } })
   await service.submit('/contacts/identify', { id: KNOWN_CONTACT.id, properties: { $name: KNOWN_CONTACT.name } })

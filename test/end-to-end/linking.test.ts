@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 type Links = { contact: string | null; account: string | null; project: string | null }
 
 describe('a feedback', () => {
-  let service: Service
+  let service: SharedService
   let count = 0
   before(async () => {
-    service = await startService()
+    service = await sharedService()
   })
   after(() => service?.stop())
 

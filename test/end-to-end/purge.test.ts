@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import { type Answer } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 describe('purging a contact', () => {
-  let service: Service
+  let service: SharedService
   let count = 0
   before(async () => {
-    service = await startService()
+    service = await sharedService()
   })
   after(() => service?.stop())
 
@@ -140,7 +142,7 @@ describe('purging a contact', () => {
 })
 
 describe('purging what is still queued', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
     service = await startService({ workers: 0 })
   })

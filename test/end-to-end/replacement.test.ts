@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import { type Answer } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
 describe('submitting the same record again', () => {
-  let service: Service
+  let service: SharedService
   let count = 0
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+    service = await sharedService()
   })
   after(() => service?.stop())
 

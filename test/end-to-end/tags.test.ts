@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -11,10 +11,10 @@ const COMPLAINT =
 const isAboutInvoices = (tags: readonly string[]): boolean => tags.some((tag) => /invoice|export/i.test(tag))
 
 describe('tags', () => {
-  let service: Service
+  let service: SharedService
   let count = 0
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+    service = await sharedService()
   })
   after(() => service?.stop())
 

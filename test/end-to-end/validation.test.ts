@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { problemPaths, problemsOf } from '../support/problems.ts'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { LEAST } from './body-with.ts'
 
 const MAX_PROBLEMS = 100
 
 describe('validation', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '100000' } })
+    service = await sharedService()
   })
   after(() => service?.stop())
 
