@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { dateTime, externalId, flag, object, openNumber, openObject, shortText, text } from './fields.ts'
+import { dateTime, externalId, flag, object, openAmount, openObject, shortText, text } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { MAX_METADATA_MEMBER_BYTES } from './limits.ts'
 
@@ -18,7 +18,7 @@ export const accountRecord = object(
         $domain: shortText,
         $createdAt: v.nullish(dateTime),
         $updatedAt: v.nullish(dateTime),
-        $contractValue: v.nullish(openNumber),
+        $contractValue: v.nullish(openAmount),
       }),
     ),
   },
@@ -37,7 +37,7 @@ export const contactRecord = object(
         $name: v.nullish(text),
         $createdAt: v.nullish(dateTime),
         $updatedAt: v.nullish(dateTime),
-        $contractValue: v.nullish(openNumber),
+        $contractValue: v.nullish(openAmount),
       }),
     ),
     account: v.nullish(accountRecord),

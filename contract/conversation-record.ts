@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type ContactRecord, contactRecord } from './contact-record.ts'
-import { dateTime, flag, freeObject, identifier, list, number, object, shortText, text } from './fields.ts'
+import { amount, dateTime, flag, freeObject, identifier, list, object, shortText, text } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.ts'
 
@@ -31,7 +31,7 @@ export const conversationRecord = object(
     updatedAt: v.nullish(dateTime),
     contacts: list(contactRecord, MAX_CONVERSATION_CONTACTS, 'contacts'),
     messages: list(messageRecord, MAX_CONVERSATION_MESSAGES, 'messages'),
-    rating: v.nullish(number),
+    rating: v.nullish(amount),
     shouldUnflattenProperties: v.nullish(flag),
     propagatePropertiesToMessages: v.nullish(flag),
     properties: v.optional(freeObject, {}),

@@ -3,7 +3,7 @@ import { isDateTime } from './date-time.ts'
 import { type Excess, excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
 import { isPlaceholder } from './identity/canonical.ts'
 import type { JsonObject } from './json.ts'
-import { MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
+import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
 import { MISSING } from './problem.ts'
 
 /**
@@ -13,9 +13,19 @@ import { MISSING } from './problem.ts'
  */
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
-/** Within an open object, where all numbers are checked together. */
-export const openNumber = v.number('a number')
-export const number = v.pipe(openNumber, v.finite(KEPT_NUMBER))
+/**
+ * A rating or a contract value within an open object, where all numbers are checked together. One
+ * number near the end of double precision would make the sum or average of all rows infinite.
+ */
+export const openAmount = v.pipe(
+  v.number('a number'),
+  v.check(
+    (value) => !Number.isFinite(value) || Math.abs(value) <= MAX_AMOUNT,
+    `a number from -${MAX_AMOUNT.toExponential()} to ${MAX_AMOUNT.toExponential()}`,
+  ),
+  v.metadata({ minimum: -MAX_AMOUNT, maximum: MAX_AMOUNT }),
+)
+export const amount = v.pipe(openAmount, v.finite(KEPT_NUMBER))
 export const dateTime = v.pipe(
   text,
   v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),

@@ -1,5 +1,7 @@
 /** Bounds of what is accepted. A bound that can be configured stands here with its default. */
 export const MAX_IDENTIFIER_CHARACTERS = 512
+/** Of a rating or a contract value, positive or negative. */
+export const MAX_AMOUNT = 1e15
 export const MAX_TAGS = 100
 export const MAX_TAG_CHARACTERS = 200
 /** In any one object of `properties` or `sourceData`, however deep it lies. */

@@ -23,6 +23,7 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
   minItems: (said, value) => !Array.isArray(value) || value.length >= Number(said),
   maxProperties: (said, value) => !isJsonObject(value) || Object.keys(value).length <= Number(said),
   minimum: (said, value) => typeof value !== 'number' || value >= Number(said),
+  maximum: (said, value) => typeof value !== 'number' || value <= Number(said),
   pattern: (said, value) => typeof value !== 'string' || new RegExp(said as string, 'u').test(value),
   // Other formats are notes for people.
   format: (said, value) => said !== 'date-time' || typeof value !== 'string' || isDateTime(value),
