@@ -22,10 +22,11 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
     (stores) => whyNotThisDatabase(stores.sql, stores.hashKey),
   ],
 })
-await setBootstrapTokens(sql, {
+const replacedTokens = await setBootstrapTokens(sql, {
   ...(config.BOOTSTRAP_ACCESS_TOKEN !== undefined && { access: config.BOOTSTRAP_ACCESS_TOKEN }),
   ...(config.BOOTSTRAP_ADMIN_TOKEN !== undefined && { admin: config.BOOTSTRAP_ADMIN_TOKEN }),
 })
+for (const kind of replacedTokens) log('warn', 'bootstrap_token_replaced', { kind })
 const tracing = await openTracing('api', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const waitsForReplicas = config.REDIS_REPLICAS_ACK > 0
 const admitting = waitsForReplicas ? await whenReady(connectToAnswer(config.REDIS_URL), log) : redis

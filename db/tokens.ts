@@ -62,23 +62,33 @@ export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Pro
 }
 
 /**
- * Makes the bootstrap tokens of the environment valid for the default workspace, and the bootstrap
- * tokens of former starts invalid. A token that was revoked by hand is valid again while the
- * environment has it: the environment decides.
+ * Makes the bootstrap tokens of the environment valid for the default workspace. Each replaces the
+ * one of the same kind of a former start; a kind that the environment leaves out stays, since
+ * another process may have it. A token that was revoked by hand is valid again while the environment
+ * has it: the environment decides. Returns the kinds whose former token has ended.
  */
-export const setBootstrapTokens = async (sql: Sql, tokens: { access?: string; admin?: string }): Promise<void> => {
-  const wanted = [
-    ...(tokens.access === undefined ? [] : [{ hash: tokenHash(tokens.access), scopes: ['submit'] }]),
-    ...(tokens.admin === undefined ? [] : [{ hash: tokenHash(tokens.admin), scopes: ['admin', 'operator'] }]),
-  ]
-  await sql`
+export const setBootstrapTokens = async (sql: Sql, tokens: BootstrapTokens): Promise<(keyof BootstrapTokens)[]> => {
+  const kinds = (['access', 'admin'] as const).filter((kind) => tokens[kind] !== undefined)
+  const wanted = kinds.map((kind) => ({ kind, hash: tokenHash(tokens[kind]!), scopes: BOOTSTRAP_SCOPES[kind] }))
+  const replaced = await sql<{ kind: keyof BootstrapTokens }[]>`
     with wanted as (
-      select decode(w.hash, 'hex') as hash, w.scopes
-      from jsonb_to_recordset(${sql.json(wanted)}) as w (hash text, scopes text[])
+      select w.kind, decode(w.hash, 'hex') as hash, w.scopes
+      from jsonb_to_recordset(${sql.json(wanted)}) as w (kind text, hash text, scopes text[])
     ),
-    former as (delete from token where bootstrap and hash not in (select hash from wanted))
-    insert into token (id, workspace_id, hash, scopes, bootstrap)
-    select gen_random_uuid(), w.id, wanted.hash, wanted.scopes, true
-    from wanted, workspace as w where w.name = ${DEFAULT_WORKSPACE} and not is_deleted(w.id)
-    on conflict (hash) do update set scopes = excluded.scopes, revoked_at = null`
+    former as (
+      delete from token as t using wanted as w
+      where t.bootstrap and t.scopes = w.scopes and t.hash not in (select hash from wanted)
+      returning w.kind
+    ),
+    added as (
+      insert into token (id, workspace_id, hash, scopes, bootstrap)
+      select gen_random_uuid(), w.id, wanted.hash, wanted.scopes, true
+      from wanted, workspace as w where w.name = ${DEFAULT_WORKSPACE} and not is_deleted(w.id)
+      on conflict (hash) do update set scopes = excluded.scopes, revoked_at = null
+    )
+    select distinct kind from former order by kind`
+  return replaced.map(({ kind }) => kind)
 }
+
+type BootstrapTokens = { access?: string; admin?: string }
+const BOOTSTRAP_SCOPES = { access: ['submit'], admin: ['admin', 'operator'] }

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { tokenHash } from '../../contract/token-format.ts'
+import { findTokenHolders, listTokens, revokeToken, setBootstrapTokens } from '../../db/tokens.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+
+describe('bootstrap tokens', () => {
+  let schema: TestSchema
+  before(async () => {
+    schema = await freshSchema()
+  })
+  after(() => schema?.drop())
+
+  const newToken = (): string => randomBytes(16).toString('hex')
+  const scopesOf = async (token: string): Promise<string[] | undefined> => {
+    const hash = tokenHash(token)
+    return (await findTokenHolders(schema.sql, [hash])).get(hash)?.scopes
+  }
+
+  it('stay when a process starts without the variables, and say when another start replaces them', async () => {
+    const [access, admin, newAccess] = [newToken(), newToken(), newToken()]
+    assert.deepEqual(await setBootstrapTokens(schema.sql, { access, admin }), [])
+    assert.deepEqual(await setBootstrapTokens(schema.sql, {}), [])
+    assert.deepEqual(await scopesOf(access), ['submit'])
+    assert.deepEqual(await scopesOf(admin), ['admin', 'operator'])
+    assert.deepEqual(await setBootstrapTokens(schema.sql, { access: newAccess }), ['access'])
+    assert.equal(await scopesOf(access), undefined)
+    assert.deepEqual(await scopesOf(newAccess), ['submit'])
+    assert.deepEqual(await scopesOf(admin), ['admin', 'operator'])
+  })
+
+  it('are valid again after a revocation while the environment has them', async () => {
+    const access = newToken()
+    await setBootstrapTokens(schema.sql, { access })
+    for (const { id } of await listTokens(schema.sql)) await revokeToken(schema.sql, id)
+    assert.equal(await scopesOf(access), undefined)
+    assert.deepEqual(await setBootstrapTokens(schema.sql, { access }), [])
+    assert.deepEqual(await scopesOf(access), ['submit'])
+  })
+})
