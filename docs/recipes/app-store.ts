@@ -65,7 +65,9 @@ const fetchPage = async (address: string): Promise<Page> => {
   const url = new URL(address, APP_STORE_URL)
   // The token is for nobody else.
   if (url.origin !== new URL(APP_STORE_URL).origin) throw new Error('The next page is somewhere else')
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${await makeToken()}` } })
+  const headers = { Authorization: `Bearer ${await makeToken()}` }
+  // A redirect would take the token along.
+  const response = await fetch(url, { headers, redirect: 'error' })
   if (!response.ok) throw new Error(`App Store Connect answered ${response.status}: ${await response.text()}`)
   return (await response.json()) as Page
 }

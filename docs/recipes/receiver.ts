@@ -12,25 +12,37 @@ export type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
   /** Submits what the payload says. The same delivery again has to give the same keys. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>
+  /** It sends conversations, of which the service takes few a minute unless told otherwise. */
+  readonly sendsConversations?: boolean
 }
 
 const MOST_BYTES = 5 * 1024 * 1024
+/** Of all deliveries at once: whoever signs nothing can send as well. */
+const MOST_BYTES_IN_HAND = 32 * 1024 * 1024
+const BODY_MS = 10_000
 /** Vendors wait as little as 5 s, and deliver again what got no 200. */
 const PATIENCE_MS = 3_000
+/** An older signature is somebody's copy. */
+const SIGNED_WITHIN_MS = 5 * 60 * 1_000
 const AGAIN = { status: 503, text: 'again, please', headers: { 'Retry-After': '30' } }
 
-/** Listens at PORT. Reads FEEDBACK_URL, ACCESS_TOKEN and WEBHOOK_SECRET. */
+/** Listens at PORT. Reads FEEDBACK_URL, ACCESS_TOKEN, WEBHOOK_SECRET, and WEBHOOK_SECRET_BEFORE while a secret is changed. */
 export const receive = <Payload>(receiver: Receiver<Payload>): void => {
-  const { FEEDBACK_URL: url = '', ACCESS_TOKEN: token = '', WEBHOOK_SECRET: secret = '', PORT = '8080' } = process.env
+  const { FEEDBACK_URL: url = '', ACCESS_TOKEN: token = '', PORT = '8080' } = process.env
+  const { WEBHOOK_SECRET: secret = '', WEBHOOK_SECRET_BEFORE: secretBefore = '' } = process.env
   if (!url || !token || !secret) throw new Error('Set FEEDBACK_URL, ACCESS_TOKEN and WEBHOOK_SECRET')
+  const secrets = [secret, secretBefore].filter((each) => each !== '')
   const client = createClient({ url, token, strict: true, patienceMs: PATIENCE_MS })
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {
+    // Vendors look whether the address is there.
+    if (request.method === 'HEAD') return { status: 200, text: '' }
     if (request.method !== 'POST') return { status: 405, text: 'POST only' }
     const bytes = await bytesOf(request)
-    if (bytes === undefined) return { status: 413, text: 'too large' }
+    if ('status' in bytes) return bytes
     const delivery = { headers: request.headers as Record<string, string>, bytes }
-    if (!receiver.isGenuine(delivery, secret)) return { status: 401, text: 'not signed by whom it should be' }
+    if (!secrets.some((each) => receiver.isGenuine(delivery, each)))
+      return { status: 401, text: 'not signed by whom it should be' }
     const payload = jsonOf(bytes)
     if (payload === undefined) return { status: 400, text: 'not JSON' }
     try {
@@ -39,6 +51,8 @@ export const receive = <Payload>(receiver: Receiver<Payload>): void => {
     } catch (error) {
       // Neither the payload nor what was wrong with it at which value: it may be personal.
       console.error(error instanceof RequestError ? error.message : error)
+      // A payload of another form than the vendor documents stays so, however often it comes.
+      if (error instanceof TypeError) return { status: 422, text: 'not of the form that is documented' }
       const isFinal = error instanceof RequestError && [400, 413, 422].includes(error.status ?? 0)
       return isFinal ? { status: 422, text: error.message } : AGAIN
     }
@@ -49,27 +63,55 @@ export const receive = <Payload>(receiver: Receiver<Payload>): void => {
       .then(({ status, text, headers = {} }) => response.writeHead(status, headers).end(text))
   })
   server.listen(Number(PORT), () => console.log(`listening on port ${(server.address() as AddressInfo).port}`))
+  if (receiver.sendsConversations) void warnOfLimit(url, token)
 }
 
 type Answer = { readonly status: number; readonly text: string; readonly headers?: Record<string, string> }
 
-const bytesOf = async (request: IncomingMessage): Promise<Buffer | undefined> => {
+let bytesInHand = 0
+
+const bytesOf = async (request: IncomingMessage): Promise<Buffer | Answer> => {
+  const late = setTimeout(() => request.destroy(), BODY_MS)
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > MOST_BYTES) return undefined
-    chunks.push(chunk)
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      length += chunk.length
+      bytesInHand += chunk.length
+      if (length > MOST_BYTES) return { status: 413, text: 'too large' }
+      if (bytesInHand > MOST_BYTES_IN_HAND) return AGAIN
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  } finally {
+    clearTimeout(late)
+    bytesInHand -= length
   }
-  return Buffer.concat(chunks)
 }
 
+/** A whole number that JavaScript would round stays the text that it was: it is an id. */
 const jsonOf = (bytes: Buffer): unknown => {
+  const exact = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) ? (source ?? value) : value
   try {
-    return JSON.parse(bytes.toString()) ?? undefined
+    return JSON.parse(bytes.toString(), exact) ?? undefined
   } catch {
     return undefined
   }
+}
+
+/** Says at the start, rather than with the first lost conversation, that few are taken a minute. */
+const warnOfLimit = async (url: string, token: string): Promise<void> => {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+  // An empty body is refused, and the answer tells the limit.
+  const response = await fetch(new URL('/api/v1/conversations', url), { method: 'POST', headers, body: '{}' }).catch(
+    () => undefined,
+  )
+  const policy = response?.headers.get('RateLimit-Policy')
+  if (policy != null)
+    console.warn(
+      `The service limits conversations: ${policy}. Beyond that, deliveries are answered 503 and may be lost.`,
+    )
 }
 
 export type Signature = {
@@ -94,8 +136,6 @@ export const isSame = (given: string | undefined, expected: string): boolean => 
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** A time as the service takes it, of a text or of seconds since 1970; undefined when it is none. */
-export const timeOf = (time: string | number | null | undefined): string | undefined => {
-  const date = new Date(typeof time === 'number' ? time * 1_000 : (time ?? Number.NaN))
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
-}
+/** Whether a signature of this time is of now. */
+export const isRecent = (time: string | undefined): boolean =>
+  Math.abs(Date.now() - Date.parse(time ?? '')) <= SIGNED_WITHIN_MS

@@ -1,5 +1,6 @@
 import type { Client, FeedbackSubmission } from 'feedback-insights-client'
-import { isSame, receive, signatureOf, timeOf } from './receiver.ts'
+import { isSame, receive, signatureOf } from './receiver.ts'
+import { hostOf, idOf, numberOf, objectOf, textOf, timeOf } from './values.ts'
 
 // Segment signs with HMAC-SHA1, in hexadecimal, in X-Signature; with batching on it signs the first event alone, so leave that off.
 // RudderStack signs nothing: give its webhook the header `Authorization: Bearer SECRET`.
@@ -12,24 +13,27 @@ type Values = Readonly<Record<string, unknown>>
 type Event = {
   readonly type: string
   readonly messageId: string
-  readonly userId?: string
-  readonly groupId?: string
-  readonly event?: string
-  readonly traits?: Values
-  readonly context?: { readonly traits?: Values }
-  readonly properties?: Values
-  readonly timestamp?: string
-  readonly originalTimestamp?: string
+  readonly userId?: unknown
+  readonly groupId?: unknown
+  readonly event?: unknown
+  readonly traits?: Values | null
+  readonly context?: { readonly traits?: Values | null } | null
+  readonly properties?: Values | null
+  readonly timestamp?: unknown
+  readonly originalTimestamp?: unknown
 }
 
-/** Which events are feedback, and what of their properties says what. */
-const FEEDBACK: Readonly<Record<string, (said: Values) => FeedbackSubmission>> = {
-  'Product Reviewed': ({ review_id, review_body, rating }) => ({
-    description: textOf(review_body) ?? '',
-    rating: Number.isFinite(Number(rating)) ? Number(rating) : undefined,
-    sourceId: textOf(review_id),
-  }),
-}
+/** Which events are feedback, and what of their properties says what. A map: an event may be named `constructor`. */
+const FEEDBACK: ReadonlyMap<unknown, (said: Values) => FeedbackSubmission> = new Map([
+  [
+    'Product Reviewed',
+    ({ review_id, review_body, rating }: Values) => ({
+      description: textOf(review_body) ?? '',
+      rating: numberOf(rating),
+      sourceId: idOf(review_id),
+    }),
+  ],
+])
 
 receive<Event>({
   isGenuine: ({ headers, bytes }, secret) =>
@@ -53,53 +57,58 @@ receive<Event>({
 
 type Options = { readonly idempotencyKey: string }
 
-/** Who is not known to your application is left out. */
+/** A user without an id is not known to your application and left out; the company is kept. */
 const identify = async (client: Client, { userId, traits, context }: Event, options: Options): Promise<unknown> => {
-  if (userId === undefined) return undefined
-  const { name, firstName, lastName, email, createdAt, company, ...rest } = traits ?? context?.traits ?? {}
-  const companyId = textOf((company as { id?: unknown } | undefined)?.id)
+  const { name, firstName, lastName, email, createdAt, company, ...rest } = objectOf(traits ?? context?.traits)
+  const id = idOf(userId)
+  const account = accountOf(objectOf(company)['id'], objectOf(company))
+  if (id === undefined) return account && client.identifyAccount(account, options)
   const properties = {
     ...rest,
-    $name: textOf(name) ?? textOf([firstName, lastName].filter(Boolean).join(' ')),
+    // A company without an id stays with the user.
+    ...(account === undefined && company != null && { company }),
+    $name: textOf(name) ?? textOf([firstName, lastName].flatMap((part) => textOf(part) ?? []).join(' ')),
     $email: textOf(email),
-    $createdAt: timeOf(textOf(createdAt)),
+    $createdAt: timeOf(createdAt),
   }
-  const account = companyId === undefined ? undefined : { id: companyId }
-  return client.identifyContact({ id: userId, source: SOURCE, properties, account }, options)
+  return client.identifyContact({ id, source: SOURCE, properties, account }, options)
 }
 
-/** With a user, the user belongs to the group from then on. An account needs a domain; where there is none, the id is as unique. */
+/** With a user, the user belongs to the group from then on. */
 const group = async (client: Client, { userId, groupId, traits }: Event, options: Options): Promise<unknown> => {
-  if (groupId === undefined) return undefined
-  const { name, website, createdAt, ...rest } = traits ?? {}
+  const account = accountOf(groupId, objectOf(traits))
+  if (account === undefined) return undefined
+  const id = idOf(userId)
+  return id === undefined
+    ? client.identifyAccount(account, options)
+    : client.identifyContact({ id, source: SOURCE, account }, options)
+}
+
+/** An account needs a name and a domain; where there is none, the id is as unique. What is not told stays as it is. */
+const accountOf = (givenId: unknown, { id: _, name, website, createdAt, ...rest }: Values) => {
+  const id = idOf(givenId)
+  if (id === undefined) return undefined
+  const isTold = [name, website, createdAt].some((value) => value !== undefined) || Object.keys(rest).length > 0
   const properties = {
     ...rest,
-    $name: textOf(name) ?? groupId,
-    $domain: hostOf(textOf(website)) ?? groupId,
-    $createdAt: timeOf(textOf(createdAt)),
+    $name: textOf(name) ?? id,
+    $domain: hostOf(website) ?? id,
+    $createdAt: timeOf(createdAt),
   }
-  const account = { id: groupId, ...(traits && { properties }) }
-  return userId === undefined
-    ? client.identifyAccount(account, options)
-    : client.identifyContact({ id: userId, source: SOURCE, account }, options)
+  return { id, ...(isTold && { properties }) }
 }
 
 const track = async (client: Client, event: Event, options: Options): Promise<unknown> => {
-  const said = FEEDBACK[event.event ?? '']?.(event.properties ?? {})
+  const properties = objectOf(event.properties)
+  const said = FEEDBACK.get(event.event)?.(properties)
   if (said === undefined) return undefined
   const feedback: FeedbackSubmission = {
     ...said,
     source: SOURCE,
-    contactId: event.userId,
+    contactId: idOf(event.userId),
     isExternalContactId: true,
-    createdAt: timeOf(event.originalTimestamp ?? event.timestamp),
-    sourceData: { event: event.event, ...event.properties },
+    createdAt: timeOf(event.originalTimestamp) ?? timeOf(event.timestamp),
+    sourceData: { event: String(event.event), ...properties },
   }
   return client.createFeedback(feedback, options)
 }
-
-const textOf = (value: unknown): string | undefined =>
-  typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value : undefined
-
-const hostOf = (website: string | undefined): string | undefined =>
-  website === undefined || !URL.canParse(website) ? undefined : new URL(website).hostname

@@ -1,10 +1,16 @@
-import { isSame, receive, signatureOf, timeOf } from './receiver.ts'
+import process from 'node:process'
+import { isSame, receive, signatureOf } from './receiver.ts'
+import { idOf, numberOf, textOf, timeOf } from './values.ts'
 
 // https://www.typeform.com/developers/webhooks/secure-your-webhooks/
 
 const SOURCE = 'typeform'
-/** A hidden field of this name has the id of the respondent in your application. */
-const USER = { field: 'user_id', source: 'app' }
+/**
+ * Hidden fields with the id of the respondent in your application and its signature. Anybody who opens the form can set hidden
+ * fields, so an id counts only with its HMAC-SHA-256, in hexadecimal, which your application makes with USER_SECRET.
+ */
+const USER = { id: 'user_id', signature: 'user_signature' }
+const { USER_SECRET = '' } = process.env
 const SCALES = ['opinion_scale', 'rating', 'nps']
 
 type Answer = {
@@ -22,9 +28,9 @@ type Payload = {
     readonly form_id: string
     readonly token: string
     readonly submitted_at: string
-    readonly hidden?: Readonly<Record<string, string>>
-    readonly definition: { readonly title: string }
-    readonly answers?: readonly Answer[]
+    readonly hidden?: Readonly<Record<string, unknown>> | null
+    readonly definition?: { readonly title?: string }
+    readonly answers?: readonly Answer[] | null
   }
 }
 
@@ -36,26 +42,23 @@ receive<Payload>({
     ),
   submit: async (client, { event_id: event, event_type: type, form_response: response }) => {
     if (type !== 'form_response') return
-    const { answers = [], definition, hidden, form_id: form, token, submitted_at: at } = response
+    const { definition, hidden, form_id: form, token, submitted_at: at } = response
+    const answers = response.answers ?? []
     const texts = (kind: string): string[] =>
       answers.flatMap(({ field, text }) => (field.type === kind && text ? [text] : []))
     const long = texts('long_text')
-    const email = answers.find((answer) => answer.type === 'email')?.email
-    const user = hidden?.[USER.field]
-    if (user !== undefined)
-      await client.identifyContact(
-        { id: user, source: USER.source, properties: email === undefined ? {} : { $email: email } },
-        { idempotencyKey: event },
-      )
+    const email = textOf(answers.find((answer) => answer.type === 'email')?.email)
+    const user = signedUser(hidden ?? {})
     await client.createFeedback(
       {
         description: (long.length > 0 ? long : texts('short_text')).join('\n\n'),
-        title: definition.title,
+        title: definition?.title,
         source: SOURCE,
         sourceId: token,
-        rating: answers.find(({ field }) => SCALES.includes(field.type))?.number,
+        rating: numberOf(answers.find(({ field }) => SCALES.includes(field.type))?.number),
         contactId: user,
         isExternalContactId: true,
+        // It says whose words these are, and changes no contact of your application.
         contact: user === undefined && email !== undefined ? { email } : undefined,
         createdAt: timeOf(at),
         sourceData: {
@@ -69,3 +72,10 @@ receive<Payload>({
     )
   },
 })
+
+const signedUser = (hidden: Readonly<Record<string, unknown>>): string | undefined => {
+  const id = idOf(hidden[USER.id])
+  if (id === undefined || USER_SECRET === '') return undefined
+  const expected = signatureOf({ algorithm: 'sha256', secret: USER_SECRET, encoding: 'hex' }, id)
+  return isSame(textOf(hidden[USER.signature]), expected) ? id : undefined
+}
