@@ -36,13 +36,14 @@ type Service = {
 type Compose = {
   readonly services: Readonly<Record<string, Service>>
   readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>
+  readonly configs: Readonly<Record<string, { readonly content: string }>>
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 const text = read('compose.yaml')
-const { services, networks }: Compose = parse(text, { merge: true })
+const { services, networks, configs }: Compose = parse(text, { merge: true })
 const { version, devDependencies } = JSON.parse(read('package.json'))
 const dockerfile = read('Dockerfile')
 
@@ -166,6 +167,17 @@ describe('the Compose file', () => {
     assert.deepEqual(service('postgres').volumes, ['postgres:/var/lib/postgresql'])
     assert.deepEqual(service('redis').volumes, ['redis:/data'])
     assert.match(service('postgres').image, /^postgres:18\./)
+  })
+
+  it('makes the programs owners of their database, and superusers of nothing', () => {
+    const { user } = parse(text, { merge: true })['x-environment']['DATABASE_URL'].match(/\/\/(?<user>\w+):/).groups
+    const script = configs['owner']!.content.replaceAll('$$', '$')
+    const statements = runWithStub('psql', ['sh', '-c', script], { POSTGRES_PASSWORD: 'p4ss' })
+    assert.match(statements, new RegExp(`create role ${user} login nosuperuser .* password :'password';`))
+    assert.match(statements, new RegExp(`alter database feedback owner to ${user};`))
+    // The image gives its superuser the same password.
+    assert.match(statements, /alter role postgres password null;/)
+    assert.equal(service('postgres').environment['POSTGRES_USER'], undefined)
   })
 
   it('lets Redis neither evict nor forget nor log what was submitted, and hides its password', () => {
