@@ -20,8 +20,13 @@ export const READABLE_TABLES = [
 ] as const
 
 const PASSWORD_BYTES = 24
-/** A forgotten query keeps vacuum from clearing away the rows that purges removed. */
+/**
+ * A forgotten query keeps vacuum from clearing away the rows that purges removed. The role can lift
+ * this for itself, as any role of Postgres can.
+ */
 const STATEMENT_TIMEOUT = '5min'
+/** The services need connections as well. */
+const MOST_CONNECTIONS = 10
 
 /**
  * Makes a login role that can only read those tables of this schema, and returns its password,
@@ -33,7 +38,11 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url')
   const [{ statements }] = await sql<[{ statements: string }]>`
     select concat_ws(E';\n',
-      format('create role %I login password %L nosuperuser nocreatedb nocreaterole noinherit', ${name}::text, ${password}::text),
+      format('create role %I login password %L nosuperuser nocreatedb nocreaterole noinherit connection limit %s',
+        ${name}::text, ${password}::text, ${MOST_CONNECTIONS}::text),
+      -- Temporary tables are for everybody unless the owner of the database says otherwise.
+      (select format('revoke temporary on database %I from public', datname) from pg_database
+       where datname = current_database() and pg_has_role(current_user, datdba, 'usage')),
       format('alter role %I set default_transaction_read_only = on', ${name}::text),
       format('alter role %I set statement_timeout = %L', ${name}::text, ${STATEMENT_TIMEOUT}::text),
       format('alter role %I set search_path = %I', ${name}::text, current_schema()),
