@@ -225,9 +225,9 @@ describe('a session of a busy workspace', () => {
     })
     const positions: number[] = []
     const asked: (number | undefined)[] = []
-    const readNext = async (after: number) => {
+    const readNext = async (end: number) => {
       asked.push(positions.at(-1))
-      return strideAfter(after)
+      return strideAfter(end)
     }
     for await (const { result } of applyBusy({ sql: schema.sql, hashKey }, strideAfter(0), readNext))
       positions.push(result.position)
