@@ -122,23 +122,11 @@ const BATCH_KINDS = {
   submit_conversation: submitConversation,
 }
 
-const arrivalOf =
-  (tracing: Tracing | undefined) =>
-  ({ request, bearer: token, route }: Omit<RouteContext, 'params'>): Arrival => {
-    const span = tracing && spanOf(request)
-    span?.set({ 'http.route': route })
-    return { request, token, span }
-  }
-
 /** The routes. They open nothing: every store, clock and page is handed in. */
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
-  const arrive = arrivalOf(tracing)
-  const timed = timedBy(dependencies.answered)
-  // A handler names the parts of the context that it takes. If it handed the context on whole,
-  // Elysia would make every part of it, cookies too, and every answer a second time.
-  const submission = (kind: AnySubmissionKind) =>
-    timed(({ request, bearer: token, route }) => submit(intake, kind, arrive({ request, bearer: token, route })))
+  const timed = timedBy(dependencies.answered, tracing)
+  const submission = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
@@ -153,16 +141,12 @@ const createRoutes = (dependencies: AppDependencies) => {
     .post(`${BASE_PATH}/conversations`, submission(submitConversation), UNPARSED)
     .post(
       `${BASE_PATH}/batch`,
-      timed(({ request, bearer: token, route }) =>
-        submitBatch(intake, BATCH_KINDS, arrive({ request, bearer: token, route })),
-      ),
+      timed((arrival) => submitBatch(intake, BATCH_KINDS, arrival)),
       UNPARSED,
     )
     .get(
       `${BASE_PATH}/submissions/:id`,
-      timed(({ request, bearer: token, route, params }) =>
-        readReceipt(receipts, arrive({ request, bearer: token, route }), params['id'] ?? ''),
-      ),
+      timed((arrival, params) => readReceipt(receipts, arrival, params['id'] ?? '')),
       UNPARSED,
     )
     .get('/', ({ request }) => startAnswer(request))
@@ -186,13 +170,17 @@ type RouteContext = {
 }
 
 const timedBy =
-  (answered: Metrics['answered']) =>
-  (handle: (context: RouteContext) => Promise<Response>) =>
+  (answered: Metrics['answered'], tracing: Tracing | undefined) =>
+  (handle: (arrival: Arrival, params: RouteContext['params']) => Promise<Response>) =>
+  // It names the parts of the context that it takes. If it handed the context on whole, Elysia would
+  // make every part of it, cookies too, and every answer a second time.
   async ({ request, bearer: token, route, params }: RouteContext): Promise<Response> => {
     const beganAt = performance.now()
+    const span = tracing && spanOf(request)
+    span?.set({ 'http.route': route })
     let status = 500
     try {
-      const response = await handle({ request, bearer: token, route, params })
+      const response = await handle({ request, token, span }, params)
       status = response.status
       return response
     } finally {

@@ -26,44 +26,22 @@ type Remembered = { holder: TokenHolder | undefined; at: number; askedAt: number
 
 export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>
 
+type FindHolders = (hashes: readonly string[]) => Promise<ReadonlyMap<string, TokenHolder>>
+
 /**
  * Finds the holder of a bearer token through `find` and remembers the answer for seconds, also that
  * a token is unknown. Requests that come at once share a look-up.
  */
-export const createAuthenticate = (
-  find: (hashes: readonly string[]) => Promise<ReadonlyMap<string, TokenHolder>>,
-  { now, steadily }: Clocks,
-): Authenticate => {
-  const remembered = new Map<string, Remembered>()
+export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks): Authenticate => {
+  const tokens = rememberTokens(find, steadily)
   const asked = new Map<string, Promise<TokenHolder | Refusal>>()
-  const soonDue = new Set<string>()
-
-  const remember = (hash: string, holder: TokenHolder | undefined): void => {
-    remembered.delete(hash)
-    remembered.set(hash, { holder, at: steadily(), askedAt: steadily() })
-    if (remembered.size > MAX_REMEMBERED_TOKENS) remembered.delete(remembered.keys().next().value!)
-  }
-
-  const findTogether = coalesce(async (hashes: readonly string[]) => {
-    const along = [...soonDue].slice(0, TAKEN_ALONG)
-    const all = [...new Set([...hashes, ...along])]
-    for (const hash of all) soonDue.delete(hash)
-    const holders = await find(all)
-    for (const hash of all) remember(hash, holders.get(hash))
-    return hashes.map((hash) => holders.get(hash))
-  }, LOOK_UPS)
 
   const lookUp = async (hash: string): Promise<TokenHolder | Refusal> => {
-    const known = remembered.get(hash)
     try {
-      return holderOrRefusal(await findTogether(hash), now())
+      return holderOrRefusal(await tokens.find(hash), now())
     } catch {
-      if (known?.holder && steadily() - known.at < TOKEN_USABLE_WITHOUT_POSTGRES_MS) {
-        // Puts the next look-up off: while Postgres hangs, not every request shall wait for it.
-        known.askedAt = steadily()
-        return holderOrRefusal(known.holder, now())
-      }
-      return { refused: 'unavailable', why: 'postgres' }
+      const holder = tokens.lastHolder(hash)
+      return holder ? holderOrRefusal(holder, now()) : { refused: 'unavailable', why: 'postgres' }
     } finally {
       asked.delete(hash)
     }
@@ -72,19 +50,49 @@ export const createAuthenticate = (
   return async (token) => {
     if (token === undefined) return { refused: 'unauthenticated' }
     const hash = tokenHash(token)
-    const known = remembered.get(hash)
-    const age = known ? steadily() - known.askedAt : Infinity
-    if (known && age < TOKEN_REMEMBERED_MS) {
-      if (age >= TAKEN_ALONG_FROM_MS) soonDue.add(hash)
-      return holderOrRefusal(known.holder, now())
-    }
+    const known = tokens.recall(hash)
+    if (known) return holderOrRefusal(known.holder, now())
     if (!isPlausibleToken(token)) return { refused: 'unauthenticated' }
-    let pending = asked.get(hash)
-    if (!pending) {
-      pending = lookUp(hash)
-      asked.set(hash, pending)
-    }
+    const pending = asked.get(hash) ?? lookUp(hash)
+    asked.set(hash, pending)
     return pending
+  }
+}
+
+/** What Postgres told of tokens, by their hashes. */
+const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
+  const remembered = new Map<string, Remembered>()
+  const soonDue = new Set<string>()
+
+  const remember = (hash: string, holder: TokenHolder | undefined): void => {
+    remembered.delete(hash)
+    remembered.set(hash, { holder, at: steadily(), askedAt: steadily() })
+    if (remembered.size > MAX_REMEMBERED_TOKENS) remembered.delete(remembered.keys().next().value!)
+  }
+
+  return {
+    recall: (hash: string): Remembered | undefined => {
+      const known = remembered.get(hash)
+      const age = known ? steadily() - known.askedAt : Infinity
+      if (age >= TOKEN_REMEMBERED_MS) return undefined
+      if (age >= TAKEN_ALONG_FROM_MS) soonDue.add(hash)
+      return known
+    },
+    find: coalesce(async (hashes: readonly string[]) => {
+      const along = [...soonDue].slice(0, TAKEN_ALONG)
+      const all = [...new Set([...hashes, ...along])]
+      for (const hash of all) soonDue.delete(hash)
+      const holders = await find(all)
+      for (const hash of all) remember(hash, holders.get(hash))
+      return hashes.map((hash) => holders.get(hash))
+    }, LOOK_UPS),
+    /** Puts the next look-up off: while Postgres hangs, not every request shall wait for it. */
+    lastHolder: (hash: string): TokenHolder | undefined => {
+      const known = remembered.get(hash)
+      if (!known?.holder || steadily() - known.at >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
+      known.askedAt = steadily()
+      return known.holder
+    },
   }
 }
 

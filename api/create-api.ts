@@ -42,9 +42,8 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const prefix = config.REDIS_PREFIX
   const stopping = new AbortController()
   const queues = openQueues(redis, prefix, () => {})
-  const listWorkspaces = knownWorkspaces(sql, TOKEN_TIMEOUT_MS)
-  await listWorkspaces()
-  const stores = { sql, redis, prefix, listWorkspaces }
+  const stores = { sql, redis, prefix, listWorkspaces: knownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
+  await stores.listWorkspaces()
   const wake = createWake({ queues })
   const bodies = createBodiesInHand(mostBytesInHand(config))
   const pressure = watchPressure(async () => {
@@ -53,8 +52,8 @@ export const createApi = async (resources: Resources): Promise<Api> => {
     return { usedBytes, maxBytes, waiting }
   }, config.MAX_BACKLOG)
   const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
-  const observed = observe(resources, conditionOf({ ...stores, queues: Object.values(queues) }), bodies.figures)
-  const { metrics, history } = observed
+  const readCondition = conditionOf({ ...stores, queues: Object.values(queues) })
+  const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
   const circumstances = { bodies, pressure, onFault, count: metrics.count }
   const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
   const app = createApp({
@@ -73,7 +72,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const stop = async (): Promise<void> => {
     await wake.ended()
     pressure.stop()
-    await observed.stop()
+    await stopObserving()
     await closeQueues(queues)
   }
   return { handle: app.handle, drain: () => stopping.abort(), stop }
@@ -101,12 +100,12 @@ const observe = (
     { id: randomUUID(), kind: 'api' },
     async () => metrics.figures(await answerSeconds(sql)),
   )
-  const stop = async (): Promise<void> => {
+  const stopObserving = async (): Promise<void> => {
     history.stop()
     loopDelay.stop()
     await reporting.stop()
   }
-  return { metrics, history, stop }
+  return { metrics, history, stopObserving }
 }
 
 const receiptsIn = ({

@@ -50,8 +50,6 @@ export const refusalResponse = (refusal: Refusal): Response => {
       })
     case 'forbidden':
       return answer(403, `This token does not permit it: a token with the scope ${refusal.needs} is required.`)
-    case 'not-json':
-      return answer(415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.')
     case 'too-large':
       return answer(413, `The body is too large: at most ${refusal.maxBytes} bytes, counted after decompression.`)
     case 'too-large-propagated':
@@ -71,20 +69,30 @@ export const refusalResponse = (refusal: Refusal): Response => {
           `Retry later, in ${refusal.retryAfterSeconds} s.`,
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
+    case 'not-json':
     case 'no-such-contact':
-      return answer(404, NO_SUCH_CONTACT)
     case 'no-such-submission':
-      return answer(404, 'There is no submission of this id in this workspace, or its receipt has expired.')
     case 'idempotency-key-of-other-body':
-      return answer(422, 'This Idempotency-Key came with another body before. Use a new key for a new request.')
     case 'not-found':
-      return answer(404, 'There is nothing at this path.')
+      return answer(...FIXED[refusal.refused])
     case 'wrong-method':
       return answer(405, `This path takes ${refusal.allow} only.`, { Allow: refusal.allow })
     case 'unavailable':
       return answer(503, UNAVAILABLE[refusal.why], { 'Retry-After': String(RETRY_UNAVAILABLE_SECONDS) })
   }
 }
+
+/** Refusals of which nothing more has to be said. */
+const FIXED = {
+  'not-json': [415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'],
+  'no-such-contact': [404, NO_SUCH_CONTACT],
+  'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
+  'idempotency-key-of-other-body': [
+    422,
+    'This Idempotency-Key came with another body before. Use a new key for a new request.',
+  ],
+  'not-found': [404, 'There is nothing at this path.'],
+} satisfies Record<string, [status: number, error: string]>
 
 const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',

@@ -81,10 +81,7 @@ export const runCommand = async (command: Command): Promise<never> => {
 }
 
 const runConnected = async (command: Command, values: ParsedValues, words: string[]): Promise<void> => {
-  const environment = await serviceEnvironment(withSecretFiles(process.env))
-  if (!environment['DATABASE_URL']) {
-    throw new CommandError('No service runs here: start it with `npm start`, or set DATABASE_URL to its database.')
-  }
+  const environment = await environmentOfService()
   const read: CommandContext['read'] = (names) => readSettings(names, environment)
   const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
     name: 'command',
@@ -123,6 +120,12 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
     },
   })
   await opened.disposeAsync()
+}
+
+const environmentOfService = async (): ReturnType<typeof serviceEnvironment> => {
+  const environment = await serviceEnvironment(withSecretFiles(process.env))
+  if (environment['DATABASE_URL']) return environment
+  throw new CommandError('No service runs here: start it with `npm start`, or set DATABASE_URL to its database.')
 }
 
 /**

@@ -27,7 +27,15 @@ type Options = {
   /** Gets the host and port of each further primary. */
   onPrimary: ((server: string) => void) | undefined
 }
-type Server = { host: string; port: number; timeline: () => Promise<number>; stop: () => Promise<void> }
+type Server = {
+  host: string
+  port: number
+  timeline: () => Promise<number>
+  connect: () => Socket
+  /** Ends the connections that were given out. */
+  cut: () => void
+  stop: () => Promise<void>
+}
 
 /**
  * Looks every second which of the servers is the primary, and cuts the connections to every other one when there is a new one. Left
@@ -42,34 +50,16 @@ type Server = { host: string; port: number; timeline: () => Promise<number>; sto
  */
 export const followPrimary = (urls: readonly string[], options: Options): Followed => {
   const servers = urls.map((url) => serverAt(url, options))
-  let newest = 1
-  let primary: Server | undefined
-  let given: { server: Server; socket: Socket }[] = []
-  let silentLooks = 0
+  const election = electionAmong(servers, options)
   let isStopped = false
-  const cut = (isCut: (server: Server) => boolean): void => {
-    for (const { server, socket } of given) if (isCut(server) && !socket.connecting) socket.destroy()
-  }
   const look = async (): Promise<void> => {
-    const timelines = await Promise.all(servers.map((server) => server.timeline()))
-    const highest = Math.max(...timelines)
-    if (highest < newest) {
-      silentLooks++
-      return
-    }
-    newest = highest
-    const found = servers[timelines.indexOf(highest)]!
-    if (primary !== undefined && found !== primary) options.onPrimary?.(`${found.host}:${found.port}`)
-    primary = found
-    const wasSilent = silentLooks >= SILENT_LOOKS
-    silentLooks = 0
-    cut((server) => wasSilent || server !== primary)
+    const isLost = await election.look()
+    for (const server of servers) if (isLost(server)) server.cut()
   }
-  const toUse = (): Server => primary ?? servers[0]!
   /** A busy primary may be silent at the first look, where a standby answers. */
   const lookForFirst = async (): Promise<void> => {
     await look()
-    if (primary !== undefined || isStopped || silentLooks >= SILENT_LOOKS) return
+    if (election.primary() !== undefined || isStopped || election.isSilent()) return
     await pause(LOOK_AGAIN_MS)
     await lookForFirst()
   }
@@ -84,13 +74,11 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     }
   }
   void goOnLooking()
+  const toUse = (): Server => election.primary() ?? servers[0]!
   return {
     socket: async () => {
       await first
-      const server = toUse()
-      const socket = Object.assign(connect(server.port, server.host), { host: server.host })
-      given = [...given.filter((one) => !one.socket.destroyed), { server, socket }]
-      return socket
+      return toUse().connect()
     },
     host: () => toUse().host,
     stop: async () => {
@@ -100,21 +88,60 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   }
 }
 
+/** Which of the servers is the primary, as of the last look. */
+const electionAmong = (servers: readonly Server[], { onPrimary }: Options) => {
+  let newest = 1
+  let primary: Server | undefined
+  let silentLooks = 0
+  const isSilent = (): boolean => silentLooks >= SILENT_LOOKS
+  return {
+    primary: (): Server | undefined => primary,
+    isSilent,
+    /** Returns which servers have connections that lead to no primary, or may never be answered. */
+    look: async (): Promise<(server: Server) => boolean> => {
+      const timelines = await Promise.all(servers.map((server) => server.timeline()))
+      const highest = Math.max(...timelines)
+      if (highest < newest) {
+        silentLooks++
+        return () => false
+      }
+      newest = highest
+      const found = servers[timelines.indexOf(highest)]!
+      if (primary !== undefined && found !== primary) onPrimary?.(`${found.host}:${found.port}`)
+      primary = found
+      const wasSilent = isSilent()
+      silentLooks = 0
+      return (server) => wasSilent || server !== found
+    },
+  }
+}
+
 const serverAt = (url: string, { open, isReader }: Options): Server => {
-  const { hostname, port } = new URL(url)
+  const { hostname, port: givenPort } = new URL(url)
+  const host = hostname.replaceAll(/[[\]]/g, '')
+  const port = Number(givenPort || DEFAULT_PORT)
   let sql: Sql | undefined
+  let sockets: Socket[] = []
   const stop = async (): Promise<void> => {
     const opened = sql
     sql = undefined
     await opened?.end({ timeout: 0 })
   }
   return {
-    host: hostname.replaceAll(/[[\]]/g, ''),
-    port: Number(port || DEFAULT_PORT),
+    host,
+    port,
     timeline: async () => {
       sql ??= open(url)
       // Where a server hangs or is another one now, the connection to it may never be answered.
       return withinTime(timelineOf(sql, isReader), ANSWER_WITHIN_MS).catch(() => (void stop(), 0))
+    },
+    connect: () => {
+      const socket = Object.assign(connect(port, host), { host })
+      sockets = [...sockets.filter(({ destroyed }) => !destroyed), socket]
+      return socket
+    },
+    cut: () => {
+      for (const socket of sockets) if (!socket.connecting) socket.destroy()
     },
     stop,
   }

@@ -26,34 +26,16 @@ export const coalesce = <In, Out>(
 ): ((item: In) => Promise<Out>) => {
   let free = bounds.lanes ?? 1
   let waiting: Waiting<In, Out>[] = []
-  let isPlanned = false
-  let gathering: ReturnType<typeof setTimeout> | undefined
   let gathersUntil = -Infinity
-
   const gathersForMs = (): number => (waiting.length < bounds.items ? gathersUntil - performance.now() : 0)
-
+  const goOnAfter = runOnceAfter(() => goOn())
   const plan = (): void => {
-    if (isPlanned || waiting.length === 0 || free === 0) return
-    const ms = gathersForMs()
-    if (ms > 0) gathering ??= setTimeout(begin, ms)
-    else {
-      isPlanned = true
-      setImmediate(begin)
-    }
+    if (waiting.length > 0 && free > 0) goOnAfter(gathersForMs())
   }
-
-  const begin = (): void => {
-    isPlanned = false
-    clearTimeout(gathering)
-    gathering = undefined
-    goOn()
-  }
-
   const goOn = (): void => {
     if (waiting.length > 0 && free > 0 && gathersForMs() <= 0) void carry()
     plan()
   }
-
   const carry = async (): Promise<void> => {
     free--
     if (bounds.everyMs !== undefined) gathersUntil = performance.now() + bounds.everyMs
@@ -69,12 +51,29 @@ export const coalesce = <In, Out>(
     free++
     goOn()
   }
-
   return (item) =>
     new Promise<Out>((resolve, reject) => {
       waiting.push({ item, resolve, reject })
       plan()
     })
+}
+
+/** Runs a step after a time, or with this turn of the event loop. Asked again before it runs, it keeps to the sooner. */
+const runOnceAfter = (step: () => void): ((ms: number) => void) => {
+  let endsTurn = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const run = (): void => {
+    endsTurn = false
+    clearTimeout(timer)
+    timer = undefined
+    step()
+  }
+  return (ms) => {
+    if (endsTurn) return
+    endsTurn = ms <= 0
+    if (endsTurn) setImmediate(run)
+    else timer ??= setTimeout(run, ms)
+  }
 }
 
 const howMany = <In>(waiting: readonly { item: In }[], { items, weight }: CoalesceBounds<In>): number => {

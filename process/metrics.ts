@@ -30,18 +30,9 @@ export const openMetrics = (kind: 'api' | 'worker'): ProcessMetrics => {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  const gauge: ProcessMetrics['gauge'] = ({ name, help, labels = [] }, read) => {
-    const told = new Gauge({
-      name,
-      help,
-      labelNames: labels,
-      registers: [],
-      collect() {
-        clear(this)
-        for (const figure of read()) this.set(figure.labels ?? {}, figure.value)
-      },
-    })
-    registry.registerMetric(told)
+  const gauge: ProcessMetrics['gauge'] = (described, read) => {
+    const collect = collecting<Gauge>(read, (told, { labels = {}, value }) => told.set(labels, value))
+    registry.registerMetric(new Gauge({ ...configOf(described), registers: [], collect }))
   }
   const build = { process: kind, version: ownVersion(), runtime: runtimeName() }
   gauge(
@@ -49,32 +40,30 @@ export const openMetrics = (kind: 'api' | 'worker'): ProcessMetrics => {
     () => [{ labels: build, value: 1 }],
   )
   return {
-    counter: ({ name, help, labels = [] }) => new Counter({ name, help, labelNames: labels, registers }),
-    histogram: ({ name, help, labels = [], buckets }) =>
-      new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers }),
+    counter: (described) => new Counter({ ...configOf(described), registers }),
+    histogram: (described) => new Histogram({ ...configOf(described), buckets: [...described.buckets], registers }),
     gauge,
-    counted: ({ name, help, labels = [] }, read) => {
-      const told = new Counter({
-        name,
-        help,
-        labelNames: labels,
-        registers: [],
-        collect() {
-          clear(this)
-          for (const figure of read()) this.inc(figure.labels ?? {}, figure.value)
-        },
-      })
-      registry.registerMetric(told)
+    counted: (described, read) => {
+      const collect = collecting<Counter>(read, (told, { labels = {}, value }) => told.inc(labels, value))
+      registry.registerMetric(new Counter({ ...configOf(described), registers: [], collect }))
     },
     text: () => registry.metrics(),
   }
 }
 
-/** A metric without labels is at 0 after a reset, and would say so. */
-const clear = (metric: Gauge | Counter): void => {
-  metric.reset()
-  metric.remove({})
-}
+const configOf = ({ name, help, labels = [] }: Described) => ({ name, help, labelNames: labels })
+
+/** Asks for all figures of a metric when it is scraped. */
+const collecting = <Metric extends Gauge | Counter>(
+  read: () => readonly Figure[],
+  tell: (metric: Metric, figure: Figure) => void,
+) =>
+  function (this: Metric): void {
+    this.reset()
+    // A metric without labels is at 0 after a reset, and would say so.
+    this.remove({})
+    for (const figure of read()) tell(this, figure)
+  }
 
 /** The figure of a metric without labels, if its value is known. */
 export const figureOf = (value: number | undefined): Figure[] => (value === undefined ? [] : [{ value }])

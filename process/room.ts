@@ -22,7 +22,7 @@ export type Room = {
  */
 export const roomFor = (most: Used): Room => {
   const inside = useOf(most)
-  const line = lineInto(inside)
+  const line = new Line(inside)
   /** False when the patience is over. */
   const wait = (load: Load, patienceMs: number): Promise<boolean> =>
     new Promise((resolve) => {
@@ -59,70 +59,83 @@ export const roomFor = (most: Used): Room => {
 type Waiting = { readonly load: Load; enter: (entered: boolean) => void }
 
 /** The loads that wait for room. */
-const lineInto = (inside: ReturnType<typeof useOf>) => {
-  const waiting = new Map<string, Waiting[]>()
+class Line {
+  readonly #inside: ReturnType<typeof useOf>
+  readonly #waiting = new Map<string, Waiting[]>()
   /** Workspaces whose first load waits for room. */
-  const line = new Set<string>()
+  readonly #line = new Set<string>()
   /** Workspaces whose first load waits until they have less in hand, or more is free. */
-  const keptBack = new Set<string>()
+  readonly #keptBack = new Set<string>()
 
-  const letIn = (): void => {
-    letInFromLine()
-    if (line.size > 0 || keptBack.size === 0 || !inside.hasRoomForSeconds()) return
-    for (const workspaceId of keptBack) line.add(workspaceId)
-    keptBack.clear()
-    letInFromLine()
+  constructor(inside: ReturnType<typeof useOf>) {
+    this.#inside = inside
   }
-  const letInFromLine = (): void => {
-    for (const workspaceId of line) {
-      const first = waiting.get(workspaceId)![0]!
-      if (!inside.fits(first.load)) return
-      if (inside.takes(first.load)) leave(first, true)
+
+  isClearFor({ workspaceId }: Load): boolean {
+    return this.#line.size === 0 && !this.#waiting.has(workspaceId)
+  }
+
+  /** Of a workspace of which something waits. */
+  bytesOf(workspaceId: string): number {
+    return this.#waiting.get(workspaceId)!.reduce((bytes, { load }) => bytes + load.bytes, 0)
+  }
+
+  /** Whether it still waits then. */
+  join(one: Waiting): boolean {
+    const { workspaceId } = one.load
+    const own = this.#waiting.get(workspaceId)
+    if (own) own.push(one)
+    else {
+      this.#waiting.set(workspaceId, [one])
+      this.#line.add(workspaceId)
+    }
+    this.#letIn()
+    return this.#waiting.get(workspaceId)?.at(-1) === one
+  }
+
+  giveUp(one: Waiting): void {
+    this.#leave(one, false)
+    this.#letIn()
+  }
+
+  /** Something of this workspace has left the room. */
+  moveUp(workspaceId: string): void {
+    if (this.#keptBack.delete(workspaceId)) this.#line.add(workspaceId)
+    this.#letIn()
+  }
+
+  #letIn(): void {
+    this.#letInFromLine()
+    if (this.#line.size > 0 || this.#keptBack.size === 0 || !this.#inside.hasRoomForSeconds()) return
+    for (const workspaceId of this.#keptBack) this.#line.add(workspaceId)
+    this.#keptBack.clear()
+    this.#letInFromLine()
+  }
+
+  #letInFromLine(): void {
+    for (const workspaceId of this.#line) {
+      const first = this.#waiting.get(workspaceId)![0]!
+      if (!this.#inside.fits(first.load)) return
+      if (this.#inside.takes(first.load)) this.#leave(first, true)
       else {
-        line.delete(workspaceId)
-        keptBack.add(workspaceId)
+        this.#line.delete(workspaceId)
+        this.#keptBack.add(workspaceId)
       }
     }
   }
+
   /** Behind the first of a workspace its next one stands in line, after all others. */
-  const leave = (one: Waiting, entered: boolean): void => {
+  #leave(one: Waiting, entered: boolean): void {
     const { workspaceId } = one.load
-    const own = waiting.get(workspaceId)!
+    const own = this.#waiting.get(workspaceId)!
     if (own[0] === one) {
       own.shift()
-      line.delete(workspaceId)
-      keptBack.delete(workspaceId)
-      if (own.length > 0) line.add(workspaceId)
-      else waiting.delete(workspaceId)
+      this.#line.delete(workspaceId)
+      this.#keptBack.delete(workspaceId)
+      if (own.length > 0) this.#line.add(workspaceId)
+      else this.#waiting.delete(workspaceId)
     } else own.splice(own.indexOf(one), 1)
     one.enter(entered)
-  }
-  return {
-    isClearFor: ({ workspaceId }: Load): boolean => line.size === 0 && !waiting.has(workspaceId),
-    /** Of a workspace of which something waits. */
-    bytesOf: (workspaceId: string): number =>
-      waiting.get(workspaceId)!.reduce((bytes, { load }) => bytes + load.bytes, 0),
-    /** Whether it still waits then. */
-    join: (one: Waiting): boolean => {
-      const { workspaceId } = one.load
-      const own = waiting.get(workspaceId)
-      if (own) own.push(one)
-      else {
-        waiting.set(workspaceId, [one])
-        line.add(workspaceId)
-      }
-      letIn()
-      return waiting.get(workspaceId)?.at(-1) === one
-    },
-    giveUp: (one: Waiting): void => {
-      leave(one, false)
-      letIn()
-    },
-    /** Something of this workspace has left the room. */
-    moveUp: (workspaceId: string): void => {
-      if (keptBack.delete(workspaceId)) line.add(workspaceId)
-      letIn()
-    },
   }
 }
 

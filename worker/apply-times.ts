@@ -36,10 +36,36 @@ type ApplyTimes = {
  * way starts at 0 when it comes back, which Prometheus takes for the start of a process.
  */
 export const applyTimes = (now: () => number): ApplyTimes => {
-  const lately = new Map<string, number>()
+  const lately = fadingSums(now)
   const counted = new Map<string, number>()
-  let total = 0
   let others = 0
+
+  const beginCounting = (id: string): void => {
+    if (counted.size === COUNTED) {
+      const [lightest] = [...counted.keys()].toSorted((one, other) => lately.of(one) - lately.of(other))
+      counted.delete(lightest!)
+    }
+    counted.set(id, 0)
+  }
+
+  return {
+    add: (id, seconds) => {
+      lately.add(id, seconds)
+      if (!counted.has(id) && lately.of(id) >= COUNTED_FROM_SHARE * lately.total()) beginCounting(id)
+      const counter = counted.get(id)
+      if (counter === undefined) others += seconds
+      else counted.set(id, counter + seconds)
+    },
+    lately: lately.heaviest,
+    counted: () =>
+      [...counted, ['others', others] as const].map(([workspace, value]) => ({ labels: { workspace }, value })),
+  }
+}
+
+/** Sums in which a second counts less, the longer ago it was. */
+const fadingSums = (now: () => number) => {
+  const sums = new Map<string, number>()
+  let total = 0
   let asOf = now()
 
   const fade = (): void => {
@@ -48,41 +74,29 @@ export const applyTimes = (now: () => number): ApplyTimes => {
     asOf = now()
     const factor = Math.exp(-Math.max(0, passedMs) / 1_000 / LATELY_SECONDS)
     total *= factor
-    for (const [id, seconds] of lately) {
-      if (seconds * factor < FORGOTTEN_SECONDS) lately.delete(id)
-      else lately.set(id, seconds * factor)
+    for (const [id, seconds] of sums) {
+      if (seconds * factor < FORGOTTEN_SECONDS) sums.delete(id)
+      else sums.set(id, seconds * factor)
     }
   }
   const keepHeaviest = (): void => {
-    const lightestFirst = [...lately].toSorted(([, one], [, other]) => one - other)
-    for (const [id] of lightestFirst.slice(0, -REMEMBERED)) lately.delete(id)
-  }
-  const beginCounting = (id: string): void => {
-    if (counted.size === COUNTED) {
-      const [lightest] = [...counted.keys()].toSorted((one, other) => (lately.get(one) ?? 0) - (lately.get(other) ?? 0))
-      counted.delete(lightest!)
-    }
-    counted.set(id, 0)
+    const lightestFirst = [...sums].toSorted(([, one], [, other]) => one - other)
+    for (const [id] of lightestFirst.slice(0, -REMEMBERED)) sums.delete(id)
   }
 
   return {
-    add: (id, seconds) => {
+    of: (id: string): number => sums.get(id) ?? 0,
+    total: (): number => total,
+    add: (id: string, seconds: number): void => {
       fade()
       total += seconds
-      const ofIt = (lately.get(id) ?? 0) + seconds
-      lately.set(id, ofIt)
-      if (lately.size > 2 * REMEMBERED) keepHeaviest()
-      if (!counted.has(id) && ofIt >= COUNTED_FROM_SHARE * total) beginCounting(id)
-      const counter = counted.get(id)
-      if (counter === undefined) others += seconds
-      else counted.set(id, counter + seconds)
+      sums.set(id, (sums.get(id) ?? 0) + seconds)
+      if (sums.size > 2 * REMEMBERED) keepHeaviest()
     },
-    lately: () => {
+    heaviest: (): ProcessReport['applying'] => {
       fade()
       keepHeaviest()
-      return { total, byWorkspace: Object.fromEntries(lately) }
+      return { total, byWorkspace: Object.fromEntries(sums) }
     },
-    counted: () =>
-      [...counted, ['others', others] as const].map(([workspace, value]) => ({ labels: { workspace }, value })),
   }
 }

@@ -28,24 +28,21 @@ type WorkerMetrics = {
 type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number | undefined>; now: () => number }
 
 /** Metrics of the jobs that this process worked on and of its own condition. */
-export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources): WorkerMetrics => {
+export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics => {
   const metrics = openMetrics('worker')
   const counters = countersIn(metrics)
   const applying = tellApplyTimes(metrics)
-  tellLoopDelay(metrics, loopDelay)
-  let lastAnswerSeconds: number | undefined
-  tellAnswerTime(metrics, () => lastAnswerSeconds)
+  const delays = tellDelays(metrics, sources)
   const totals = { failed: 0, tagged: 0, stored: [...STORAGE_BOUNDS_SECONDS, Infinity].map(() => 0) }
   let deepInHand = 0
   const settle = (operation: Operation, number: number, how: { state: string; attempts: number; isDeep: boolean }) => {
-    counters.settled.inc({ operation, outcome: how.state })
-    counters.attempts.observe({ operation }, how.attempts)
     // The number is a time of Redis's clock, which can be a little ahead of this machine's.
     const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
+    counters.settled.inc({ operation, outcome: how.state })
+    counters.attempts.observe({ operation }, how.attempts)
     counters.stored.observe({ operation }, seconds)
     if (deepInHand > 0 && !how.isDeep) counters.dwell.observe(seconds)
-    const above = STORAGE_BOUNDS_SECONDS.findIndex((bound) => seconds <= bound)
-    totals.stored[above === -1 ? STORAGE_BOUNDS_SECONDS.length : above]!++
+    totals.stored[bucketOf(seconds)]!++
   }
   return {
     settled: ({ operation, number }, state, how) => settle(operation, number, { state, ...how }),
@@ -63,18 +60,35 @@ export const createWorkerMetrics = ({ loopDelay, answerSeconds, now }: Sources):
       deepInHand++
       return work().finally(() => deepInHand--)
     },
-    render: async () => {
-      lastAnswerSeconds = await answerSeconds()
-      return metrics.text()
-    },
+    render: () => delays.look().then(() => metrics.text()),
     figures: async () => ({
       ...totals,
       stored: [...totals.stored],
       applying: applying.lately(),
+      ...(await delays.current()),
+    }),
+  }
+}
+
+/** How long this process and Postgres let others wait. */
+const tellDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: Omit<Sources, 'now'>) => {
+  let lastAnswerSeconds: number | undefined
+  tellLoopDelay(metrics, loopDelay)
+  tellAnswerTime(metrics, () => lastAnswerSeconds)
+  return {
+    look: async (): Promise<void> => {
+      lastAnswerSeconds = await answerSeconds()
+    },
+    current: async () => ({
       loopDelaySeconds: loopDelay.current().p99,
       postgresSeconds: (await answerSeconds()) ?? null,
     }),
   }
+}
+
+const bucketOf = (seconds: number): number => {
+  const at = STORAGE_BOUNDS_SECONDS.findIndex((bound) => seconds <= bound)
+  return at === -1 ? STORAGE_BOUNDS_SECONDS.length : at
 }
 
 const tellApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof applyTimes> => {

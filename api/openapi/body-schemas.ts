@@ -59,30 +59,17 @@ const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
   return {
     PurgeRequest: {
       description: description!,
-      anyOf: [{ $ref: '#/components/schemas/PurgeById' }, { $ref: '#/components/schemas/PurgeByEmail' }],
+      anyOf: [ref('PurgeById'), ref('PurgeByEmail')],
     },
     PurgeById: needing('id', 'the id that a source system gave the contact'),
     PurgeByEmail: needing('email', 'email', { pattern: '\\S' }),
   }
 }
 
+const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
+
 /** Each item is a type of its own, told apart by its operation. */
 const batchSchemas = (): JsonObject => {
-  const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
-  const item = (operation: Batchable): JsonObject => ({
-    type: 'object',
-    description: `An item of a batch: the operation ${operation} with its body.`,
-    required: ['operation', 'body'],
-    properties: {
-      operation: { const: operation, description: 'Which operation it is.' },
-      body: { ...ref(ITEM_BODIES[operation].body), description: 'The body of the operation.' },
-      idempotencyKey: {
-        type: 'string',
-        pattern: IDEMPOTENCY_KEY.source,
-        description: 'As the header `Idempotency-Key` of the operation by itself, with which it shares its keys.',
-      },
-    },
-  })
   const operations = Object.keys(ITEM_BODIES) as Batchable[]
   return {
     BatchRequest: {
@@ -103,14 +90,27 @@ const batchSchemas = (): JsonObject => {
       oneOf: operations.map((operation) => ref(ITEM_BODIES[operation].item)),
       discriminator: {
         propertyName: 'operation',
-        mapping: Object.fromEntries(
-          operations.map((operation) => [operation, `#/components/schemas/${ITEM_BODIES[operation].item}`]),
-        ),
+        mapping: Object.fromEntries(operations.map((operation) => [operation, ref(ITEM_BODIES[operation].item).$ref])),
       },
     },
-    ...Object.fromEntries(operations.map((operation) => [ITEM_BODIES[operation].item, item(operation)])),
+    ...Object.fromEntries(operations.map((operation) => [ITEM_BODIES[operation].item, itemSchema(operation)])),
   }
 }
+
+const itemSchema = (operation: Batchable): JsonObject => ({
+  type: 'object',
+  description: `An item of a batch: the operation ${operation} with its body.`,
+  required: ['operation', 'body'],
+  properties: {
+    operation: { const: operation, description: 'Which operation it is.' },
+    body: { ...ref(ITEM_BODIES[operation].body), description: 'The body of the operation.' },
+    idempotencyKey: {
+      type: 'string',
+      pattern: IDEMPOTENCY_KEY.source,
+      description: 'As the header `Idempotency-Key` of the operation by itself, with which it shares its keys.',
+    },
+  },
+})
 
 const ITEM_BODIES: Readonly<Record<Batchable, { item: string; body: BodyName }>> = {
   create_feedback: { item: 'FeedbackItem', body: 'FeedbackSubmission' },
@@ -131,7 +131,7 @@ const CONVERSION: ConversionConfig = {
   typeMode: 'output',
   errorMode: 'throw',
   ignoreActions: ['check', 'raw_check', 'raw_transform', 'finite'],
-  overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  overrideRef: ({ referenceId }) => ref(referenceId).$ref,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
     if (valibotSchema === freeObject) return { type: 'object', ...ANY_MEMBERS }
     // Generators of types take a member with a default for one that has to be there.

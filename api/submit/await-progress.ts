@@ -31,22 +31,10 @@ export const createAwaitProgress = (find: FindProgress, now: () => number, stop:
   const waiting = new Set<Waiting>()
   let isLooking = false
 
-  const lookOnce = async (): Promise<void> => {
-    const asked = [...waiting]
-    const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
-    const found = await find([...submissions.values()]).catch(() => [])
-    const progressOf = new Map(found.map((progress) => [progress.id, progress]))
-    for (const { id, until, deadline, answer } of asked) {
-      const progress = progressOf.get(id)
-      if (progress && (until === 'decided' || progress.state !== 'queued')) answer(progress)
-      else if (now() >= deadline) answer(undefined)
-    }
-  }
-
   const look = async (): Promise<void> => {
     isLooking = true
     while (waiting.size > 0) {
-      await lookOnce()
+      await lookOnce(find, waiting, now)
       if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
     }
     isLooking = false
@@ -71,4 +59,17 @@ export const createAwaitProgress = (find: FindProgress, now: () => number, stop:
       waiting.add(one)
       if (!isLooking) void look()
     })
+}
+
+/** Answers those whose submission has come so far, or whose time is over. */
+const lookOnce = async (find: FindProgress, waiting: ReadonlySet<Waiting>, now: () => number): Promise<void> => {
+  const asked = [...waiting]
+  const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
+  const found = await find([...submissions.values()]).catch(() => [])
+  const progressOf = new Map(found.map((progress) => [progress.id, progress]))
+  for (const { id, until, deadline, answer } of asked) {
+    const progress = progressOf.get(id)
+    if (progress && (until === 'decided' || progress.state !== 'queued')) answer(progress)
+    else if (now() >= deadline) answer(undefined)
+  }
 }

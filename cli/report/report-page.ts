@@ -108,30 +108,11 @@ const news = (found: readonly News[]): Html =>
 
 const topics = ({ topics: found, period: { unit } }: Report): Html => {
   const most = Math.max(...found.map(({ feedback }) => feedback), 1)
+  const headings = ['Topic', 'Feedback', `Each ${unit}`, 'Since before', 'Rating', 'Accounts', 'Contract value']
+  const rows = found.map((topic) => topicRows(topic, most))
   return html`<section>
     <h2>What is said</h2>
-    ${
-      found.length === 0
-        ? html`<p>Nothing with tags.</p>`
-        : html`<div class="scroll" tabindex="0" role="region" aria-label="What is said">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Topic</th>
-                  <th scope="col">Feedback</th>
-                  <th scope="col">Each ${unit}</th>
-                  <th scope="col">Since before</th>
-                  <th scope="col">Rating</th>
-                  <th scope="col">Accounts</th>
-                  <th scope="col">Contract value</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${found.map((topic) => topicRows(topic, most))}
-              </tbody>
-            </table>
-          </div>`
-    }
+    ${rows.length === 0 ? html`<p>Nothing with tags.</p>` : scrolling('What is said', table(headings, rows))}
   </section>`
 }
 
@@ -151,30 +132,12 @@ const topicRows = (topic: Topic, most: number): Html =>
 
 const accounts = ({ accounts: found }: Report): Html => {
   const most = Math.max(...found.map(({ contractValue }) => contractValue ?? 0), 1)
+  const headings = ['Account', 'Contract value', 'Feedback', 'Rating', 'Before', 'Mostly about']
+  const rows = found.map((account) => accountRow(account, most))
   return html`<section>
     <h2>Who says it</h2>
     <p>The accounts of the highest contract value that said something.</p>
-    ${
-      found.length === 0
-        ? html`<p>No feedback of accounts.</p>`
-        : html`<div class="scroll" tabindex="0" role="region" aria-label="Who says it">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Account</th>
-                  <th scope="col">Contract value</th>
-                  <th scope="col">Feedback</th>
-                  <th scope="col">Rating</th>
-                  <th scope="col">Before</th>
-                  <th scope="col">Mostly about</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${found.map((account) => accountRow(account, most))}
-              </tbody>
-            </table>
-          </div>`
-    }
+    ${rows.length === 0 ? html`<p>No feedback of accounts.</p>` : scrolling('Who says it', table(headings, rows))}
   </section>`
 }
 
@@ -201,35 +164,8 @@ const satisfaction = ({ sources, projects }: Report): Html =>
       percentage of 9 and 10 less that of 0 to 6.
     </p>
     <div class="halves">
-      <div>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Source</th>
-              <th scope="col">Ratings</th>
-              <th scope="col">CSAT</th>
-              <th scope="col">NPS</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${sources.map(sourceRow)}
-          </tbody>
-        </table>
-      </div>
-      <div>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Project</th>
-              <th scope="col">Feedback</th>
-              <th scope="col">Rating</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${projects.map(projectRow)}
-          </tbody>
-        </table>
-      </div>
+      <div>${table(['Source', 'Ratings', 'CSAT', 'NPS'], sources.map(sourceRow))}</div>
+      <div>${table(['Project', 'Feedback', 'Rating'], projects.map(projectRow))}</div>
     </div>
   </section>`
 
@@ -264,6 +200,21 @@ const opened = (examples: readonly Example[]): Html =>
             </blockquote>`,
         )}
       </details>`
+
+const table = (headings: readonly string[], rows: readonly Html[]): Html =>
+  html`<table>
+    <thead>
+      <tr>
+        ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows}
+    </tbody>
+  </table>`
+
+const scrolling = (name: string, content: Html): Html =>
+  html`<div class="scroll" tabindex="0" role="region" aria-label="${name}">${content}</div>`
 
 const bar = (value: number, most: number): Html =>
   html`<span class="bar"

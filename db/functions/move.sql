@@ -5,8 +5,9 @@
 create or replace function move_limit() returns integer
   language sql immutable parallel safe as 'select 1000';
 
--- Moves at most move_limit() feedback of these contacts. Returns how many. gone: [{w, id, target}].
-create or replace function move_from_contacts(ws uuid[], gone jsonb) returns integer
+-- Moves at most move_limit() feedback of these contacts (kind c) or accounts (kind a). Returns how
+-- many. gone: [{w, id, target}].
+create or replace function move_feedback(ws uuid[], kind "char", gone jsonb) returns integer
   language plpgsql as $$
 declare
   moved integer := 0;
@@ -14,32 +15,19 @@ declare
   ids uuid[];
 begin
   for move in select ws[r.w] as workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid) loop
-    ids := array(
-      select f.id from feedback as f
-      where f.workspace_id = move.workspace_id and f.contact_id = move.id limit move_limit() - moved
-    );
-    continue when cardinality(ids) = 0;
-    update feedback as f set contact_id = move.target where f.workspace_id = move.workspace_id and f.id = any (ids);
-    moved := moved + cardinality(ids);
-    exit when moved >= move_limit();
-  end loop;
-  return moved;
-end $$;
-
-create or replace function move_from_accounts(ws uuid[], gone jsonb) returns integer
-  language plpgsql as $$
-declare
-  moved integer := 0;
-  move record;
-  ids uuid[];
-begin
-  for move in select ws[r.w] as workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid) loop
-    ids := array(
-      select f.id from feedback as f
-      where f.workspace_id = move.workspace_id and f.account_id = move.id limit move_limit() - moved
-    );
-    continue when cardinality(ids) = 0;
-    update feedback as f set account_id = move.target where f.workspace_id = move.workspace_id and f.id = any (ids);
+    if kind = 'c' then
+      ids := array(
+        select f.id from feedback as f
+        where f.workspace_id = move.workspace_id and f.contact_id = move.id limit move_limit() - moved
+      );
+      update feedback as f set contact_id = move.target where f.workspace_id = move.workspace_id and f.id = any (ids);
+    else
+      ids := array(
+        select f.id from feedback as f
+        where f.workspace_id = move.workspace_id and f.account_id = move.id limit move_limit() - moved
+      );
+      update feedback as f set account_id = move.target where f.workspace_id = move.workspace_id and f.id = any (ids);
+    end if;
     moved := moved + cardinality(ids);
     exit when moved >= move_limit();
   end loop;
@@ -64,11 +52,7 @@ begin
   select * into move from pending_move where workspace_id = ws order by kind, old_id limit 1;
   if not found then return false; end if;
   gone := jsonb_build_array(jsonb_build_object('w', 1, 'id', move.old_id, 'target', move.new_id));
-  if move.kind = 'c' then
-    moved := move_from_contacts(array[ws], gone);
-  else
-    moved := move_from_accounts(array[ws], gone);
-  end if;
+  moved := move_feedback(array[ws], move.kind, gone);
   if moved < move_limit() then
     delete from pending_move where workspace_id = ws and kind = move.kind and old_id = move.old_id;
   end if;

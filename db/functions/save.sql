@@ -65,7 +65,7 @@ begin
   if g_receipt_again is not null then perform save_receipts_again(ws, g_receipt_again); end if;
 
   if coalesce(g_contact_gone, g_account_gone) is not null then
-    return query select 'moves', moving.w from move_first(ws, g_contact_gone, g_account_gone) as moving (w);
+    return query select distinct 'moves', moving.w from move_first(ws, g_contact_gone, g_account_gone) as moving (w);
   end if;
 end $$;
 
@@ -145,24 +145,17 @@ end $$;
 create or replace function move_first(ws uuid[], contacts jsonb, accounts jsonb) returns setof integer
   language plpgsql as $$
 declare
-  is_more boolean := false;
+  part record;
 begin
-  if contacts is not null and move_from_contacts(ws, contacts) >= move_limit() then
-    is_more := true;
-    insert into pending_move (workspace_id, kind, old_id, new_id)
-    select ws[r.w], 'c', r.id, r.target from jsonb_to_recordset(contacts) as r (w integer, id uuid, target uuid);
-  end if;
-  if accounts is not null and move_from_accounts(ws, accounts) >= move_limit() then
-    is_more := true;
-    insert into pending_move (workspace_id, kind, old_id, new_id)
-    select ws[r.w], 'a', r.id, r.target from jsonb_to_recordset(accounts) as r (w integer, id uuid, target uuid);
-  end if;
-  if not is_more then return; end if;
-  return query
-    select distinct r.w
-    from (values (contacts), (accounts)) as part (rows)
-    cross join lateral jsonb_to_recordset(part.rows) as r (w integer)
-    where exists (select from pending_move as m where m.workspace_id = ws[r.w]);
+  for part in
+    select * from (values ('c'::"char", contacts), ('a', accounts)) as p (kind, gone) where p.gone is not null
+  loop
+    continue when move_feedback(ws, part.kind, part.gone) < move_limit();
+    return query
+      insert into pending_move (workspace_id, kind, old_id, new_id)
+      select ws[r.w], part.kind, r.id, r.target from jsonb_to_recordset(part.gone) as r (w integer, id uuid, target uuid)
+      returning array_position(ws, workspace_id);
+  end loop;
 end $$;
 
 create or replace function save_receipts(ws uuid[], receipts jsonb) returns void

@@ -5,6 +5,9 @@ import type { FoundContacts } from './find-contacts.ts'
 /** So many rows are in memory at a time. One can be as large as a conversation. */
 const ROWS_AT_ONCE = 20
 
+/** A query, or a part of one. */
+type Rows = ReturnType<Sql>
+
 /** A dead submission: its JSON text, and a JSON object with what else is known about it. */
 export type DeadRow = { submission: string; about: string }
 
@@ -27,12 +30,12 @@ export const storedRows = (
 ): Readonly<Record<string, AsyncGenerator<string>>> => {
   // Contact by contact, and two queries where records wait: `any` or `or` could be planned to read
   // the whole workspace.
-  const ofContacts = (table: string) => sql`(
+  const ofContacts = (table: string): Rows => sql`(
     select held.* from unnest(${ids}::uuid[]) as c (id) cross join lateral (
       select * from ${sql(table)} as k where k.workspace_id = ${ws} and k.contact_id = c.id offset 0
     ) as held
   )`
-  const records = (table: string, slot: 'c' | 'm') => sql`(
+  const records = (table: string, slot: 'c' | 'm'): Rows => sql`(
     select * from ${ofContacts(table)} as of_contact
     union all
     select waiting.* from unresolved as u cross join lateral (
@@ -40,41 +43,44 @@ export const storedRows = (
     ) as waiting
     where u.workspace_id = ${ws} and u.key_id = ${waitingKey}::uuid and u.slot = ${slot}
   )`
-  const rowsOf = (query: ReturnType<Sql>): AsyncGenerator<string> => itemTexts(sql, query)
-  const wholeRows = (table: ReturnType<typeof ofContacts>): AsyncGenerator<string> =>
-    rowsOf(sql`select to_jsonb(r) - 'workspace_id' as item from ${table} as r`)
+  const wholeRows = (table: Rows): AsyncGenerator<string> =>
+    itemTexts(sql, sql`select to_jsonb(r) - 'workspace_id' as item from ${table} as r`)
   return {
     contacts: wholeRows(sql`(select * from contact where workspace_id = ${ws} and id = any (${ids}::uuid[]))`),
     externalIds: wholeRows(ofContacts('contact_external_id')),
     emails: wholeRows(ofContacts('contact_email')),
     aliases: wholeRows(ofContacts('contact_alias')),
-    accounts: rowsOf(
-      sql`select jsonb_build_object('id', a.id, 'name', a.name) as item
-        from (
-          select distinct held.account_id from unnest(${ids}::uuid[]) as i (id) cross join lateral (
-            select k.account_id from contact as k where k.workspace_id = ${ws} and k.id = i.id limit 1
-          ) as held
-        ) as c cross join lateral (
-          select id, name from account where workspace_id = ${ws} and id = c.account_id limit 1
-        ) as a`,
-    ),
+    accounts: itemTexts(sql, accountsOf(sql, ws, ids)),
     feedback: wholeRows(records('feedback', 'c')),
-    conversations: rowsOf(
-      sql`select jsonb_build_object(
-          'id', v.id, 'source', v.source, 'external_id', v.external_id, 'title', v.title, 'created_at', v.created_at) as item
-        from (
-          select conversation_id from ${ofContacts('conversation_contact')} as c
-          union
-          select conversation_id from ${records('message', 'm')} as m
-        ) as of_contact cross join lateral (
-          select * from conversation as k where k.workspace_id = ${ws} and k.id = of_contact.conversation_id limit 1
-        ) as v`,
+    conversations: itemTexts(
+      sql,
+      conversationsAmong(sql, ws, [ofContacts('conversation_contact'), records('message', 'm')]),
     ),
     messages: wholeRows(records('message', 'm')),
   }
 }
 
-const itemTexts = async function* (sql: Sql, query: ReturnType<Sql>): AsyncGenerator<string> {
+const itemTexts = async function* (sql: Sql, query: Rows): AsyncGenerator<string> {
   const texts = sql<{ item: string }[]>`select item::text from (${query}) as selected`
   for await (const rows of texts.cursor(ROWS_AT_ONCE)) for (const { item } of rows) yield item
 }
+
+const accountsOf = (sql: Sql, ws: string, contactIds: readonly string[]): Rows => sql`
+  select jsonb_build_object('id', a.id, 'name', a.name) as item
+  from (
+    select distinct held.account_id from unnest(${contactIds}::uuid[]) as i (id) cross join lateral (
+      select k.account_id from contact as k where k.workspace_id = ${ws} and k.id = i.id limit 1
+    ) as held
+  ) as c cross join lateral (
+    select id, name from account where workspace_id = ${ws} and id = c.account_id limit 1
+  ) as a`
+
+/** Conversations that one of the tables names. */
+const conversationsAmong = (sql: Sql, ws: string, [some, others]: readonly [Rows, Rows]): Rows => sql`
+  select jsonb_build_object(
+    'id', v.id, 'source', v.source, 'external_id', v.external_id, 'title', v.title, 'created_at', v.created_at) as item
+  from (
+    select conversation_id from ${some} as c union select conversation_id from ${others} as m
+  ) as of_contact cross join lateral (
+    select * from conversation as k where k.workspace_id = ${ws} and k.id = of_contact.conversation_id limit 1
+  ) as v`

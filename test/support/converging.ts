@@ -92,13 +92,16 @@ const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
 
 type Session = { first: Stride; log: readonly Submission[]; sizes: readonly number[] }
 
-const runSession = (dependencies: Parameters<typeof applyBusy>[0], { first, log, sizes }: Session): Promise<void> => {
+const runSession = async (
+  dependencies: Parameters<typeof applyBusy>[0],
+  { first, log, sizes }: Session,
+): Promise<void> => {
   let turn = 0
-  const readNext = async (_: number | undefined, after: number): Promise<Stride> => {
+  const readNext = async (after: number): Promise<Stride> => {
     const left = log.filter(({ number }) => number > after)
     return { ...first, after, submissions: left.slice(0, sizes[turn++ % sizes.length]) }
   }
-  return applyBusy(dependencies, first, { readNext, onApplied: async () => {} })
+  for await (const _ of applyBusy(dependencies, first, readNext));
 }
 
 /** Takes so many steps of the purges under way. */

@@ -1,7 +1,7 @@
 import { isUnavailable } from '../../process/fault.ts'
 import { whileItMoves } from '../../process/within-time.ts'
 import type { Taken, TakeRequest } from '../../queue/take.ts'
-import { beginStride, endStride } from '../trace-jobs.ts'
+import { beginStride, endStride, type StrideSpans } from '../trace-jobs.ts'
 import { type Applied, applyHalving, giveUp } from './apply-faults.ts'
 import {
   type ApplyOutcome,
@@ -13,7 +13,7 @@ import {
   type TakenStride,
 } from './apply-taken.ts'
 import { applyBusy } from './busy-session.ts'
-import { followUp } from './follow-up.ts'
+import { type AppliedStride, followUp } from './follow-up.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 
 /** So many deaths of workers that did nothing else end a submission. */
@@ -38,14 +38,24 @@ export const applyDeep = async (
   }
   const spans = beginStride(dependencies.tracing, 'backlog', stride.submissions)
   const { applied, ms } = await applyTimed(dependencies, stride)
-  const [bound] = noteTimes(dependencies, [stride], ms)
-  const results = applied.results.filter(isApplied)
   endStride(spans, applied.dead)
-  endStride(spans, await followUp(dependencies, { followed: [{ workspaceId, results }], spans, isDeep: true }))
+  const bound = await followDeep(dependencies, stride, { results: applied.results.filter(isApplied), ms, spans })
   if (applied.postponedMs === undefined) dependencies.attempts.delete(workspaceId)
   const outcome = outcomeOf(workspaceId, applied.results.at(-1), bound)
   if (applied.postponedMs === undefined || outcome.kind !== 'next') return outcome
   return { ...outcome, kind: 'postponed', ms: applied.postponedMs }
+}
+
+/** Notes how long a stride took, adds the jobs that follow from it, and returns the bound of the next one. */
+const followDeep = async (
+  dependencies: StrideDependencies,
+  stride: TakenStride,
+  { results, ms, spans }: { results: readonly AppliedStride[]; ms: number; spans: StrideSpans },
+): Promise<number | undefined> => {
+  const [bound] = noteTimes(dependencies, [stride], ms)
+  const followed = [{ workspaceId: stride.workspaceId, results }]
+  endStride(spans, await followUp(dependencies, { followed, spans, isDeep: true }))
+  return bound
 }
 
 const applyTimed = (
@@ -97,33 +107,24 @@ const applySession = async (
   readAhead: ReadAhead,
 ): Promise<TakeRequest | undefined> => {
   const { workspaceId } = first
-  const { quarantine, answerWithinMs, log } = dependencies
+  const { quarantine, answerWithinMs, tracing, log } = dependencies
   let request: TakeRequest | undefined
-  let beganAt = performance.now()
-  const run = (moved: () => void): Promise<void> =>
-    applyBusy(dependencies, first, {
-      readNext: async (position, after) => {
-        moved()
-        const noted = position === undefined ? { workspaceId } : requestAt(workspaceId, position, request?.stride)
-        const taken = await readAhead({ ...noted, after })
-        return taken?.outcome === 'taken' && taken.submissions.length > 0 ? { ...taken, workspaceId } : undefined
-      },
-      onApplied: async (result, submissions) => {
-        moved()
-        const [bound] = noteTimes(
-          dependencies,
-          [{ ...first, submissions: [...submissions] }],
-          performance.now() - beganAt,
-        )
-        beganAt = performance.now()
-        const spans = beginStride(dependencies.tracing, 'backlog', submissions)
-        endStride(
-          spans,
-          await followUp(dependencies, { followed: [{ workspaceId, results: [result] }], spans, isDeep: true }),
-        )
-        request = requestAt(workspaceId, result.position, bound)
-      },
-    })
+  const run = async (moved: () => void): Promise<void> => {
+    const readNext = async (after: number): Promise<TakenStride | undefined> => {
+      moved()
+      const taken = await readAhead({ workspaceId, ...request, after })
+      return taken?.outcome === 'taken' && taken.submissions.length > 0 ? { ...taken, workspaceId } : undefined
+    }
+    let beganAt = performance.now()
+    for await (const { submissions, result } of applyBusy(dependencies, first, readNext)) {
+      moved()
+      const ms = performance.now() - beganAt
+      beganAt += ms
+      const spans = beginStride(tracing, 'backlog', submissions)
+      const bound = await followDeep(dependencies, { ...first, submissions }, { results: [result], ms, spans })
+      request = requestAt(workspaceId, result.position, bound)
+    }
+  }
   try {
     await quarantine.shared(() => whileItMoves(run, answerWithinMs))
   } catch (error) {

@@ -148,14 +148,7 @@ type New = {
 }
 
 const newCandidate = (reading: Reading, { key, order, at, isInverted = false }: New): Candidate => {
-  const traits: WordTraits[] = []
-  const words: string[] = []
-  for (const place of order) {
-    const known = reading.traits[place]
-    if (known === undefined) continue
-    traits.push(known)
-    words.push(wordAt(reading, place))
-  }
+  const { traits, words } = wordsOf(reading, order)
   const compound = findCompound(reading.lexicon, words)
   return {
     key,
@@ -190,6 +183,18 @@ const newCandidate = (reading: Reading, { key, order, at, isInverted = false }: 
   }
 }
 
+const wordsOf = (reading: Reading, order: readonly number[]): { traits: WordTraits[]; words: string[] } => {
+  const traits: WordTraits[] = []
+  const words: string[] = []
+  for (const place of order) {
+    const known = reading.traits[place]
+    if (known === undefined) continue
+    traits.push(known)
+    words.push(wordAt(reading, place))
+  }
+  return { traits, words }
+}
+
 /** Whether the short list of the language has the phrase, or in English the dictionary: `named` tells the two apart. */
 const findCompound = ({ language, compounds }: Lexicon, words: readonly string[]): 'named' | 'listed' | undefined => {
   if (words.length < 2) return undefined
@@ -211,7 +216,7 @@ const count = (candidate: Candidate, reading: Reading, span: Span): void => {
   if (isPraised) candidate.praised++
   if (before === undefined) candidate.starting++
   if (before?.isStop === true && !before.isDeterminer && !before.isBeforeVerb) candidate.related++
-  if (isDescribed(reading, end)) candidate.described++
+  if (traits[end]?.isBe === true) candidate.described++
   if (isRequested(reading, start)) candidate.requested++
   if (reading.isNearOpinion[end - 1] === true || reading.isNearOpinion[start] === true) candidate.opinionated++
   if (hasEvent(reading, span)) candidate.events++
@@ -226,8 +231,6 @@ const count = (candidate: Candidate, reading: Reading, span: Span): void => {
   }
   if (!isInsideLonger(reading, span)) candidate.free++
 }
-
-const isDescribed = ({ traits }: Reading, end: number): boolean => traits[end]?.isBe === true
 
 const isRequested = ({ traits }: Reading, start: number): boolean => {
   for (let at = start - 1; at >= Math.max(0, start - REQUEST_REACH); at--) {

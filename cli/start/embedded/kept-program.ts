@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { endProcess, type StopStep } from './end-process.ts'
-import { signalOnParentDeath } from './end-process.ts'
+import { endProcess, signalOnParentDeath, type StopStep } from './end-process.ts'
 import { endLeftover, writePidFile } from './pid-file.ts'
 import { programLog } from './program-log.ts'
 import { restartDelays } from './restart-delay.ts'
@@ -39,7 +38,7 @@ export const endLeftoverProgram = (pidFile: string): Promise<void> => endLeftove
  * also to `say`.
  */
 export const runProgram = (options: ProgramOptions): KeptProgram => {
-  const { name, command, env, logFile, pidFile, say } = options
+  const { name, logFile, pidFile, say } = options
   const log = programLog(logFile, (line) => say(`[${name}] ${line}`))
   const delays = restartDelays()
   const { promise: earlyEnd, resolve: tellEarlyEnd } = Promise.withResolvers<string>()
@@ -47,37 +46,21 @@ export const runProgram = (options: ProgramOptions): KeptProgram => {
   let ended: Promise<void> = Promise.resolve()
   let restart: NodeJS.Timeout | undefined
   let state: 'starting' | 'kept' | 'stopping' = 'starting'
-
   const run = (): void => {
     const startedAt = Date.now()
-    const [program = '', ...args] = [...signalOnParentDeath('SIGTERM'), ...command]
-    // In a session of its own it does not get Ctrl-C from the terminal: the launcher stops programs
-    // in their order.
-    const started = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    const started = spawnProgram(options, log)
     child = started
-    if (started.pid !== undefined) writePidFile(pidFile, started.pid)
-    log.take(started.stdout)
-    log.take(started.stderr)
-    ended = new Promise((resolve) => {
-      const finish = (how: string): void => {
-        child = undefined
-        rmSync(pidFile, { force: true })
-        resolve()
-        if (state === 'starting') tellEarlyEnd(`${name} ${how}; its log: ${logFile}`)
-        else if (state === 'kept') startAgain(how, Date.now() - startedAt)
-      }
-      started.once('error', (error) => finish(`cannot be run: ${error.message}`))
-      // At `close` its output has been read to the end, at `exit` it may not.
-      started.once('close', (code, signal) => finish(`ended with ${code ?? signal}`))
+    ended = endOf(started, pidFile).then((how) => {
+      child = undefined
+      if (state === 'starting') tellEarlyEnd(`${name} ${how}; its log: ${logFile}`)
+      else if (state === 'kept') startAgain(how, Date.now() - startedAt)
     })
   }
-
   const startAgain = (how: string, ranMs: number): void => {
     const delayMs = delays.next(ranMs)
     say(`${name} ${how}; it is started again in ${delayMs / 1000} s`)
     restart = setTimeout(run, delayMs)
   }
-
   run()
   return {
     pid: () => child?.pid,
@@ -93,4 +76,26 @@ export const runProgram = (options: ProgramOptions): KeptProgram => {
       await log.close()
     },
   }
+}
+
+const spawnProgram = ({ command, env, pidFile }: ProgramOptions, log: ReturnType<typeof programLog>): ChildProcess => {
+  const [program = '', ...args] = [...signalOnParentDeath('SIGTERM'), ...command]
+  // In a session of its own it does not get Ctrl-C from the terminal: the launcher stops programs
+  // in their order.
+  const child = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  if (child.pid !== undefined) writePidFile(pidFile, child.pid)
+  log.take(child.stdout)
+  log.take(child.stderr)
+  return child
+}
+
+/** How a program ends. */
+const endOf = async (child: ChildProcess, pidFile: string): Promise<string> => {
+  const how = await new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`cannot be run: ${error.message}`))
+    // At `close` its output has been read to the end, at `exit` it may not.
+    child.once('close', (code, signal) => resolve(`ended with ${code ?? signal}`))
+  })
+  rmSync(pidFile, { force: true })
+  return how
 }

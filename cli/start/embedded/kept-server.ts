@@ -8,15 +8,17 @@ export type KeptServer = {
   readonly stop: () => Promise<void>
 }
 
+type Options = {
+  readonly name: string
+  readonly start: (port?: number) => Promise<EmbeddedServer>
+  readonly say: (line: string) => void
+}
+
 /**
  * Starts a server, and starts it again on the same port whenever it ends by itself, until it is
  * stopped.
  */
-export const keepServer = async (options: {
-  readonly name: string
-  readonly start: (port?: number) => Promise<EmbeddedServer>
-  readonly say: (line: string) => void
-}): Promise<KeptServer> => {
+export const keepServer = async (options: Options): Promise<KeptServer> => {
   const { name, start, say } = options
   const stopped = new AbortController()
   let server = await start()
@@ -29,20 +31,8 @@ export const keepServer = async (options: {
       await server.exited
       if (stopped.signal.aborted) return
       say(`${name} has ended unexpectedly and is started again`)
-      await startAgain(delays, Date.now() - startedAt)
-    }
-  }
-
-  const startAgain = async (delays: ReturnType<typeof restartDelays>, ranMs: number): Promise<void> => {
-    for (let lastRanMs = ranMs; !stopped.signal.aborted; lastRanMs = 0) {
-      await pause(delays.next(lastRanMs), undefined, { signal: stopped.signal }).catch(() => {})
-      if (stopped.signal.aborted) return
-      try {
-        server = await start(port)
-        return
-      } catch (error) {
-        say(`${name} cannot be started again: ${error instanceof Error ? error.message : String(error)}`)
-      }
+      const ranMs = Date.now() - startedAt
+      server = (await startAgain(options, port, { delays, ranMs, signal: stopped.signal })) ?? server
     }
   }
 
@@ -58,5 +48,24 @@ export const keepServer = async (options: {
       // `keep` may have started it again meanwhile.
       await server.stop()
     },
+  }
+}
+
+type Attempts = { delays: ReturnType<typeof restartDelays>; ranMs: number; signal: AbortSignal }
+
+/** Tries until the server runs. Undefined when the signal is aborted before. */
+const startAgain = async (
+  { name, start, say }: Options,
+  port: number,
+  { delays, ranMs, signal }: Attempts,
+): Promise<EmbeddedServer | undefined> => {
+  for (let lastRanMs = ranMs; ; lastRanMs = 0) {
+    await pause(delays.next(lastRanMs), undefined, { signal }).catch(() => {})
+    if (signal.aborted) return undefined
+    try {
+      return await start(port)
+    } catch (error) {
+      say(`${name} cannot be started again: ${error instanceof Error ? error.message : String(error)}`)
+    }
   }
 }

@@ -95,25 +95,18 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
   }
 }
 
+type RunOptions = Pick<PreparedServer, 'env' | 'spawnAs' | 'cwd'> & {
+  readonly files: { readonly log: string; readonly pid: string }
+  readonly stopSteps: readonly StopStep[]
+}
 type Running = Pick<EmbeddedServer, 'pid' | 'exited' | 'stop'> & { readonly hasExited: () => boolean }
 
 /**
  * Runs a server in a session of its own, so that Ctrl-C reaches it through its owner, in the
  * owner's order.
  */
-const run = async (
-  [program = '', ...args]: readonly string[],
-  {
-    env,
-    spawnAs,
-    cwd = '/',
-    files,
-    stopSteps,
-  }: Pick<PreparedServer, 'env' | 'spawnAs' | 'cwd'> & {
-    readonly files: { readonly log: string; readonly pid: string }
-    readonly stopSteps: readonly StopStep[]
-  },
-): Promise<Running> => {
+const run = async ([program = '', ...args]: readonly string[], options: RunOptions): Promise<Running> => {
+  const { env, spawnAs, cwd = '/', files, stopSteps } = options
   const log = openSync(files.log, 'a', 0o600)
   const child = spawn(program, args, {
     env: { ...SERVER_ENVIRONMENT, ...env },

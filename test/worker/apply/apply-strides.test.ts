@@ -225,13 +225,12 @@ describe('a session of a busy workspace', () => {
     })
     const positions: number[] = []
     const asked: (number | undefined)[] = []
-    await applyBusy({ sql: schema.sql, hashKey }, strideAfter(0), {
-      readNext: async (position, read) => {
-        asked.push(position)
-        return strideAfter(read)
-      },
-      onApplied: async ({ position }) => void positions.push(position),
-    })
+    const readNext = async (end: number) => {
+      asked.push(positions.at(-1))
+      return strideAfter(end)
+    }
+    for await (const { result } of applyBusy({ sql: schema.sql, hashKey }, strideAfter(0), readNext))
+      positions.push(result.position)
     assert.deepEqual(positions, [FIRST + 2, FIRST + 5, FIRST + 8])
     assert.deepEqual(asked, [undefined, FIRST + 2, FIRST + 5], 'a stride is read while the one before is saved')
     assert.equal((await schema.sql`select from contact`).length, 9)
