@@ -15,8 +15,11 @@ export type ServiceFile = {
 
 const pathIn = (dataDir: string): string => join(dataDir, 'service.json')
 
-export const writeServiceFile = (dataDir: string, service: ServiceFile): Promise<void> =>
-  writeFile(pathIn(dataDir), `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600 })
+/** A new file each time: an old one could be a link, or readable by others. */
+export const writeServiceFile = async (dataDir: string, service: ServiceFile): Promise<void> => {
+  await removeServiceFile(dataDir)
+  await writeFile(pathIn(dataDir), `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+}
 
 /** To be called when the service stops, so that no command looks for it. */
 export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true })

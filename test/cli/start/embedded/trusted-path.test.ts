@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { describe, it } from 'node:test'
+import { lockDataDir } from '../../../../cli/start/embedded/data-dir-lock.ts'
+import { keptTokens } from '../../../../cli/start/embedded/kept-secrets.ts'
+import { writeServiceFile } from '../../../../process/service-file.ts'
+import { temporaryDirectory } from '../../../support/temporary-directory.ts'
+
+const NOBODY = 65534
+const isRoot = process.getuid?.() === 0
+
+describe('a DATA_DIR that another user prepared', () => {
+  const parent = temporaryDirectory()
+  const newDir = (name: string): string => {
+    const dir = join(parent, name)
+    mkdirSync(dir)
+    return dir
+  }
+
+  it('is refused when others can write to it', () => {
+    const dir = newDir('open')
+    chmodSync(dir, 0o777)
+    assert.throws(() => lockDataDir(dir), /Other users can write to .*open. Run chmod go-w/)
+    chmodSync(dir, 0o755)
+    lockDataDir(dir).release()
+  })
+
+  it('is refused when it is theirs', { skip: !isRoot && 'only root can give a directory away' }, () => {
+    const dir = newDir('theirs')
+    chownSync(dir, NOBODY, NOBODY)
+    assert.throws(() => lockDataDir(dir), /belongs to another user.*Set DATA_DIR/)
+  })
+
+  it('gives no tokens of theirs, and none through a link', () => {
+    const dir = newDir('tokens')
+    const elsewhere = join(parent, 'elsewhere')
+    writeFileSync(elsewhere, 'BOOTSTRAP_ACCESS_TOKEN=a\nBOOTSTRAP_ADMIN_TOKEN=b\n', { mode: 0o600 })
+    symlinkSync(elsewhere, join(dir, 'tokens.env'))
+    assert.throws(() => keptTokens(dir), /tokens.env is no regular file/)
+  })
+
+  it('gets no password through a link', async () => {
+    const dir = newDir('service')
+    const elsewhere = join(parent, 'theirs.json')
+    writeFileSync(elsewhere, 'untouched')
+    symlinkSync(elsewhere, join(dir, 'service.json'))
+    await writeServiceFile(dir, {
+      url: 'http://x',
+      databaseUrl: 'secret',
+      databaseSchema: undefined,
+      redisUrl: 'secret',
+      redisPrefix: undefined,
+      hashKey: 'secret',
+    })
+    assert.equal(readFileSync(elsewhere, 'utf8'), 'untouched')
+    assert.equal(statSync(join(dir, 'service.json')).mode & 0o777, 0o600)
+  })
+})
