@@ -39,7 +39,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bench: [...ALL_ROOMS, 'test'],
   demo: ALL_ROOMS,
   tools: ['process'],
-  test: [...ALL_ROOMS, 'bench', 'demo', 'tools'],
+  test: [...ALL_ROOMS, 'bench', 'demo', 'docs/recipes', 'tools'],
 }
 
 /** Packages that belong to one room. What looks at the whole may import them all. */

@@ -11,7 +11,9 @@ import { unifyVariants } from './variants.ts'
 import { read, type Reading } from './reading.ts'
 
 /** Between the messages of a conversation, which has one text: a paragraph separator (`conversation_text` in db/functions/tags.sql). */
-const MESSAGE_END = '\u2029'
+const MESSAGE_END = /\u2029+/
+/** Each message costs a parser. What is read of a conversation has fewer, unless somebody sent separators alone. */
+const MOST_MESSAGES = 1_000
 
 /** The phrases of a text. A memory learns from them, and tags are chosen from them. They depend on nothing but the text. */
 export type Analysis = {
@@ -34,7 +36,8 @@ export const generateTags = (
 }
 
 export const analyse = (text: string, language?: string): Analysis => {
-  const tokenized = tokenize(dropNoise(text.slice(0, MAX_HTML_CHARACTERS).split(MESSAGE_END).map(reduceHtml)))
+  const messages = text.slice(0, MAX_HTML_CHARACTERS).split(MESSAGE_END, MOST_MESSAGES)
+  const tokenized = tokenize(dropNoise(messages.map(reduceHtml)))
   const lexicon = findLexicon(tokenized, language)
   const tokens = hideAfterCues(unifyVariants(tokenized, lexicon), lexicon)
   const strange = findStrange(tokens, lexicon)
