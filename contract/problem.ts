@@ -7,19 +7,19 @@ import { unknownMembers } from './unknown-members.ts'
 export type Problem = { message: string; path: string }
 
 /**
- * Returns the value as the schema makes it, or all problems with it (at most 100). A strict check
+ * Returns the value as the schema makes it, or all problems with it (at most `most`). A strict check
  * ignores no member.
  */
 export const checkBody = <S extends v.GenericSchema>(
   schema: S,
   value: JsonValue,
-  { isStrict = false } = {},
+  { isStrict = false, most = MAX_REPORTED_PROBLEMS }: { isStrict?: boolean; most?: number | undefined } = {},
 ): { valid: v.InferOutput<S> } | { problems: Problem[] } => {
-  const result = v.safeParse(schema, value)
+  const result = v.safeParse(schema, value, { abortEarly: most === 1 })
   const unknown = isStrict ? unknownMembers(schema, value).map(unknownMember) : []
   if (result.success && unknown.length === 0) return { valid: result.output }
-  const issues = result.success ? [] : result.issues.slice(0, MAX_REPORTED_PROBLEMS).map(problemOf)
-  return { problems: [...issues, ...unknown].slice(0, MAX_REPORTED_PROBLEMS) }
+  const issues = result.success ? [] : result.issues.slice(0, most).map(problemOf)
+  return { problems: [...issues, ...unknown].slice(0, most) }
 }
 
 const unknownMember = (at: string): Problem => {

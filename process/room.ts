@@ -9,6 +9,8 @@ export type Room = {
    * would fill a quarter of the room.
    */
   enterSoon: <T>(load: Load, work: () => Promise<T>, patienceMs: number) => Promise<T | undefined>
+  /** Counts what is in hand already, room or not. Call what it returns when it is gone. */
+  take: (load: Load) => () => void
   used: () => Readonly<Used>
 }
 
@@ -37,12 +39,15 @@ export const roomFor = (most: Used): Room => {
     })
   /** Most loads do, and need no promise for it. */
   const entersAtOnce = (load: Load): boolean => line.isClearFor(load) && inside.takes(load)
+  const leave = (load: Load): void => {
+    inside.letGo(load)
+    line.moveUp(load.workspaceId)
+  }
   const within = async <T>(load: Load, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } finally {
-      inside.letGo(load)
-      line.moveUp(load.workspaceId)
+      leave(load)
     }
   }
   return {
@@ -52,6 +57,10 @@ export const roomFor = (most: Used): Room => {
     },
     enterSoon: async (load, work, patienceMs) =>
       entersAtOnce(load) || (await wait(load, patienceMs)) ? within(load, work) : undefined,
+    take: (load) => {
+      inside.add(load)
+      return () => leave(load)
+    },
     used: () => inside.used,
   }
 }
@@ -171,6 +180,7 @@ const useOf = (most: Used) => {
       if (isIn) add(load, 1)
       return isIn
     },
+    add: (load: Load): void => add(load, 1),
     letGo: (load: Load): void => add(load, -1),
   }
 }

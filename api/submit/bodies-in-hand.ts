@@ -5,7 +5,7 @@ export type BodyFigures = ProcessReport['bodies']
 
 type Body = { workspaceId: string; bytes: number }
 
-/** Bodies that are being read, parsed, validated and sent to Redis. */
+/** Bodies that are being read, parsed, validated and sent to Redis, and large answers that are being written. */
 export type BodiesInHand = {
   /**
    * Does the work once there is room for the body; undefined, and nothing of it is read, if there
@@ -17,6 +17,8 @@ export type BodiesInHand = {
    * process is one thread.
    */
   inTurn: <T>(body: Body, work: () => Promise<T>) => Promise<T>
+  /** Counts an answer, room or not: what it confirms is accepted. Call what it returns once it is written. */
+  takeAnswer: (answer: Body) => () => void
   figures: () => BodyFigures
 }
 
@@ -56,6 +58,7 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
               await othersTurn(performance.now() - beganAt)
             })
           }),
+    takeAnswer: (answer) => room.take({ ...answer, submissions: 1 }),
     figures: () => ({ bytes: room.used().bytes, mostBytes, refused }),
   }
 }

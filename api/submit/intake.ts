@@ -35,6 +35,8 @@ export type Intake<Known extends keyof Findings<Operation> = never, O extends Op
   readonly kind: AnySubmissionKind
   /** The idempotency key, of a header or of an item. */
   readonly key: string | null
+  /** Of an item of a batch: how many of its problems its answer has room for. */
+  readonly mostProblems?: number
 } & Readonly<Pick<Findings<O>, Known>>
 
 export type Valid = 'workspaceId' | 'body' | 'idempotency'

@@ -30,14 +30,21 @@ export const parseSubmission = (
 }
 
 /** `key`: the idempotency key that came with it. */
-type Expected<S> = { schema: S; operation: Operation; key: string | null; isStrict: boolean; hashKey: HashKey }
+type Expected<S> = {
+  schema: S
+  operation: Operation
+  key: string | null
+  isStrict: boolean
+  mostProblems?: number | undefined
+  hashKey: HashKey
+}
 
 /** A submission as it can be stored, or what is wrong with it: validation → idempotency key. */
 export const readSubmission = <S extends GenericSchema>(
   value: JsonValue,
-  { schema, operation, key, isStrict, hashKey }: Expected<S>,
+  { schema, operation, key, isStrict, mostProblems, hashKey }: Expected<S>,
 ): { body: InferOutput<S>; idempotency: Idempotency | undefined } | Refusal => {
-  const checked = checkBody(schema, storable(value), { isStrict })
+  const checked = checkBody(schema, storable(value), { isStrict, most: mostProblems })
   if ('problems' in checked) return { refused: 'invalid', problems: checked.problems }
   const idempotency = idempotencyOfKey(key, operation, { body: value, hashKey })
   if (idempotency && isRefusal(idempotency)) return idempotency

@@ -1,6 +1,6 @@
 import { type Batchable, batchItem, batchRequest } from '../../contract/batch-request.ts'
 import type { JsonValue } from '../../contract/json.ts'
-import { MAX_BATCH_BODY_BYTES } from '../../contract/limits.ts'
+import { MAX_BATCH_BODY_BYTES, MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { checkBody } from '../../contract/problem.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
@@ -9,6 +9,7 @@ import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
 import { answer, outcomeOf, refusedAttribute } from './answer-intake.ts'
 import { type AnySubmissionKind, type Arrival, type Intake, isRefused, type Refused, type Valid } from './intake.ts'
 import type { IntakeDependencies } from './intake-dependencies.ts'
+import { jsonAnswer } from './json-answer.ts'
 import { isStrict } from './preferences.ts'
 import { mostBytesOf } from './read-body.ts'
 import { parseSubmission, receiveSubmission } from './read-submission.ts'
@@ -28,7 +29,8 @@ export type BatchResult = {
 export type BatchAnswer = { results: BatchResult[] }
 
 export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
-type Batch = Arrival & Caller & { kinds: BatchKinds }
+/** `problemsLeft`: of those that one answer has room for. Beyond them, each refused item tells one. */
+type Batch = Arrival & Caller & { kinds: BatchKinds; problemsLeft: number }
 type Outcome = Intake<Valid | 'admitted'> | Refused
 
 /**
@@ -41,16 +43,23 @@ export const submitBatch = async (
   arrival: Arrival,
 ): Promise<Response> => {
   const caller = await callerOf(dependencies.authenticate, arrival, 'submit')
-  const outcome = isRefusal(caller) ? { refusal: caller } : await accept(dependencies, { ...arrival, ...caller, kinds })
-  arrival.span?.set({ 'feedback_insights.operation': 'batch', ...refusedAttribute(outcome) })
-  if (isRefused(outcome)) {
-    dependencies.count(outcomeOf('batch', outcome))
-    return refusalResponse(outcome.refusal)
-  }
+  if (isRefusal(caller)) return refused(dependencies, arrival, { refusal: caller })
+  const { workspaceId } = caller
+  const batch = { ...arrival, workspaceId, kinds, problemsLeft: MAX_REPORTED_PROBLEMS }
+  const outcome = await accept(dependencies, batch)
+  if (isRefused(outcome)) return refused(dependencies, arrival, outcome)
+  arrival.span?.set({ 'feedback_insights.operation': 'batch' })
   const results = await Promise.all(outcome.map((one) => resultOf(dependencies, one)))
-  const response = Response.json({ results } satisfies BatchAnswer)
+  const answered: BatchAnswer = { results }
+  const response = jsonAnswer(dependencies.bodies, answered, { workspaceId, status: 200 })
   if (isStrict(arrival.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
   return response
+}
+
+const refused = ({ count }: IntakeDependencies, { span }: Arrival, outcome: Refused): Response => {
+  span?.set({ 'feedback_insights.operation': 'batch', ...refusedAttribute(outcome) })
+  count(outcomeOf('batch', outcome))
+  return refusalResponse(outcome.refusal)
 }
 
 const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<Outcome[] | Refused> => {
@@ -105,31 +114,41 @@ const KEY_OF_BATCH: Refusal = {
 type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | Refused }
 
 const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
-  const { kinds, ...caller } = batch
-  const around = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers) })
+  const { kinds, problemsLeft, ...caller } = batch
+  const mostProblems = Math.max(1, problemsLeft)
+  const around = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers), most: mostProblems })
   if ('problems' in around) {
-    return { operation: undefined, bytes: 0, checked: { refusal: { refused: 'invalid', problems: around.problems } } }
+    const checked = tell(batch, { refusal: { refused: 'invalid', problems: around.problems } })
+    return { operation: undefined, bytes: 0, checked }
   }
   const { operation, body: value, idempotencyKey: key = null } = around.valid
   const bytes = Buffer.byteLength(JSON.stringify(value))
-  const intake = { ...caller, kind: kinds[operation], key, value }
-  return { operation, bytes, checked: await checkIntake(dependencies, intake, bytes) }
+  const intake = { ...caller, kind: kinds[operation], key, value, mostProblems }
+  const valid = validateItem(dependencies, intake, bytes)
+  if (isRefused(valid)) return { operation, bytes, checked: tell(batch, valid) }
+  // A key that is found first has not to be looked up between two items, where a later one would
+  // overtake.
+  return { operation, bytes, checked: await check(dependencies, valid, { lookUpKeyFirst: true }) }
 }
 
-const checkIntake = async (
+/** Counts the problems that the answer tells. One answer has room for as many as that of one submission. */
+const tell = (batch: Batch, outcome: Refused): Refused => {
+  const { refusal } = outcome
+  if (refusal.refused === 'invalid') batch.problemsLeft -= refusal.problems.length
+  return outcome
+}
+
+const validateItem = (
   dependencies: IntakeDependencies,
   intake: Intake<'workspaceId' | 'value'>,
   bytes: number,
-): Promise<Item['checked']> => {
+): Intake<Valid> | Refused => {
   const { maxBytes } = dependencies
   const limited = refuseByEmptyBucket(dependencies, intake)
   if (limited) return limited
   const most = intake.kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
   if (bytes > most) return { refusal: { refused: 'too-large', maxBytes: most } }
-  const valid = validate(dependencies, intake)
-  // A key that is found first has not to be looked up between two items, where a later one would
-  // overtake.
-  return isRefused(valid) ? valid : check(dependencies, valid, { lookUpKeyFirst: true })
+  return validate(dependencies, intake)
 }
 
 /** A larger item is sent in several steps, and what comes behind it would overtake it. */

@@ -4,6 +4,7 @@ import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
 import { answer, outcomeOf, refusedAttribute } from './answer-intake.ts'
 import { type AnySubmissionKind, type Arrival, type Intake, isRefused, type Refused, type Valid } from './intake.ts'
 import type { IntakeDependencies } from './intake-dependencies.ts'
+import { jsonAnswer } from './json-answer.ts'
 import { describeLimit } from './limit-headers.ts'
 import { isStrict } from './preferences.ts'
 import { mostBytesOf } from './read-body.ts'
@@ -84,9 +85,10 @@ export const validate = (
   { hashKey }: IntakeDependencies,
   intake: Intake<'workspaceId' | 'value'>,
 ): Intake<Valid> | Refused => {
-  const { request, kind, key, value } = intake
+  const { request, kind, key, value, mostProblems } = intake
   const { schema, operation } = kind
-  const read = readSubmission(value, { schema, operation, key, isStrict: isStrict(request.headers), hashKey })
+  const expected = { schema, operation, key, isStrict: isStrict(request.headers), mostProblems, hashKey }
+  const read = readSubmission(value, expected)
   return isRefusal(read) ? { refusal: read } : { ...intake, ...read }
 }
 
@@ -99,7 +101,9 @@ export const BROKEN_OFF: Refusal = {
 const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Accepted): Promise<Response> => {
   const { status, submissionId, body, waited } = await answer(dependencies, accepted)
   accepted.span?.set({ 'feedback_insights.submission.id': submissionId })
-  const response = Response.json(body, { status, headers: { 'Submission-Id': submissionId } })
+  const { workspaceId } = accepted
+  const headers = { 'Submission-Id': submissionId }
+  const response = jsonAnswer(dependencies.bodies, body, { workspaceId, status, headers })
   if (waited) response.headers.set('Submission-State', waited.state ?? 'queued')
   if (waited?.state !== undefined) response.headers.set('Preference-Applied', 'wait')
   return response

@@ -17,7 +17,7 @@ export const appWithoutStores = (
     resolveReferences: notAsked,
     canPurgeMatch: notAsked,
     awaitProgress: notAsked,
-    bodies: { hold: notAsked, inTurn: notAsked, figures: notAsked },
+    bodies: { hold: notAsked, inTurn: notAsked, takeAnswer: notAsked, figures: notAsked },
     emptyBuckets: { find: notAsked, seen: notAsked },
     pressure: notAsked,
     limitOf: () => undefined,

@@ -42,7 +42,7 @@ const notAsked = (): never => {
 
 const DEPENDENCIES: IntakeDependencies = {
   isWhole: async () => true,
-  bodies: { hold: (_, work) => work(), inTurn: (_, work) => work(), figures: notAsked },
+  bodies: { hold: (_, work) => work(), inTurn: (_, work) => work(), takeAnswer: () => () => {}, figures: notAsked },
   emptyBuckets: { find: () => undefined, seen: () => {} },
   authenticate: async () => ({ workspaceId: WORKSPACE, scopes: ['admin'], expiresAt: null }),
   admit: async ({ bodyText, peek }) => {

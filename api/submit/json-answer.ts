@@ -1,0 +1,53 @@
+import type { BodiesInHand } from './bodies-in-hand.ts'
+
+/** Smaller answers fit the buffers of a connection. */
+const LARGE_CHARACTERS = 64 * 1024
+const CHUNK_BYTES = 64 * 1024
+/** A client that reads more slowly is cut off. What it sent is accepted, and its receipt tells so. */
+const WRITTEN_WITHIN_MS = 60_000
+
+type Options = { workspaceId: string; status: number; headers?: Readonly<Record<string, string>> }
+
+/** An answer in JSON. A large one counts as in hand until the client has read it. */
+export const jsonAnswer = (
+  bodies: Pick<BodiesInHand, 'takeAnswer'>,
+  body: object,
+  { workspaceId, status, headers = {} }: Options,
+): Response => {
+  const text = JSON.stringify(body)
+  const type = { 'Content-Type': 'application/json;charset=utf-8' }
+  if (text.length <= LARGE_CHARACTERS) return new Response(text, { status, headers: { ...type, ...headers } })
+  const bytes = new TextEncoder().encode(text)
+  const written = bodies.takeAnswer({ workspaceId, bytes: bytes.byteLength })
+  const length = { 'Content-Length': String(bytes.byteLength) }
+  return new Response(inChunks(bytes, written), { status, headers: { ...type, ...length, ...headers } })
+}
+
+/** The bytes as they are asked for. `ended` is called once, when all are read or the client is gone. */
+const inChunks = (bytes: Uint8Array<ArrayBuffer>, ended: () => void): ReadableStream => {
+  let at = 0
+  let late: ReturnType<typeof setTimeout> | undefined
+  const end = (): void => {
+    clearTimeout(late)
+    ended()
+  }
+  return new ReadableStream(
+    {
+      start: (controller) => {
+        late = setTimeout(() => {
+          controller.error(new Error('The client did not read the answer in time'))
+          end()
+        }, WRITTEN_WITHIN_MS)
+      },
+      pull: (controller) => {
+        controller.enqueue(bytes.subarray(at, at + CHUNK_BYTES))
+        at += CHUNK_BYTES
+        if (at < bytes.byteLength) return
+        controller.close()
+        end()
+      },
+      cancel: end,
+    },
+    { highWaterMark: 0 },
+  )
+}
