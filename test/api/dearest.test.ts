@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import { DEAR_INTAKES, type DearIntake } from '../support/dear-intakes.ts'
-import { mostBytesOf, takeIn } from '../support/intake.ts'
+import { mostBytesOf, takeIn } from '../support/app-without-stores.ts'
 import { seeded } from '../support/property-seed.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'

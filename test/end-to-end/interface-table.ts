@@ -3,6 +3,19 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 export type OperationPath =
   '/feedbacks' | '/contacts/identify' | '/accounts/identify' | '/contacts/purge' | '/conversations'
 
+/** The status with which each operation accepts. */
+export const SUCCESS: Readonly<Record<OperationPath, number>> = {
+  '/feedbacks': 201,
+  '/contacts/identify': 201,
+  '/accounts/identify': 201,
+  '/contacts/purge': 200,
+  '/conversations': 200,
+}
+/** The last one takes two units of UTF-16, and still is one character. */
+export const LONGEST = `${'x'.repeat(511)}😀`
+/** Ids that are looked up, and not stored. */
+const NAMES_SOMEBODY = /(?:contact|account|project)(?:Id|\.id)$/
+
 /** Strings: any text · at most 512 characters · an id, which is short and not empty. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
 /** An optional field may be left out; a nullable one may also be null. */
@@ -217,3 +230,9 @@ export const FIELDS: readonly Field[] = [
   ...fieldsOf('/contacts/purge', PURGE),
   ...fieldsOf('/conversations', CONVERSATION),
 ]
+
+export const valueOf = (given: Given, whom: Known): JsonValue => (typeof given === 'function' ? given(whom) : given)
+
+/** Whether a text of `LONGEST` is taken, and stored. */
+export const mayBeLong = ({ kind, path }: Field): boolean =>
+  kind === 'short' || (kind === 'id' && !NAMES_SOMEBODY.test(path))

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { BODIES } from '../../../api/openapi/body-schemas.ts'
 import { FIELD_DESCRIPTIONS } from '../../../api/openapi/field-descriptions.ts'
 import { isJsonObject, type JsonValue } from '../../../contract/json.ts'
-import { appWithoutStores } from '../app-without-stores.ts'
+import { appWithoutStores } from '../../support/app-without-stores.ts'
 import { document, objectsIn, operations, resolve, resolved } from './openapi-document.ts'
 
 /** Bodies whose schema is a choice between others. */
