@@ -27,34 +27,11 @@ const MESSAGES = {
 } as const
 
 /** The members that bodies have, wherever they have them. */
-const MEMBERS = [
-  'id',
-  'source',
-  'email',
-  'description',
-  'tags',
-  'rating',
-  'createdAt',
-  'contacts',
-  'messages',
-  'content',
-  'contact',
-  'contactId',
-  'account',
-  'project',
-  'incoming',
-  'properties',
-  'sourceData',
-  '$name',
-  '$domain',
-  '$email',
-  '$createdAt',
-  '$contractValue',
-  'name',
-  'domain',
-  'contractValue',
-  'shouldUnflattenProperties',
-]
+const MEMBERS = (
+  'id source email description tags rating createdAt contacts messages content contact contactId account project ' +
+  'incoming properties sourceData $name $domain $email $createdAt $contractValue name domain contractValue ' +
+  'shouldUnflattenProperties'
+).split(' ')
 const { body } = fc.letrec<{ body: JsonObject; value: JsonValue }>((tie) => ({
   body: fc.dictionary(fc.constantFrom(...MEMBERS), tie('value'), { maxKeys: 12 }),
   value: fc.oneof(
@@ -86,7 +63,7 @@ describe('the problems of a body', () => {
           assert.doesNotMatch(message.replace('null or undefined', ''), /received|undefined|Expected/)
         }
       }),
-      seeded({ numRuns: 1_000 }),
+      seeded({ numRuns: 300 }),
     )
   })
 
