@@ -34,6 +34,18 @@ const worksIn = (room: Room) => {
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('room in a process', () => {
+  it('is given in the order of asking, so that a large load is not overtaken for ever', async () => {
+    const { begun, enter } = worksIn(roomFor(MOST))
+    const first = enter(1, 5)
+    const [large, small] = [enter(2, 8), enter(3, 1)]
+    await soon()
+    assert.deepEqual(begun, [1])
+    await first.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 3])
+    await Promise.all([large.leave(), small.leave()])
+  })
+
   it('is never all taken by one workspace, and who waits for its own keeps nobody out', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
     const own = [1, 2, 3, 4, 5, 6].map((name) => enter(name, 1, { workspaceId: 'a' }))
@@ -69,6 +81,18 @@ describe('room in a process', () => {
     assert.equal(await room.enterSoon({ ...load, workspaceId: 'b' }, async () => 'done', 3_600_000), 'done')
     await inside.leave()
     await Promise.all(patient.map(({ leave }) => leave()))
+  })
+
+  it('is there for who was kept back by others as soon as they have left', async () => {
+    const { begun, enter } = worksIn(roomFor(MOST))
+    const [other, own] = [enter(1, 6, { workspaceId: 'b' }), enter(2, 2, { workspaceId: 'a' })]
+    const kept = enter(3, 2, { workspaceId: 'a' })
+    await soon()
+    assert.deepEqual(begun, [1, 2])
+    await other.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 3])
+    await Promise.all([own.leave(), kept.leave()])
   })
 
   it('is given to workspaces in turn: what waits of one is no line for another', async () => {
