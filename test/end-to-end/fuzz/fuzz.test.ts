@@ -20,7 +20,9 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 3_000))
 /** After each so many everything is drained, so that the queue stays small however many there are. */
 const ROUND = 20_000
-const LANES = 16
+const LANES = LONG ? 16 : 8
+/** On a busy machine a look-up in Postgres can take too long, which is answered with 503 and accepts nothing. */
+const TRIES = 5
 /** Several, since everything in a workspace waits for its purges. */
 const WORKSPACES = 8
 const ANSWERED_WITHIN_MS = 60_000
@@ -59,7 +61,9 @@ describe('whatever is sent', () => {
 
   const judged = async (connection: RawConnection, request: FuzzRequest): Promise<void> => {
     const hasBody = request.method !== 'HEAD'
-    const answer = await connection.send(bytesOf(request), { hasBody, timeoutMs: ANSWERED_WITHIN_MS })
+    const send = () => connection.send(bytesOf(request), { hasBody, timeoutMs: ANSWERED_WITHIN_MS })
+    let answer = await send()
+    for (let tries = 1; tries < TRIES && isLate(answer); tries++) answer = await send()
     const where = request.path ?? 'elsewhere'
     statuses.set(`${where} ${answer.status}`, (statuses.get(`${where} ${answer.status}`) ?? 0) + 1)
     assertAnswer(request, answer)
@@ -113,6 +117,9 @@ describe('whatever is sent', () => {
     assert.ok(accepted.size > REQUESTS / 5, String(accepted.size))
   })
 })
+
+const isLate = ({ status, body }: RawAnswer): boolean =>
+  status === 503 && body.toString('utf8').includes('The database cannot be reached')
 
 const assertAnswer = ({ path, also, method, target }: FuzzRequest, answer: RawAnswer): void => {
   const { status, headers } = answer
