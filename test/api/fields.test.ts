@@ -19,7 +19,10 @@ const WRONG: Readonly<Record<Kind, readonly Wrong[]>> = {
   short: [...NO_TEXT, ...TOO_LONG],
   id: [...NO_TEXT, ...TOO_LONG, ['', 'a string that is not empty']],
   'date-time': [...NO_TEXT, ...all(DATE_TIME, 'x', '', '2026-02-30T00:00:00Z', '2026-01-31', '2026-01-31T09:30:00')],
-  number: all('a number', 'x', '5', true, [5], { x: 1 }),
+  number: [
+    ...all('a number', 'x', '5', true, [5], { x: 1 }),
+    ...all('a number from -1e+15 to 1e+15', 1e15 + 1, -1e16, 1e308),
+  ],
   boolean: all('true or false', 'x', 'true', 1, [true], { x: 1 }),
   object: all('an object', 'x', 5, true, [{ x: 1 }]),
   array: all('an array', 'x', 5, true, { x: 1 }),
@@ -63,6 +66,7 @@ for (const operation of Object.keys(SUCCESS)) {
         for (const [value, must] of WRONG[kind]) await assertRefused(field, value, `must be ${must}`)
         if (kind === 'text' || kind === 'short') await assertTaken(field, '')
         if (mayBeLong(field)) await assertTaken(field, LONGEST)
+        if (kind === 'number') for (const value of [1e15, -1e15, 0, 5e-324]) await assertTaken(field, value)
       })
     }
   })
