@@ -77,3 +77,34 @@ describe('a bearer token', () => {
     assert.equal(await found('/api/v1/submissions/x', [basic]), undefined)
   })
 })
+
+describe('the address of the service', () => {
+  it('leads a browser to the reference, and tells others the addresses', async () => {
+    const get = (path: string, headers = {}) => appWithoutStores().handle(new Request(`http://x${path}`, { headers }))
+    const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
+    assert.deepEqual([browser.status, browser.headers.get('Location')], [302, '/docs'])
+    const { api, ...pages } = (await (await get('/')).json()) as Record<string, string>
+    assert.equal(api, '/api/v1')
+    for (const path of Object.values(pages)) assert.equal((await get(path)).status, 200, path)
+  })
+})
+
+describe('the id of a request', () => {
+  const idOf = async (id?: string, path = '/api/v1/feedbacks'): Promise<string | null> => {
+    const headers = new Headers(id === undefined ? {} : { 'X-Request-Id': id })
+    const response = await appWithoutStores().handle(new Request(`http://x${path}`, { method: 'POST', headers }))
+    return response.headers.get('X-Request-Id')
+  }
+
+  it('is the one that the caller sent', async () => {
+    for (const id of ['a', 'trace-1.2:3_4', '0194f0a0-0000-7000-8000-000000000000']) {
+      assert.deepEqual([await idOf(id), await idOf(id, '/nope')], [id, id])
+    }
+  })
+
+  it('is a new one where the caller sent none, or one that is not sane', async () => {
+    const ids = [await idOf(), await idOf('x'.repeat(1_000)), await idOf('a b'), await idOf('<script>')]
+    for (const id of ids) assert.match(id ?? '', /^[\w-]{16,64}$/)
+    assert.equal(new Set(ids).size, ids.length)
+  })
+})

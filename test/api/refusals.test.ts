@@ -120,7 +120,8 @@ const admit = (outcome: 'rate-limited' | 'full' | 'other-body' | 'unreplicated')
 const fails = async (error: Error): Promise<never> => {
   throw error
 }
-const FULL_REDIS = new ReplyError("OOM command not allowed when used memory > 'maxmemory'.")
+const replyError = (message: string): Error => new (ReplyError as new (message: string) => Error)(message)
+const FULL_REDIS = replyError("OOM command not allowed when used memory > 'maxmemory'.")
 const LIMITED: Expected = [
   429,
   'Rate limit exceeded: submissions are limited to 10 per minute. Retry later, in 2 s.',
@@ -132,6 +133,14 @@ const QUEUE_SILENT = unavailable(
 const DATABASE_AWAY = unavailable('The database cannot be reached. Nothing was accepted; retry later.')
 const purge: Sent = { path: `/api/v1${PURGE}`, body: '{"id":"x"}' }
 const receipt = (id: string): Sent => ({ method: 'GET', path: `/api/v1/submissions/${id}` })
+
+/** A conversation of 41 MB once its properties are those of each message, if they are to be. */
+const propagating = (propagatePropertiesToMessages: boolean): string => {
+  const message = { incoming: true, content: '', createdAt: '2026-01-01T00:00:00Z' }
+  const messages = Array.from({ length: 1_000 }, (_, index) => ({ ...message, id: `m${index}` }))
+  const properties = { note: 'x'.repeat(40 * KIB) }
+  return least(CONVERSATION, { messages, properties, propagatePropertiesToMessages })
+}
 
 /** Situations in which a feedback, or what is sent instead, is refused for another reason than its body. */
 const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expected, sent?: Sent]>> = {
@@ -168,7 +177,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     unavailable('The queue is nearly full. Nothing was accepted; retry later.'),
   ],
   'Redis takes nothing in': [
-    { intake: { admit: () => fails(new ReplyError('READONLY')) } },
+    { intake: { admit: () => fails(replyError('READONLY')) } },
     unavailable(
       'The queue is there and takes nothing in at the moment. Nothing was confirmed; retry later with the same ids.',
     ),
@@ -230,14 +239,6 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
 }
 
-/** A conversation of 41 MB once its properties are those of each message, if they are to be. */
-function propagating(propagatePropertiesToMessages: boolean): string {
-  const message = { incoming: true, content: '', createdAt: '2026-01-01T00:00:00Z' }
-  const messages = Array.from({ length: 1_000 }, (_, index) => ({ ...message, id: `m${index}` }))
-  const properties = { note: 'x'.repeat(40 * KIB) }
-  return least(CONVERSATION, { messages, properties, propagatePropertiesToMessages })
-}
-
 describe('a request is refused when', () => {
   for (const [what, [given, expected, sent = {}]] of Object.entries(SITUATIONS)) {
     it(what, () =>
@@ -280,33 +281,5 @@ describe('a request is not refused', () => {
     const given = { intake: { admit: async () => repeated, canPurgeMatch: async () => false } }
     const response = await send({ ...purge, headers: { 'Idempotency-Key': 'key' } }, given)
     assert.deepEqual([response.status, response.headers.get('Submission-Id')], [200, SUBMISSION])
-  })
-})
-
-describe('the address of the service', () => {
-  it('leads a browser to the reference, and tells others the addresses', async () => {
-    const get = (path: string, headers = {}) => send({ method: 'GET', path, token: null, headers })
-    const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
-    assert.deepEqual([browser.status, browser.headers.get('Location')], [302, '/docs'])
-    const { api, ...pages } = (await (await get('/')).json()) as Record<string, string>
-    assert.equal(api, '/api/v1')
-    for (const path of Object.values(pages)) assert.equal((await get(path)).status, 200, path)
-  })
-})
-
-describe('the id of a request', () => {
-  const idOf = async (id?: string, path = '/api/v1/feedbacks'): Promise<string | null> =>
-    (await send({ path, headers: id === undefined ? {} : { 'X-Request-Id': id } })).headers.get('X-Request-Id')
-
-  it('is the one that the caller sent', async () => {
-    for (const id of ['a', 'trace-1.2:3_4', '0194f0a0-0000-7000-8000-000000000000']) {
-      assert.deepEqual([await idOf(id), await idOf(id, '/nope')], [id, id])
-    }
-  })
-
-  it('is a new one where the caller sent none, or one that is not sane', async () => {
-    const ids = [await idOf(), await idOf('x'.repeat(1_000)), await idOf('a b'), await idOf('<script>')]
-    for (const id of ids) assert.match(id ?? '', /^[\w-]{16,64}$/)
-    assert.equal(new Set(ids).size, ids.length)
   })
 })

@@ -67,18 +67,14 @@ const message = (known: Known): JsonObject => ({ ...MESSAGE, id: known.unique })
 const contact = (known: Known): JsonObject => ({ id: known.unique })
 
 /** A flag that unflattens the free object beside it. */
-const unflattens = (path: string, free: string, stored: string, named: JsonObject = {}): Row => [
-  path,
-  'boolean',
-  'nullable',
-  true,
-  stored,
-  { as: NESTED, with: { [free]: { ...named, ...DOTTED } } },
-]
+const unflattens = (path: string, stored: string, named: JsonObject = {}): Row => {
+  const free = path.replace(/shouldUnflatten(.)/, (_, first: string) => first.toLowerCase())
+  return [path, 'boolean', 'nullable', true, stored, { as: NESTED, with: { [free]: { ...named, ...DOTTED } } }]
+}
 
 const accountRecord = (at: string): Row[] => [
   [`${at}id`, 'id', 'required', unique, 'account_external_id.external_id'],
-  unflattens(`${at}shouldUnflattenProperties`, `${at}properties`, 'account.properties', NAMED),
+  unflattens(`${at}shouldUnflattenProperties`, 'account.properties', NAMED),
   [`${at}properties`, 'object', 'optional', { ...NAMED, ...METADATA }, 'account.properties', { as: METADATA }],
   [`${at}properties.$name`, 'short', 'required', unique, 'account.name'],
   [`${at}properties.$domain`, 'short', 'required', unique, 'account.domain'],
@@ -89,7 +85,7 @@ const accountRecord = (at: string): Row[] => [
 
 const contactRecord = (at: string): Row[] => [
   [`${at}id`, 'id', 'required', unique, 'contact_external_id.external_id'],
-  unflattens(`${at}shouldUnflattenProperties`, `${at}properties`, 'contact.properties'),
+  unflattens(`${at}shouldUnflattenProperties`, 'contact.properties'),
   [`${at}properties`, 'object', 'nullable', METADATA, 'contact.properties'],
   [`${at}properties.$email`, 'short', 'nullable', unique, 'contact.email'],
   [`${at}properties.$name`, 'text', 'nullable', 'Grace', 'contact.name'],
@@ -142,7 +138,7 @@ const FEEDBACK: Row[] = [
   ['projectId', 'id', 'nullable', projectId, 'feedback.project_id', { answered: 'projectId' }],
   ['source', 'short', 'nullable', 'Zendesk', 'feedback.source'],
   ['sourceId', 'id', 'nullable', unique, 'feedback.source_id', { answered: 'sourceId' }],
-  unflattens('shouldUnflattenSourceData', 'sourceData', 'feedback.source_data'),
+  unflattens('shouldUnflattenSourceData', 'feedback.source_data'),
   ['sourceData', 'object', 'nullable', METADATA, 'feedback.source_data', { answered: 'sourceData' }],
   ['rating', 'number', 'nullable', 4.5, 'feedback.rating', { answered: 'rating' }],
   ['createdAt', 'date-time', 'nullable', TIME, 'feedback.source_created_at'],
@@ -163,7 +159,7 @@ const CONVERSATION: Row[] = [
   ['contacts', 'array', 'required', (known) => [contact(known)], 'contact_external_id.external_id', { as: unique }],
   ['messages', 'array', 'required', (known) => [message(known)], 'message.external_id', { as: unique }],
   ['rating', 'number', 'nullable', 3, 'conversation.rating'],
-  unflattens('shouldUnflattenProperties', 'properties', 'conversation.properties'),
+  unflattens('shouldUnflattenProperties', 'conversation.properties'),
   [
     'propagatePropertiesToMessages',
     'boolean',
@@ -181,7 +177,7 @@ const CONVERSATION: Row[] = [
   ['messages.0.contactId', 'id', 'optional', KNOWN_CONTACT.id, 'message.contact_id', { as: contactId }],
   ['messages.0.content', 'text', 'required', 'Hello there', 'message.content'],
   ['messages.0.createdAt', 'date-time', 'required', TIME, 'message.created_at'],
-  unflattens('messages.0.shouldUnflattenProperties', 'messages.0.properties', 'message.raw_data'),
+  unflattens('messages.0.shouldUnflattenProperties', 'message.raw_data'),
   ['messages.0.properties', 'object', 'optional', METADATA, 'message.raw_data'],
   ['messages.0.sourceUrl', 'text', 'nullable', 'https://example.com/1', 'message.source_url'],
 ]

@@ -71,9 +71,9 @@ describe('BullMQ as it is', () => {
     ]
     for (const text of scripts) assert.equal(findInLua([{ path: 'x.lua', text }]).length, 1, text)
     const files = [
-      ...['class Batching extends Worker {}', `import { Scripts } from 'bullmq/dist/esm/classes/scripts.js'`],
-      ...['Worker.prototype.getNextJob = mine', 'worker.getNextJob = mine', 'this.queue.scripts.addJob(x)'],
-    ]
+      ['class Batching extends Worker {}', `import { Scripts } from 'bullmq/dist/esm/classes/scripts.js'`],
+      ['Worker.prototype.getNextJob = mine', 'worker.getNextJob = mine', 'this.queue.scripts.addJob(x)'],
+    ].flat()
     for (const text of files) assert.ok(findPatches([{ path: 'x.ts', text }]).length > 0, text)
   })
 

@@ -174,9 +174,9 @@ describe('the board', () => {
     const ofQueue = `/api/queues/${name}`
     const changes = {
       PUT: [
-        ...['pause', 'concurrency', 'empty', 'obliterate', 'clean/wait', 'waiting-1/clean', 'retry/failed'],
-        ...['job-schedulers/nightly/remove', '../pause'],
-      ],
+        ['pause', 'concurrency', 'empty', 'obliterate', 'clean/wait', 'waiting-1/clean', 'retry/failed'],
+        ['job-schedulers/nightly/remove', '../pause'],
+      ].flat(),
       PATCH: ['waiting-1/update-data'],
       POST: ['add', '../../..'],
       DELETE: ['waiting-1'],

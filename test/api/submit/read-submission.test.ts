@@ -88,11 +88,11 @@ describe('a number that JavaScript does not keep', () => {
   })
 })
 
+const KEYS = ['a', 'b', 'a.b', 'a.b.c', '$x', '\\u0061', '\\u0000', '\\ud800', '\ufffd', '__proto__', '']
+
 /** Members of any names, below which numbers stand: `#` stands for one. */
 const anyMembers = (depth: number): fc.Arbitrary<string> => {
-  const key = fc.constantFrom(
-    ...['a', 'b', 'a.b', 'a.b.c', '$x', '\\u0061', '\\u0000', '\\ud800', '\ufffd', '__proto__', ''],
-  )
+  const key = fc.constantFrom(...KEYS)
   const items = depth === 0 ? [] : [anyMembers(depth - 1), list(anyMembers(depth - 1))]
   const value = fc.oneof(fc.constantFrom('#', '#', '1', 'null', '"# #,"', '[#,#]', '[ #]'), ...items)
   return fc

@@ -25,10 +25,10 @@ const authorizations = (tokens: Tokens, { path, method }: Operation): fc.Arbitra
 }
 
 const TYPES = [
-  ...['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset="utf-8"', 'application/json;;'],
-  ...['text/plain', 'application/json; charset=utf-16', 'application/x-www-form-urlencoded', '', '*/*'],
-  ...['multipart/form-data; boundary=x', 'application/json, text/plain'],
-]
+  ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset="utf-8"', 'application/json;;'],
+  ['text/plain', 'application/json; charset=utf-16', 'application/x-www-form-urlencoded', '', '*/*'],
+  ['multipart/form-data; boundary=x', 'application/json, text/plain'],
+].flat()
 const latin1 = fc.string({
   unit: fc
     .integer({ min: 0x21, max: 0xff })
