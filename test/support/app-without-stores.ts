@@ -11,7 +11,7 @@ import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limi
 import type { Operation } from '../../contract/submission.ts'
 import type { Scope } from '../../db/tokens.ts'
 
-export const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
+const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 export const SUBMISSION = '0190c2d4-8f0e-7c3a-9b1d-3a5e8f2b7c60'
 export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
 
