@@ -80,7 +80,7 @@ describe('what is coalesced', () => {
 
   it('gathers for a while after a call began, and no longer than until it is full', async () => {
     const { calls, answers, call } = held()
-    const send = coalesce(call, { items: 3, lanes: 10, everyMs: 50 })
+    const send = coalesce(call, { items: 3, lanes: 10, everyMs: 500 })
     const sent = [send(1)]
     await turn()
     assert.deepEqual(calls, [[1]])

@@ -17,7 +17,7 @@ import { fuzzService } from './fuzz-service.ts'
 import { bytesOf, type FuzzRequest, fuzzRequests } from './fuzz-requests.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 3_000))
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 1_500))
 /** After each so many everything is drained, so that the queue stays small however many there are. */
 const ROUND = 20_000
 const LANES = LONG ? 16 : 8
