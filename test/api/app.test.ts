@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
-import { appWithoutStores } from './app-without-stores.ts'
+import { appWithoutStores } from '../support/app-without-stores.ts'
 
 describe('the routes', () => {
   it('are found whatever the host is called, however short its name', async () => {
@@ -26,14 +26,17 @@ describe('the routes', () => {
 
 describe('a bearer token', () => {
   const TOKEN = 'fbi_0aZ-._~+/=='
-  const PATHS = ['/api/v1/submissions/x', '/metrics']
 
   /** The token that the service finds in a request with these headers `Authorization`. */
   const found = async (path: string, authorizations: readonly string[]): Promise<string | undefined> => {
     const tokens: (string | undefined)[] = []
-    const app = appWithoutStores([], async (token) => {
-      tokens.push(token)
-      return { refused: 'unauthenticated' }
+    const app = appWithoutStores({
+      intake: {
+        authenticate: async (token) => {
+          tokens.push(token)
+          return { refused: 'unauthenticated' }
+        },
+      },
     })
     const headers = new Headers(authorizations.map((authorization) => ['Authorization', authorization]))
     const response = await app.handle(new Request(`http://x${path}`, { headers }))
@@ -43,59 +46,27 @@ describe('a bearer token', () => {
     return tokens[0]
   }
 
-  for (const path of PATHS) {
-    for (const given of ['Bearer T', 'bearer T', 'BEARER T', 'bEaReR    T', 'Bearer T  ', ' Bearer T\t']) {
-      it(`is found by ${path} in ${JSON.stringify(given)}`, async () => {
-        assert.equal(await found(path, [given.replace('T', TOKEN)]), TOKEN)
-      })
-    }
+  const FORMS = ['Bearer T', 'bearer T', 'BEARER T', 'bEaReR    T', 'Bearer T  ', ' Bearer T\t']
+  // What the environment gives as a token may have any of these characters.
+  const CHARACTERS = ['T,', ',T', '"T"', "'T", 'token=T', '!#$%&()*:;<>?@[]^{|}']
+  const NONE = [
+    ['BearerXT', 'BearerT', 'Bearer\tT', 'Bearer \tT', 'Bearer:T', 'Bearer=T', 'Bearer,T', 'Bearer/T', 'Bearer\xA0T'],
+    ['Bearer', 'Bearer ', 'Bearer T T', 'Bearer T\tT', 'Bearer T, Bearer T', 'Bearer T ,', 'Bearer realm="x", T'],
+    ['T', 'Token T', 'Digest T', 'xBearer T', 'Bearers T', 'Basic T', 'Bearer Bearer T', 'Bearer Té', ''],
+  ].flat()
 
-    const none = [
-      'BearerXT',
-      'BearerT',
-      'Bearer	T',
-      'Bearer 	T',
-      'Bearer:T',
-      'Bearer=T',
-      'Bearer,T',
-      'Bearer/T',
-      'Bearer\xA0T',
-      'Bearer',
-      'Bearer ',
-      'Bearer T T',
-      'Bearer T	T',
-      'Bearer T, Bearer T',
-      'Bearer T ,',
-      'Bearer realm="x", T',
-      'T',
-      'Token T',
-      'Digest T',
-      'xBearer T',
-      'Bearers T',
-      'Basic T',
-      'Bearer Bearer T',
-      'Bearer Té',
-      '',
-    ].flat()
-    for (const given of none) {
-      it(`is not found by ${path} in ${JSON.stringify(given)}`, async () => {
-        assert.equal(await found(path, [given.replaceAll('T', TOKEN)]), undefined)
-      })
-    }
-
-    // What the environment gives as a token may have any of these characters.
-    for (const whole of ['T,', ',T', '"T"', "'T", 'token=T', '!#$%&()*:;<>?@[]^{|}']) {
-      it(`is all that ${path} finds behind the spaces in ${JSON.stringify(`Bearer ${whole}`)}`, async () => {
+  for (const path of ['/api/v1/submissions/x', '/metrics']) {
+    it(`is found by ${path} behind the scheme in any case, with any visible characters`, async () => {
+      for (const given of FORMS) assert.equal(await found(path, [given.replace('T', TOKEN)]), TOKEN, given)
+      for (const whole of CHARACTERS) {
         const token = whole.replace('T', TOKEN)
         assert.equal(await found(path, [`Bearer ${token}`]), token)
-      })
-    }
-
-    it(`is not found by ${path} in two headers`, async () => {
-      assert.equal(await found(path, [`Bearer ${TOKEN}`, `Bearer ${TOKEN}`]), undefined)
+      }
     })
 
-    it(`is not found by ${path} in the address`, async () => {
+    it(`is not found by ${path} in any other form, in two headers and in the address`, async () => {
+      for (const given of NONE) assert.equal(await found(path, [given.replaceAll('T', TOKEN)]), undefined, given)
+      assert.equal(await found(path, [`Bearer ${TOKEN}`, `Bearer ${TOKEN}`]), undefined)
       assert.equal(await found(`${path}?access_token=${TOKEN}&bearer=${TOKEN}`, []), undefined)
     })
   }
@@ -104,5 +75,36 @@ describe('a bearer token', () => {
     const basic = `Basic ${Buffer.from(`anybody:${TOKEN}`).toString('base64')}`
     assert.equal(await found('/metrics', [basic]), TOKEN)
     assert.equal(await found('/api/v1/submissions/x', [basic]), undefined)
+  })
+})
+
+describe('the address of the service', () => {
+  it('leads a browser to the reference, and tells others the addresses', async () => {
+    const get = (path: string, headers = {}) => appWithoutStores().handle(new Request(`http://x${path}`, { headers }))
+    const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
+    assert.deepEqual([browser.status, browser.headers.get('Location')], [302, '/docs'])
+    const { api, ...pages } = (await (await get('/')).json()) as Record<string, string>
+    assert.equal(api, '/api/v1')
+    for (const path of Object.values(pages)) assert.equal((await get(path)).status, 200, path)
+  })
+})
+
+describe('the id of a request', () => {
+  const idOf = async (id?: string, path = '/api/v1/feedbacks'): Promise<string | null> => {
+    const headers = new Headers(id === undefined ? {} : { 'X-Request-Id': id })
+    const response = await appWithoutStores().handle(new Request(`http://x${path}`, { method: 'POST', headers }))
+    return response.headers.get('X-Request-Id')
+  }
+
+  it('is the one that the caller sent', async () => {
+    for (const id of ['a', 'trace-1.2:3_4', '0194f0a0-0000-7000-8000-000000000000']) {
+      assert.deepEqual([await idOf(id), await idOf(id, '/nope')], [id, id])
+    }
+  })
+
+  it('is a new one where the caller sent none, or one that is not sane', async () => {
+    const ids = [await idOf(), await idOf('x'.repeat(1_000)), await idOf('a b'), await idOf('<script>')]
+    for (const id of ids) assert.match(id ?? '', /^[\w-]{16,64}$/)
+    assert.equal(new Set(ids).size, ids.length)
   })
 })

@@ -84,4 +84,15 @@ describe('looking tokens up', () => {
     assert.equal(lookUps.at(-1), 3, 'the others were taken along')
     assert.deepEqual(await known(), [true, false, true])
   })
+  it('refuses a token that ends while it is remembered', async () => {
+    const token = makeToken()
+    const clock = { now: Date.now() }
+    const expiresAt = new Date(clock.now + 3_600_000)
+    await addToken(schema.sql, { token, workspace: 'default', scopes: ['submit'], expiresAt })
+    const find = (hashes: readonly string[]) => findTokenHolders(schema.sql, hashes)
+    const authenticate = createAuthenticate(find, { now: () => clock.now, steadily: () => 0 })
+    assert.ok('scopes' in (await authenticate(token)))
+    clock.now = expiresAt.getTime()
+    assert.deepEqual(await authenticate(token), { refused: 'unauthenticated' })
+  })
 })

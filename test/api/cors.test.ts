@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { appWithoutStores } from './app-without-stores.ts'
+import { appWithoutStores } from '../support/app-without-stores.ts'
 
 const PAGE = 'https://app.example.com'
 const OTHER = 'https://app.example.com.evil.example'
 
 const ask = (path: string, options: { method?: string; headers?: Record<string, string>; origins?: string[] }) => {
   const { method = 'POST', headers = {}, origins = [PAGE, 'http://localhost:5173'] } = options
-  return appWithoutStores(origins).handle(new Request(`http://localhost${path}`, { method, headers }))
+  return appWithoutStores({ corsOrigins: origins }).handle(new Request(`http://localhost${path}`, { method, headers }))
 }
 const preflight = (path: string, origin: string, origins?: string[]): Promise<Response> =>
   ask(path, {

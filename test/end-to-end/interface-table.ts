@@ -3,6 +3,19 @@ import type { JsonObject, JsonValue } from '../../contract/json.ts'
 export type OperationPath =
   '/feedbacks' | '/contacts/identify' | '/accounts/identify' | '/contacts/purge' | '/conversations'
 
+/** The status with which each operation accepts. */
+export const SUCCESS: Readonly<Record<OperationPath, number>> = {
+  '/feedbacks': 201,
+  '/contacts/identify': 201,
+  '/accounts/identify': 201,
+  '/contacts/purge': 200,
+  '/conversations': 200,
+}
+/** The last one takes two units of UTF-16, and still is one character. */
+export const LONGEST = `${'x'.repeat(511)}😀`
+/** Ids that are looked up, and not stored. */
+const NAMES_SOMEBODY = /(?:contact|account|project)(?:Id|\.id)$/
+
 /** Strings: any text · at most 512 characters · an id, which is short and not empty. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
 /** An optional field may be left out; a nullable one may also be null. */
@@ -53,16 +66,15 @@ export const MESSAGE = { incoming: true, content: 'Hello', createdAt: '2026-01-0
 const message = (known: Known): JsonObject => ({ ...MESSAGE, id: known.unique })
 const contact = (known: Known): JsonObject => ({ id: known.unique })
 
+/** A flag that unflattens the free object beside it. */
+const unflattens = (path: string, stored: string, named: JsonObject = {}): Row => {
+  const free = path.replace(/shouldUnflatten(.)/, (_, first: string) => first.toLowerCase())
+  return [path, 'boolean', 'nullable', true, stored, { as: NESTED, with: { [free]: { ...named, ...DOTTED } } }]
+}
+
 const accountRecord = (at: string): Row[] => [
   [`${at}id`, 'id', 'required', unique, 'account_external_id.external_id'],
-  [
-    `${at}shouldUnflattenProperties`,
-    'boolean',
-    'nullable',
-    true,
-    'account.properties',
-    { as: NESTED, with: { [`${at}properties`]: { ...NAMED, ...DOTTED } } },
-  ],
+  unflattens(`${at}shouldUnflattenProperties`, 'account.properties', NAMED),
   [`${at}properties`, 'object', 'optional', { ...NAMED, ...METADATA }, 'account.properties', { as: METADATA }],
   [`${at}properties.$name`, 'short', 'required', unique, 'account.name'],
   [`${at}properties.$domain`, 'short', 'required', unique, 'account.domain'],
@@ -73,14 +85,7 @@ const accountRecord = (at: string): Row[] => [
 
 const contactRecord = (at: string): Row[] => [
   [`${at}id`, 'id', 'required', unique, 'contact_external_id.external_id'],
-  [
-    `${at}shouldUnflattenProperties`,
-    'boolean',
-    'nullable',
-    true,
-    'contact.properties',
-    { as: NESTED, with: { [`${at}properties`]: DOTTED } },
-  ],
+  unflattens(`${at}shouldUnflattenProperties`, 'contact.properties'),
   [`${at}properties`, 'object', 'nullable', METADATA, 'contact.properties'],
   [`${at}properties.$email`, 'short', 'nullable', unique, 'contact.email'],
   [`${at}properties.$name`, 'text', 'nullable', 'Grace', 'contact.name'],
@@ -133,14 +138,7 @@ const FEEDBACK: Row[] = [
   ['projectId', 'id', 'nullable', projectId, 'feedback.project_id', { answered: 'projectId' }],
   ['source', 'short', 'nullable', 'Zendesk', 'feedback.source'],
   ['sourceId', 'id', 'nullable', unique, 'feedback.source_id', { answered: 'sourceId' }],
-  [
-    'shouldUnflattenSourceData',
-    'boolean',
-    'nullable',
-    true,
-    'feedback.source_data',
-    { as: NESTED, with: { sourceData: DOTTED } },
-  ],
+  unflattens('shouldUnflattenSourceData', 'feedback.source_data'),
   ['sourceData', 'object', 'nullable', METADATA, 'feedback.source_data', { answered: 'sourceData' }],
   ['rating', 'number', 'nullable', 4.5, 'feedback.rating', { answered: 'rating' }],
   ['createdAt', 'date-time', 'nullable', TIME, 'feedback.source_created_at'],
@@ -161,14 +159,7 @@ const CONVERSATION: Row[] = [
   ['contacts', 'array', 'required', (known) => [contact(known)], 'contact_external_id.external_id', { as: unique }],
   ['messages', 'array', 'required', (known) => [message(known)], 'message.external_id', { as: unique }],
   ['rating', 'number', 'nullable', 3, 'conversation.rating'],
-  [
-    'shouldUnflattenProperties',
-    'boolean',
-    'nullable',
-    true,
-    'conversation.properties',
-    { as: NESTED, with: { properties: DOTTED } },
-  ],
+  unflattens('shouldUnflattenProperties', 'conversation.properties'),
   [
     'propagatePropertiesToMessages',
     'boolean',
@@ -186,14 +177,7 @@ const CONVERSATION: Row[] = [
   ['messages.0.contactId', 'id', 'optional', KNOWN_CONTACT.id, 'message.contact_id', { as: contactId }],
   ['messages.0.content', 'text', 'required', 'Hello there', 'message.content'],
   ['messages.0.createdAt', 'date-time', 'required', TIME, 'message.created_at'],
-  [
-    'messages.0.shouldUnflattenProperties',
-    'boolean',
-    'nullable',
-    true,
-    'message.raw_data',
-    { as: NESTED, with: { 'messages.0.properties': DOTTED } },
-  ],
+  unflattens('messages.0.shouldUnflattenProperties', 'message.raw_data'),
   ['messages.0.properties', 'object', 'optional', METADATA, 'message.raw_data'],
   ['messages.0.sourceUrl', 'text', 'nullable', 'https://example.com/1', 'message.source_url'],
 ]
@@ -217,3 +201,9 @@ export const FIELDS: readonly Field[] = [
   ...fieldsOf('/contacts/purge', PURGE),
   ...fieldsOf('/conversations', CONVERSATION),
 ]
+
+export const valueOf = (given: Given, whom: Known): JsonValue => (typeof given === 'function' ? given(whom) : given)
+
+/** Whether a text of `LONGEST` is taken, and stored. */
+export const mayBeLong = ({ kind, path }: Field): boolean =>
+  kind === 'short' || (kind === 'id' && !NAMES_SOMEBODY.test(path))

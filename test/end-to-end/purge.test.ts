@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
-import { type Answer } from '../support/service.ts'
+import type { Answer } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 

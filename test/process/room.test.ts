@@ -34,18 +34,6 @@ const worksIn = (room: Room) => {
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('room in a process', () => {
-  it('is for so many submissions and so many bytes', async () => {
-    const { begun, enter } = worksIn(roomFor(MOST))
-    const [six, four] = [enter(1, 6, { bytes: 400 }), enter(2, 4, { bytes: 600 })]
-    const third = enter(3, 1, { bytes: 1 })
-    await soon()
-    assert.deepEqual(begun, [1, 2])
-    await six.leave()
-    await soon()
-    assert.deepEqual(begun, [1, 2, 3])
-    await Promise.all([four.leave(), third.leave()])
-  })
-
   it('is given in the order of asking, so that a large load is not overtaken for ever', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
     const first = enter(1, 5)
@@ -56,22 +44,6 @@ describe('room in a process', () => {
     await soon()
     assert.deepEqual(begun, [1, 2, 3])
     await Promise.all([large.leave(), small.leave()])
-  })
-
-  it('has what is larger than all of it, alone', async () => {
-    const { begun, enter } = worksIn(roomFor(MOST))
-    const first = enter(1, 1)
-    const huge = enter(2, 1, { bytes: 50_000 })
-    const last = enter(3, 1)
-    await soon()
-    assert.deepEqual(begun, [1])
-    await first.leave()
-    await soon()
-    assert.deepEqual(begun, [1, 2])
-    await huge.leave()
-    await soon()
-    assert.deepEqual(begun, [1, 2, 3])
-    await last.leave()
   })
 
   it('is never all taken by one workspace, and who waits for its own keeps nobody out', async () => {

@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
+import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { WakeJob } from '../../contract/jobs.ts'
 import type { Admit } from '../../queue/admission.ts'
 import { createAdmit } from '../../queue/admit.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/job-queues.ts'
-import { connectToAnswer } from '../../queue/connect-redis.ts'
+import { connectToAnswer, connectToWork } from '../../queue/connect-redis.ts'
 import { createLog, type Log } from '../../queue/log.ts'
 import { readLogTotals } from '../../queue/log-totals.ts'
 import { createWake, type Wake } from '../../queue/wake.ts'
 import { type LosingAnswers, losingAnswers } from '../support/losing-answers.ts'
 import { asked, forgetKeys } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
 const HELD_MS = 10_000
@@ -124,3 +127,50 @@ describe('admissions that are in flight when their connection breaks', () => {
 
 const isHeld = (clients: string, id: number): boolean =>
   clients.split('\n').some((line) => line.startsWith(`id=${id} `) && / flags=\S*b/.test(line))
+
+const NOWHERE = ['127.0.0.1', 1] as const
+
+describe('a master that has become a replica and keeps its connections', () => {
+  const directory = temporaryDirectory()
+  const running = new AsyncDisposableStack()
+  let redis: Redis
+  let url = ''
+  before(async () => {
+    const server = await startRedis({ dataDir: join(directory, 'redis') })
+    running.defer(server.stop)
+    url = server.url
+    redis = new Redis(url)
+    running.defer(() => redis.disconnect())
+  })
+  after(() => running.disposeAsync())
+
+  const connected = async (connect: typeof connectToAnswer): Promise<Redis> => {
+    const client = connect(url) as Redis
+    client.on('error', () => {})
+    running.defer(() => client.disconnect())
+    await once(client, 'ready')
+    return client
+  }
+  const isLeft = (former: number): Promise<unknown> =>
+    until('the connection is left', async () => !String(await redis.client('LIST')).includes(`id=${former} `))
+
+  it('is left by who answers, and what it refused fails', async () => {
+    const client = await connected(connectToAnswer)
+    const former = await client.client('ID')
+    await redis.replicaof(...NOWHERE)
+    await assert.rejects(client.incr('answered'), /READONLY/)
+    await isLeft(former)
+    await redis.replicaof('NO', 'ONE')
+    assert.equal(await redis.get('answered'), null)
+  })
+
+  it('is left by who works, and what it refused is sent again until it is carried out', async () => {
+    const client = await connected(connectToWork)
+    const former = await client.client('ID')
+    await redis.replicaof(...NOWHERE)
+    const counted = client.incr('worked')
+    await isLeft(former)
+    await redis.replicaof('NO', 'ONE')
+    assert.equal(await counted, 1)
+  })
+})

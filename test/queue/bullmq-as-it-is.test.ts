@@ -63,28 +63,19 @@ describe('BullMQ as it is', () => {
     )
   })
 
-  for (const text of [
-    `redis.call('LPUSH', prefix .. 'wait', id)`,
-    `call('HGET', ARGV[1] .. ":meta", 'x')`,
-    `call('DEL', key .. ':lock')`,
-    `call('ZADD', '{fi:feedback}:feedback:marker', 0, '0')`,
-  ]) {
-    it(`would be seen in ${text}`, () => {
-      assert.equal(findInLua([{ path: 'x.lua', text }]).length, 1)
-    })
-  }
-
-  for (const text of [
-    'class Batching extends Worker {}',
-    `import { Scripts } from 'bullmq/dist/esm/classes/scripts.js'`,
-    'Worker.prototype.getNextJob = mine',
-    'worker.getNextJob = mine',
-    'this.queue.scripts.addJob(x)',
-  ]) {
-    it(`would be seen in ${text}`, () => {
-      assert.ok(findPatches([{ path: 'x.ts', text }]).length > 0)
-    })
-  }
+  it('would be seen where it is not', () => {
+    const scripts = [
+      `redis.call('LPUSH', prefix .. 'wait', id)`,
+      `call('HGET', ARGV[1] .. ":meta", 'x')`,
+      `call('ZADD', '{fi:feedback}:feedback:marker', 0, '0')`,
+    ]
+    for (const text of scripts) assert.equal(findInLua([{ path: 'x.lua', text }]).length, 1, text)
+    const files = [
+      ['class Batching extends Worker {}', `import { Scripts } from 'bullmq/dist/esm/classes/scripts.js'`],
+      ['Worker.prototype.getNextJob = mine', 'worker.getNextJob = mine', 'this.queue.scripts.addJob(x)'],
+    ].flat()
+    for (const text of files) assert.ok(findPatches([{ path: 'x.ts', text }]).length > 0, text)
+  })
 
   it('may be spoken of', () => {
     const text = `-- KEYS wait active\nlocal wait = call('GET', KEYS[1])\ncall('HINCRBY', KEYS[4], 'queued', 1)`

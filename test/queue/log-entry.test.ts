@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { v7 as newId } from 'uuid'
 import { compactId } from '../../queue/keys.ts'
-import { admittedMs, batchIdOf, itemText, placeOf, readEntry, readHead, submissionIdIn } from '../../queue/log-entry.ts'
+import { batchIdOf, itemText, readEntry, readHead, submissionIdIn } from '../../queue/log-entry.ts'
 
 const FIRST = 1_764_103_200_123_456
 const BATCH = batchIdOf(newId())
@@ -76,14 +76,5 @@ describe('an entry of the log', () => {
   it('of another form is a fault', () => {
     assert.throws(() => readHead(`2 ${entryOf('f').slice(2)}`), /another form/)
     assert.throws(() => readHead('1 5 f\n[]'), /another form/)
-  })
-})
-
-describe('the id of a submission', () => {
-  it('tells its place and the millisecond of its entry, and differs from place to place', () => {
-    const ids = [1, 64].map((place) => submissionIdIn({ batchId: BATCH, first: FIRST }, place))
-    assert.deepEqual(ids.map(placeOf), [1, 64])
-    assert.deepEqual(ids.map(admittedMs), [1_764_103_200_123, 1_764_103_200_123])
-    assert.equal(ids[0]!.slice(14, -3), BATCH.slice(14, -3))
   })
 })

@@ -223,15 +223,6 @@ describe('the log of a workspace', () => {
     assert.equal(await room.log.findQueued(workspaceId, submissionId), undefined)
   })
 
-  it('is taken with many others in one call', async () => {
-    const workspaceIds = Array.from({ length: 120 }, () => randomUUID())
-    const numbers = await Promise.all(workspaceIds.map((workspaceId) => admit(workspaceId, 1)))
-    const requests = workspaceIds.map((workspaceId) => ({ workspaceId }))
-    const taken = await room.log.take([...requests, { workspaceId: randomUUID() }], takeSettings())
-    assert.deepEqual(taken.slice(0, -1).map(numbersOf), numbers)
-    assert.deepEqual(taken.at(-1), { outcome: 'idle' })
-  })
-
   it('is idle when its entries are gone, and counts nothing', async () => {
     const workspaceId = randomUUID()
     await admit(workspaceId, 3)

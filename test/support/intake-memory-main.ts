@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { DEAR_INTAKES } from './dear-intakes.ts'
-import { mostBytesOf, takeIn } from './intake.ts'
+import { mostBytesOf, takeIn } from './app-without-stores.ts'
 
 const SMALL_BYTES = 2_000
 const WARM_UPS = 20

@@ -3,7 +3,7 @@ import type { Problem } from '../../contract/problem.ts'
 import type { Answer } from './service.ts'
 
 /** The problems that a 400 lists; any other answer fails the test. */
-export const problemsOf = ({ status, text, body }: Answer): Problem[] => {
+const problemsOf = ({ status, text, body }: Answer): Problem[] => {
   assert.equal(status, 400, text)
   assert.deepEqual(Object.keys(body), ['error'])
   assert.ok(Array.isArray(body.error) && body.error.length > 0, text)

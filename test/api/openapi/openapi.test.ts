@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { BODIES } from '../../../api/openapi/body-schemas.ts'
 import { FIELD_DESCRIPTIONS } from '../../../api/openapi/field-descriptions.ts'
 import { isJsonObject, type JsonValue } from '../../../contract/json.ts'
-import { appWithoutStores } from '../app-without-stores.ts'
+import { appWithoutStores } from '../../support/app-without-stores.ts'
 import { document, objectsIn, operations, resolve, resolved } from './openapi-document.ts'
 
 /** Bodies whose schema is a choice between others. */
@@ -117,14 +117,6 @@ describe('the service', () => {
       assert.match(response.headers.get('content-type') ?? '', /^application\/json/)
       assert.ok(response.headers.get('x-request-id'))
       assert.deepEqual(await response.json(), document)
-    }
-  })
-
-  it('refuses other methods for it', async () => {
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
-      const response = await ask('/openapi.json', method)
-      assert.equal(response.status, 405)
-      assert.equal(response.headers.get('allow'), 'GET')
     }
   })
 

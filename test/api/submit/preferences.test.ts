@@ -27,33 +27,29 @@ describe('Prefer: wait', () => {
     'wait=7, wait=x': 7,
     'return=minimal,\twait=7,return=representation': 7,
   }
-  for (const [preference, expected] of Object.entries(seconds)) {
-    it(`is ${expected} in ${preference.slice(0, 60)}`, () => assert.equal(waited(preference), expected))
-  }
+  it('is its whole seconds, 30 at most', () => {
+    for (const [preference, expected] of Object.entries(seconds)) assert.equal(waited(preference), expected, preference)
+  })
 
   const none = [
     ['', 'wait', 'wait=', 'wait=""', 'wait=x', 'wait=-1', 'wait=+1', 'wait=1.5', 'wait=1e1', 'wait=7s', 'wait=0x7'],
     ['wait=7 8', 'wait 7', 'wait==7', 'waits=7', 'await=7', 'x wait=7', 'wait="7', "wait='7'", 'wait=x, wait=7'],
     ['wait, wait=7', 'x="wait=7"', 'x="a, wait=7', 'x=y; wait=7', 'x="a\\", wait=7, "'],
   ].flat()
-  for (const preference of none) {
-    it(`is not in ${JSON.stringify(preference)}`, () => assert.equal(waited(preference), undefined))
-  }
+  it('is missing without a header, and in any other form', () => {
+    assert.equal(waited(), undefined)
+    for (const preference of none) assert.equal(waited(preference), undefined, preference)
+  })
 
   it('is that of the first header which has it', () => {
     assert.equal(waited('respond-async', 'wait=7', 'wait=8'), 7)
   })
 
-  it('is missing without a header', () => assert.equal(waited(), undefined))
-
-  for (const part of ['"', '\\"', ' ', '\t', ',', ';', 'wait', 'wait=', 'wait="', 'a="\\', ' "\\",']) {
-    it(`is looked for in linear time: ${JSON.stringify(part)}`, () => {
-      const started = performance.now()
+  it('is looked for in linear time: quadratic time would be many minutes, more than a test may take', () => {
+    for (const part of ['"', '\\"', ' ', '\t', ',', ';', 'wait', 'wait=', 'wait="', 'a="\\', ' "\\",']) {
       waited(`wait${part.repeat(1_000_000 / part.length)}x`)
-      // Some milliseconds; quadratic time would be many minutes.
-      assert.ok(performance.now() - started < 5_000)
-    })
-  }
+    }
+  })
 })
 
 describe('Prefer: handling', () => {
@@ -67,8 +63,9 @@ describe('Prefer: handling', () => {
     handling: false,
     'x="handling=strict"': false,
   }
-  for (const [preference, expected] of Object.entries(strict)) {
-    it(`is ${expected ? '' : 'not '}strict in ${preference}`, () =>
-      assert.equal(isStrict(new Headers({ Prefer: preference })), expected))
-  }
+  it('is strict where its first value says so', () => {
+    for (const [preference, expected] of Object.entries(strict)) {
+      assert.equal(isStrict(new Headers({ Prefer: preference })), expected, preference)
+    }
+  })
 })

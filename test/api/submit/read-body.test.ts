@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { parseBody, type ParsedBody, receiveBody } from '../../../api/submit/read-body.ts'
+import { mostBytesOf, parseBody, type ParsedBody, receiveBody } from '../../../api/submit/read-body.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 const LIMITS = { maxBytes: 100_000, maxDepth: 64, timeoutMs: 30_000 }
@@ -57,43 +57,30 @@ const messageOf = (result: ParsedBody): string =>
   !result.ok && result.reason === 'malformed' ? result.message : 'none'
 
 describe('the type of a body', () => {
-  const taken: (string | undefined)[][] = [
-    ['application/json', undefined],
-    ['application/json; charset=utf-8', undefined],
-    ['Application/JSON ;Charset="UTF-8" ; profile=x', undefined],
-    ['application/json;charset=utf8', ''],
-    ['application/json', 'identity'],
-  ]
-  const refused: (string | undefined)[][] = [
-    [undefined, undefined],
-    ['', undefined],
-    ['text/plain', undefined],
-    ['application/jsonp', undefined],
-    ['application/problem+json', undefined],
-    ['application/x-www-form-urlencoded', undefined],
-    ['application/json, text/plain', undefined],
-    ['application/json; charset=iso-8859-1', undefined],
-    ['application/json; charset=utf-16', undefined],
-    ['application/json', 'br'],
-    ['application/json', 'deflate'],
-    ['application/json', 'gzip, gzip'],
-  ]
-  const request = ([type, encoding]: (string | undefined)[]) =>
-    whole('{}', {
-      ...(type !== undefined && { 'content-type': type }),
-      ...(encoding !== undefined && { 'content-encoding': encoding }),
-    })
+  const taken = ['application/json', 'application/json; charset=utf-8', 'Application/JSON ;Charset="UTF-8" ; profile=x']
+  const refused = [
+    [
+      '',
+      'text/plain',
+      'application/jsonp',
+      'application/problem+json',
+      'application/x-www-form-urlencoded',
+      'text/json',
+    ],
+    ['application/json, text/plain', 'application/json; charset=iso-8859-1', 'application/json; charset=utf-16'],
+  ].flat()
+  const reason = async (headers: Record<string, string>): Promise<string> => reasonOf(await read(whole('{}', headers)))
 
-  for (const headers of taken) {
-    it(`may be ${headers.join(', encoded as ')}`, async () => {
-      assert.deepEqual(await read(request(headers)), { ok: true, value: {} })
-    })
-  }
-  for (const headers of refused) {
-    it(`may not be ${headers.join(', encoded as ')}`, async () => {
-      assert.deepEqual(await read(request(headers)), { ok: false, reason: 'not-json-type' })
-    })
-  }
+  it('is JSON in UTF-8, plain or gzip', async () => {
+    for (const type of taken) assert.equal(await reason({ 'content-type': type }), 'none', type)
+    for (const type of refused) assert.equal(await reason({ 'content-type': type }), 'not-json-type', type)
+    assert.equal(await reason({}), 'not-json-type')
+    for (const encoding of ['', 'identity'])
+      assert.equal(await reason({ ...GZIP, 'content-encoding': encoding }), 'none')
+    for (const encoding of ['br', 'deflate', 'compress', 'gzip, gzip']) {
+      assert.equal(await reason({ ...JSON_TYPE, 'content-encoding': encoding }), 'not-json-type', encoding)
+    }
+  })
 })
 
 describe('a body', () => {
@@ -101,28 +88,18 @@ describe('a body', () => {
   const bytes = Buffer.from(JSON.stringify(value))
   const asSent = { ok: true, value }
 
-  it('is read at once, in parts and inflated', async () => {
-    assert.deepEqual(await read(whole(bytes)), asSent)
-    assert.deepEqual(await read(inParts([bytes])), asSent)
-    assert.deepEqual(await read(whole(gzipSync(bytes), GZIP)), asSent)
-  })
-
-  it('may be cut anywhere on its way', async () => {
-    for (let at = 0; at <= bytes.length; at++) {
-      const parts = [bytes.subarray(0, at), bytes.subarray(at)]
-      assert.deepEqual(await read(inParts(parts)), asSent, `at byte ${at}`)
+  it('may be cut anywhere on its way, compressed or not, and may come byte by byte', async () => {
+    for (const [sent, headers] of [
+      [bytes, JSON_TYPE],
+      [gzipSync(bytes), GZIP],
+    ] as const) {
+      for (let at = 0; at <= sent.length; at++) {
+        const parts = [sent.subarray(0, at), sent.subarray(at)]
+        assert.deepEqual(await read(inParts(parts, headers)), asSent, `at byte ${at}`)
+      }
+      const single = Array.from(sent, (byte) => Uint8Array.of(byte))
+      assert.deepEqual(await read(inParts(single, headers)), asSent)
     }
-  })
-
-  it('may be cut anywhere on its way when compressed, and may come byte by byte', async () => {
-    const compressed = gzipSync(bytes)
-    for (let at = 0; at <= compressed.length; at++) {
-      const parts = [compressed.subarray(0, at), compressed.subarray(at)]
-      assert.deepEqual(await read(inParts(parts, GZIP)), asSent, `at byte ${at}`)
-    }
-    const single = (of: Uint8Array) => Array.from(of, (byte) => Uint8Array.of(byte))
-    assert.deepEqual(await read(inParts(single(bytes))), asSent)
-    assert.deepEqual(await read(inParts(single(compressed), GZIP)), asSent)
   })
 
   it('is what JSON.parse makes of it, in whatever parts', async () => {
@@ -138,7 +115,7 @@ describe('a body', () => {
         assert.ok(result.ok)
         assert.equal(JSON.stringify(result.value), JSON.stringify(JSON.parse(text)))
       }),
-      seeded({ numRuns: 200 }),
+      seeded(),
     )
   })
 
@@ -199,9 +176,7 @@ describe('a body that is too large', () => {
     // 256 MiB of spaces, as members of 1 MiB that are 1 KiB each. The end is never sent.
     const member = gzipSync(Buffer.alloc(1024 * 1024, ' '))
     const bomb = Buffer.concat(Array.from({ length: 60 }, () => member))
-    const started = performance.now()
     assert.equal(reasonOf(await read(inParts([bomb, never], GZIP))), 'too-large')
-    assert.ok(performance.now() - started < 5_000)
   })
 
   it('is gzip that inflates to nothing, for ever', async () => {
@@ -253,13 +228,13 @@ describe('a body that is malformed', () => {
       /gzip/,
     ],
   }
-  for (const [what, [request, message]] of Object.entries(bodies)) {
-    it(`has ${what}`, async () => {
+  it('is told what it should be, and never quoted', async () => {
+    for (const [what, [request, message]] of Object.entries(bodies)) {
       const result = await read(request())
-      assert.match(messageOf(result), message)
+      assert.match(messageOf(result), message, what)
       assert.ok(!JSON.stringify(result).includes('secret'))
-    })
-  }
+    }
+  })
 
   it('is nested too deep', async () => {
     assert.equal(reasonOf(await read(whole('[[[]]]'), { maxDepth: 3 })), 'none')
@@ -286,5 +261,23 @@ describe('a body that is malformed', () => {
     await new Promise((resolve) => setTimeout(resolve))
     process.off('unhandledRejection', note)
     assert.deepEqual(unhandled, [])
+  })
+})
+
+describe('the most bytes of a body', () => {
+  const mostWith = (...headers: [name: string, value: string][]): number =>
+    mostBytesOf(new Request('http://localhost/', { method: 'POST', headers }), LIMITS.maxBytes)
+  const five: [string, string] = ['content-length', '5']
+
+  it('are its length, where that is known', () => {
+    assert.equal(mostWith(five), 5)
+    assert.equal(mostWith(['content-length', '99999999']), LIMITS.maxBytes)
+  })
+
+  it('are the limit where it is not: in chunks, in gzip, without a length, and with one that came twice', () => {
+    assert.equal(mostWith(), LIMITS.maxBytes)
+    assert.equal(mostWith(five, ['transfer-encoding', 'chunked']), LIMITS.maxBytes)
+    assert.equal(mostWith(five, ['content-encoding', 'gzip']), LIMITS.maxBytes)
+    for (const twice of ['5, 5', '5, 05']) assert.equal(mostWith(['content-length', twice]), LIMITS.maxBytes)
   })
 })

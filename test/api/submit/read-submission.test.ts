@@ -12,7 +12,7 @@ import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
 import type { Problem } from '../../../contract/problem.ts'
 import { seeded } from '../../support/property-seed.ts'
 
-const KINDS = { createFeedback, identifyContact, identifyAccount, submitConversation, purgeContact }
+const KINDS = { createFeedback, submitConversation }
 const hashKey = hashKeyFrom('0'.repeat(64))
 
 type Outcome = { body: unknown } | { problems: Problem[] }
@@ -33,14 +33,7 @@ const problemsOf = (kind: AnySubmissionKind, text: string): Problem[] => {
 }
 const pathsOf = (kind: AnySubmissionKind, text: string): string[] => problemsOf(kind, text).map(({ path }) => path)
 
-const UNKEPT = [
-  '9007199254740993',
-  '-12345678901234567890',
-  '1e999',
-  '-1e999',
-  '1.2345678901234567891e19',
-  '9'.repeat(400),
-]
+const UNKEPT = ['9007199254740993', '-12345678901234567890', '1e999', '1.2345678901234567891e19', '9'.repeat(400)]
 
 describe('a number that JavaScript does not keep', () => {
   for (const number of UNKEPT) {
@@ -66,11 +59,6 @@ describe('a number that JavaScript does not keep', () => {
         assert.deepEqual(read(kind, `{${members.replaceAll('N', number)}}`), { body })
     })
   }
-
-  it('is told with all else that is wrong', () => {
-    const text = '{"title":1,"rating":1e999,"tags":[2],"sourceData":{"n":9007199254740993}}'
-    assert.deepEqual(pathsOf(createFeedback, text), ['description', 'title', 'tags.0', 'rating', 'sourceData.n'])
-  })
 
   it('is told once, also in a member that an open object knows', () => {
     const text = '{"id":"c","properties":{"$contractValue":1e999,"other":1e999}}'
@@ -100,80 +88,43 @@ describe('a number that JavaScript does not keep', () => {
   })
 })
 
+const KEYS = ['a', 'b', 'a.b', 'a.b.c', '$x', '\\u0061', '\\u0000', '\\ud800', '\ufffd', '__proto__', '']
+
 /** Members of any names, below which numbers stand: `#` stands for one. */
 const anyMembers = (depth: number): fc.Arbitrary<string> => {
-  const key = fc.constantFrom(
-    'a',
-    'b',
-    'a.b',
-    'a.b.c',
-    '$x',
-    '\\u0061',
-    '\\u0000',
-    '\\ud800',
-    '\ufffd',
-    '__proto__',
-    '',
-  )
-  const inner =
-    depth === 0
-      ? []
-      : [anyMembers(depth - 1), fc.array(anyMembers(depth - 1), { maxLength: 3 }).map((all) => `[${all.join()}]`)]
-  const value = fc.oneof(fc.constantFrom('#', '#', '1', 'null', '"# #,"', '[#,#]', '[ #]'), ...inner)
+  const key = fc.constantFrom(...KEYS)
+  const items = depth === 0 ? [] : [anyMembers(depth - 1), list(anyMembers(depth - 1))]
+  const value = fc.oneof(fc.constantFrom('#', '#', '1', 'null', '"# #,"', '[#,#]', '[ #]'), ...items)
   return fc
     .array(fc.tuple(key, value), { maxLength: 4 })
     .map((members) => `{${members.map(([name, of]) => `"${name}":${of}`).join(' ,')}}`)
 }
-const free = anyMembers(2)
-type Members = Record<string, fc.Arbitrary<string>>
-const object = (required: Members, optional: Members = {}): fc.Arbitrary<string> => {
-  const members = { ...required, ...optional }
-  return fc
-    .tuple(
-      fc.subarray(Object.keys(optional)).map((names) => [...Object.keys(required), ...names]),
-      fc.record(members),
-      fc.constantFrom('', ',"ignored":[#,{"id":#}]', ',"constructor":#,"__proto__":{"rating":#}'),
-    )
-    .map(([names, values, more]) => `{${names.map((name) => `"${name}":${values[name]}`).join()}${more}}`)
-}
-const said = (value: string) => fc.constant(value)
-const flag = fc.constantFrom('true', 'false')
-const account = object({ id: said('"a"') }, { shouldUnflattenProperties: flag })
-const contact = object({ id: said('"c"') }, { account, properties: free, shouldUnflattenProperties: flag })
-const message = object(
-  { id: said('"m"'), incoming: said('true'), content: said('""'), createdAt: said('"2026-01-01T00:00:00Z"') },
-  { properties: free },
-)
 const list = (item: fc.Arbitrary<string>) => fc.array(item, { maxLength: 3 }).map((items) => `[${items.join()}]`)
-const BODIES: Record<keyof typeof KINDS, fc.Arbitrary<string>> = {
-  createFeedback: object(
-    {
-      description: said('"d"'),
-    },
-    {
-      rating: said('#'),
-      sourceData: free,
-      shouldUnflattenSourceData: flag,
-      contact: object({}, { email: said('"e"'), sourceData: free }),
-      account: object({}, { name: said('"n"'), contractValue: said('#'), sourceData: free }),
-    },
-  ),
-  identifyContact: contact,
-  identifyAccount: account,
-  submitConversation: object(
-    {
-      id: said('"c"'),
-      source: said('"s"'),
-      createdAt: said('"2026-01-01T00:00:00Z"'),
-      contacts: list(contact),
-      messages: list(message),
-    },
-    {
-      rating: said('#'),
-      properties: free,
-    },
-  ),
-  purgeContact: object({ id: said('"c"') }, { email: said('"e"') }),
+/** Some of the members, which stand in each other's way no more than in a body. */
+const object = (least: string, members: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.subarray(Object.keys(members)), fc.record(members), fc.constantFrom('', ',"ignored":[#,{"id":#}]'))
+    .map(([names, values, more]) => `{${[least, ...names.map((name) => `"${name}":${values[name]}`)].join()}${more}}`)
+const free = anyMembers(2)
+const flag = fc.constantFrom('true', 'false')
+const AT = '"createdAt":"2026-01-01T00:00:00Z"'
+const contact = object('"id":"c"', { properties: free, shouldUnflattenProperties: flag })
+const message = object(`"id":"m","incoming":true,"content":"",${AT}`, { properties: free })
+const BODIES = {
+  createFeedback: object('"description":"d"', {
+    rating: fc.constant('#'),
+    sourceData: free,
+    shouldUnflattenSourceData: flag,
+    contact: object('"email":"e"', { sourceData: free }),
+    account: object('"name":"n"', { contractValue: fc.constant('#'), sourceData: free }),
+  }),
+  submitConversation: fc
+    .tuple(
+      object(`"id":"c","source":"s",${AT}`, { rating: fc.constant('#'), properties: free }),
+      list(contact),
+      list(message),
+    )
+    .map(([body, contacts, messages]) => body.replace(/}$/, `,"contacts":${contacts},"messages":${messages}}`)),
 }
 
 const FIRST_KEPT = 700_001
@@ -188,7 +139,7 @@ const numbersIn = (value: unknown, path: readonly string[] = []): string[] => {
 describe('any body', () => {
   it('has a problem with a number exactly where the number would be stored', () => {
     const cases = fc
-      .constantFrom(...(Object.keys(KINDS) as (keyof typeof KINDS)[]))
+      .constantFrom(...(Object.keys(BODIES) as (keyof typeof BODIES)[]))
       .chain((name) => fc.tuple(fc.constant(name), BODIES[name]))
     fc.assert(
       fc.property(cases, fc.constantFrom(...UNKEPT), ([name, template], unkept) => {
@@ -213,7 +164,7 @@ describe('any body', () => {
         assert.deepEqual(found.toSorted(), expected.slice(0, 100).toSorted())
         if (expected.length === 0) assert.deepEqual(changed, kept)
       }),
-      seeded({ numRuns: 1_000 }),
+      seeded({ numRuns: 500 }),
     )
   })
 })

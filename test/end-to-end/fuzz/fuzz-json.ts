@@ -39,6 +39,11 @@ const finiteNumber: Text = fc.oneof(
   fc.double({ noDefaultInfinity: true, noNaN: true }).map((value) => JSON.stringify(value)),
   fc.integer({ min: -5, max: 10 }).map(String),
 )
+/** Mostly within the bounds of ratings and contract values. */
+const amount: Text = fc.oneof(
+  { weight: 9, arbitrary: fc.integer({ min: -5, max: 10 }).map(String) },
+  { weight: 1, arbitrary: fc.constantFrom('1e15', '-1e15', '4.5') },
+)
 const nested = fc
   .record({ levels: fc.oneof(fc.integer({ min: 55, max: 75 }), fc.constantFrom(2_000, 50_000)), array: fc.boolean() })
   .map(({ levels, array }) =>
@@ -106,7 +111,7 @@ const textOfType = (type: string, said: JsonObject, wobbly: boolean): Text => {
       return said['maxLength'] === undefined ? someText : shortText
     case 'number':
     case 'integer':
-      return finiteNumber
+      return said['maximum'] === undefined ? finiteNumber : amount
     case 'boolean':
       return fc.constantFrom('true', 'false')
     case 'array':

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { JsonValue } from '../../../contract/json.ts'
 import { makeToken } from '../../../contract/token-format.ts'
@@ -11,15 +11,18 @@ import { createWorkspace } from '../../../db/workspaces.ts'
 import { answerOf, fits, operations } from '../../api/openapi/openapi-document.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { type RawAnswer, RawConnection } from '../../support/raw-connection.ts'
-import { type Service, startService } from '../../support/service.ts'
+import type { Service } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { fuzzService } from './fuzz-service.ts'
 import { bytesOf, type FuzzRequest, fuzzRequests } from './fuzz-requests.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 10_000))
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 1_500))
 /** After each so many everything is drained, so that the queue stays small however many there are. */
 const ROUND = 20_000
-const LANES = 16
+const LANES = LONG ? 16 : 8
+/** On a busy machine a look-up in Postgres can take too long, which is answered with 503 and accepts nothing. */
+const TRIES = 5
 /** Several, since everything in a workspace waits for its purges. */
 const WORKSPACES = 8
 const ANSWERED_WITHIN_MS = 60_000
@@ -28,16 +31,18 @@ const LARGEST_SEED = 2 ** 30
 
 describe('whatever is sent', () => {
   let service: Service
+  const workspaceIds = new Set<string>()
   const ofWorkspaces: fc.Arbitrary<FuzzRequest>[] = []
   const accepted = new Set<string>()
   const statuses = new Map<string, number>()
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
+    service = await fuzzService()
     const operator = makeToken()
     await addToken(service.sql, { token: operator, workspace: null, scopes: ['operator'], expiresAt: null })
     for (let count = 0; count < WORKSPACES; count++) {
       const workspace = `fuzz-${count}`
-      await createWorkspace(service.sql, workspace)
+      const { id } = (await createWorkspace(service.sql, workspace))!
+      workspaceIds.add(id)
       const tokenWith = async (scopes: readonly Scope[]): Promise<string> => {
         const token = makeToken()
         await addToken(service.sql, { token, workspace, scopes, expiresAt: null })
@@ -50,11 +55,12 @@ describe('whatever is sent', () => {
       ofWorkspaces.push(fuzzRequests(tokens, submissionId))
     }
   })
-  after(() => service?.stop())
 
   const judged = async (connection: RawConnection, request: FuzzRequest): Promise<void> => {
     const hasBody = request.method !== 'HEAD'
-    const answer = await connection.send(bytesOf(request), { hasBody, timeoutMs: ANSWERED_WITHIN_MS })
+    const send = () => connection.send(bytesOf(request), { hasBody, timeoutMs: ANSWERED_WITHIN_MS })
+    let answer = await send()
+    for (let tries = 1; tries < TRIES && isLate(answer); tries++) answer = await send()
     const where = request.path ?? 'elsewhere'
     statuses.set(`${where} ${answer.status}`, (statuses.get(`${where} ${answer.status}`) ?? 0) + 1)
     assertAnswer(request, answer)
@@ -78,7 +84,8 @@ describe('whatever is sent', () => {
     const ledgers = await until(
       'everything is processed',
       async () => {
-        const found = await readLedgers(service.sql, service.redis, service.redisPrefix)
+        const all = await readLedgers(service.sql, service.redis, service.redisPrefix)
+        const found = all.filter(({ workspaceId }) => workspaceIds.has(workspaceId))
         return found.every(({ queued }) => queued === 0) ? found : undefined
       },
       DRAINED_WITHIN_MS,
@@ -95,13 +102,11 @@ describe('whatever is sent', () => {
 
   it(`${REQUESTS} requests get documented answers, and what is accepted is applied`, async () => {
     const { seed = randomInt(LARGEST_SEED) } = seeded()
-    const startedAt = performance.now()
     for (let sent = 0; sent < REQUESTS; sent += ROUND) {
       await sendAll(Math.min(ROUND, REQUESTS - sent), seed + sent)
       await assertNothingDied()
     }
-    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
-    console.log(`${REQUESTS} requests in ${seconds} s, ${accepted.size} accepted, FC_SEED=${seed}`)
+    console.log(`${REQUESTS} requests, ${accepted.size} accepted, FC_SEED=${seed}`)
     console.log(
       JSON.stringify(Object.fromEntries([...statuses].toSorted(([one], [other]) => one.localeCompare(other)))),
     )
@@ -109,6 +114,9 @@ describe('whatever is sent', () => {
     assert.ok(accepted.size > REQUESTS / 5, String(accepted.size))
   })
 })
+
+const isLate = ({ status, body }: RawAnswer): boolean =>
+  status === 503 && body.toString('utf8').includes('The database cannot be reached')
 
 const assertAnswer = ({ path, also, method, target }: FuzzRequest, answer: RawAnswer): void => {
   const { status, headers } = answer

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ReplyError } from 'ioredis'
+import type { Problem } from '../../contract/problem.ts'
+import { LEAST } from '../end-to-end/body-with.ts'
+import type { OperationPath } from '../end-to-end/interface-table.ts'
+import { appWithoutStores, EMPTY_LOG, SUBMISSION } from '../support/app-without-stores.ts'
+
+type Given = NonNullable<Parameters<typeof appWithoutStores>[0]>
+type Sent = { method?: string; path?: string; token?: string | null; body?: string; headers?: Record<string, string> }
+type Expected = readonly [status: number, error: string | Problem[], headers?: Readonly<Record<string, string>>]
+
+const OPERATIONS = Object.keys(LEAST) as OperationPath[]
+const CONVERSATION = '/conversations'
+const PURGE = '/contacts/purge'
+const KIB = 1_024
+const mostBytes = (operation: string): number => (operation === CONVERSATION ? 5 * KIB * KIB : 512 * KIB)
+const least = (operation: OperationPath, more: object = {}): string =>
+  JSON.stringify({ ...LEAST[operation]('x'), ...more })
+
+const UNAUTHENTICATED: Expected = [
+  401,
+  'A valid bearer token is required: send Authorization: Bearer <ACCESS_TOKEN>.',
+  { 'WWW-Authenticate': 'Bearer' },
+]
+const forbidden = (needs: string): Expected => [
+  403,
+  `This token does not permit it: a token with the scope ${needs} is required.`,
+]
+const NOT_JSON: Expected = [415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.']
+const tooLarge = (bytes: number): Expected => [
+  413,
+  `The body is too large: at most ${bytes} bytes, counted after decompression.`,
+]
+const invalid = (message: string, path = ''): Expected => [400, [{ message, path }]]
+const unavailable = (error: string): Expected => [503, error, { 'Retry-After': '5' }]
+const wrongMethod = (allow: string): Expected => [405, `This path takes ${allow} only.`, { Allow: allow }]
+const NOTHING: Expected = [404, 'There is nothing at this path.']
+const NO_CONTACT: Expected = [404, 'No contact matches the given id or email.']
+
+const send = (
+  { method = 'POST', path = '/api/v1/feedbacks', token = 'admin', body, headers = {} }: Sent,
+  given?: Given,
+) =>
+  appWithoutStores(given).handle(
+    new Request(`http://x${path}`, {
+      method,
+      headers: {
+        'Content-Type': 'application/json',
+        ...(token !== null && { Authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'Content-Length': String(new TextEncoder().encode(body).byteLength) }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+    }),
+  )
+
+/** Status, whole body, and headers of which there may be no others with a meaning. */
+const assertRefused = async (sent: Sent, [status, error, headers = {}]: Expected, given?: Given): Promise<void> => {
+  const response = await send(sent, given)
+  const named = ['WWW-Authenticate', 'Retry-After', 'Allow', 'Submission-Id'].flatMap((name) => {
+    const value = response.headers.get(name)
+    return value === null ? [] : [[name, value] as const]
+  })
+  assert.deepEqual([response.status, await response.json()], [status, { error }], JSON.stringify(sent).slice(0, 200))
+  assert.deepEqual(Object.fromEntries(named), headers)
+  assert.match(response.headers.get('Content-Type') ?? '', /^application\/json/)
+  assert.ok(response.headers.get('X-Request-Id'))
+}
+
+describe('every operation refuses', () => {
+  for (const operation of OPERATIONS) {
+    const path = `/api/v1${operation}`
+    const refused = (sent: Sent, expected: Expected) => assertRefused({ path, ...sent }, expected)
+    const large = `{"id": "${'x'.repeat(mostBytes(operation))}`
+
+    it(`${operation}: what is wrong first, in the order of its steps`, async () => {
+      // Each has all faults from its own on.
+      const text = { 'Content-Type': 'text/plain' }
+      await refused({ token: null, body: large, headers: text }, UNAUTHENTICATED)
+      await refused({ token: 'other', body: large, headers: text }, UNAUTHENTICATED)
+      const needs = operation === PURGE ? 'admin' : 'submit'
+      await refused({ token: 'operator', body: large, headers: text }, forbidden(needs))
+      if (operation === PURGE) await refused({ token: 'submit', body: large, headers: text }, forbidden(needs))
+      await refused({ body: large, headers: text }, NOT_JSON)
+      await refused({ body: large }, tooLarge(mostBytes(operation)))
+      await refused({ body: '{' }, invalid('The body must be valid JSON, which it is not at the end'))
+      for (const value of [null, 5, 'text', true, [], [LEAST[operation]('x')]]) {
+        await refused({ body: JSON.stringify(value) }, invalid('The body must be an object'))
+      }
+    })
+
+    it(`${operation}: a body of a byte more than it may have, and no smaller one`, async () => {
+      const fill = mostBytes(operation) - least(operation, { unknown: '' }).length
+      const response = await send({ path, body: least(operation, { unknown: 'x'.repeat(fill) }) })
+      assert.ok(response.status < 300, await response.text())
+      await refused({ body: least(operation, { unknown: 'x'.repeat(fill + 1) }) }, tooLarge(mostBytes(operation)))
+    })
+
+    it(`${operation}: a body of 65 levels, and none of 64`, async () => {
+      const nested = (levels: number): string => '{"a":'.repeat(levels - 1) + '{}' + '}'.repeat(levels - 1)
+      const body = (levels: number): string => least(operation).replace(/}$/, `,"unknown":${nested(levels - 1)}}`)
+      assert.ok((await send({ path, body: body(64) })).status < 300)
+      const [problem] = ((await (await send({ path, body: body(65) })).json()) as { error: Problem[] }).error
+      assert.equal(problem?.message, 'The body must be nested at most 64 levels deep')
+    })
+
+    it(`${operation}: every method but POST`, async () => {
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) await refused({ method }, wrongMethod('POST'))
+    })
+  }
+})
+
+const admit = (outcome: 'rate-limited' | 'full' | 'other-body' | 'unreplicated'): Given => ({
+  intake: {
+    admit: async () => ({ outcome, bucket: { remaining: 0, resetMs: 1_500 } }),
+    limitOf: () => ({ tokens: 10, windowMs: 60_000 }),
+  },
+})
+const fails = async (error: Error): Promise<never> => {
+  throw error
+}
+const replyError = (message: string): Error => new (ReplyError as new (message: string) => Error)(message)
+const FULL_REDIS = replyError("OOM command not allowed when used memory > 'maxmemory'.")
+const LIMITED: Expected = [
+  429,
+  'Rate limit exceeded: submissions are limited to 10 per minute. Retry later, in 2 s.',
+  { 'Retry-After': '2' },
+]
+const QUEUE_SILENT = unavailable(
+  'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
+)
+const DATABASE_AWAY = unavailable('The database cannot be reached. Nothing was accepted; retry later.')
+const purge: Sent = { path: `/api/v1${PURGE}`, body: '{"id":"x"}' }
+const receipt = (id: string): Sent => ({ method: 'GET', path: `/api/v1/submissions/${id}` })
+
+/** A conversation of 41 MB once its properties are those of each message, if they are to be. */
+const propagating = (propagatePropertiesToMessages: boolean): string => {
+  const message = { incoming: true, content: '', createdAt: '2026-01-01T00:00:00Z' }
+  const messages = Array.from({ length: 1_000 }, (_, index) => ({ ...message, id: `m${index}` }))
+  const properties = { note: 'x'.repeat(40 * KIB) }
+  return least(CONVERSATION, { messages, properties, propagatePropertiesToMessages })
+}
+
+/** Situations in which a feedback, or what is sent instead, is refused for another reason than its body. */
+const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expected, sent?: Sent]>> = {
+  'the limit is used up': [admit('rate-limited'), LIMITED],
+  'the bucket is known to be empty': [
+    {
+      intake: {
+        ...admit('full').intake,
+        emptyBuckets: { find: () => ({ remaining: 0, resetMs: 1_500 }), seen: () => {} },
+      },
+    },
+    LIMITED,
+    { body: 'not looked at' },
+  ],
+  'the idempotency key came with another body': [
+    admit('other-body'),
+    [422, 'This Idempotency-Key came with another body before. Use a new key for a new request.'],
+  ],
+  'the workspace has too much waiting': [
+    admit('full'),
+    unavailable('This workspace has as much waiting as there is room left for all. Nothing was accepted; retry later.'),
+  ],
+  'all have too much waiting': [
+    { intake: { ...admit('full').intake, pressure: () => 'backlog' } },
+    unavailable('Too much is waiting to be processed. Nothing was accepted; retry later.'),
+  ],
+  'too few replicas have it': [
+    admit('unreplicated'),
+    unavailable('Too few copies of the queue have it yet. Nothing was confirmed; retry later with the same ids.'),
+  ],
+  'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
+  'Redis is full': [
+    { intake: { admit: () => fails(FULL_REDIS) } },
+    unavailable('The queue is nearly full. Nothing was accepted; retry later.'),
+  ],
+  'Redis takes nothing in': [
+    { intake: { admit: () => fails(replyError('READONLY')) } },
+    unavailable(
+      'The queue is there and takes nothing in at the moment. Nothing was confirmed; retry later with the same ids.',
+    ),
+  ],
+  'the process has as many bodies in hand as it may': [
+    {
+      intake: {
+        bodies: {
+          hold: async () => undefined,
+          inTurn: (_, work) => work(),
+          takeAnswer: () => assert.fail(),
+          figures: () => assert.fail(),
+        },
+      },
+    },
+    unavailable(
+      'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if you can.',
+    ),
+  ],
+  'Postgres does not know the token for being away': [
+    { intake: { authenticate: async () => ({ refused: 'unavailable', why: 'postgres' }) } },
+    DATABASE_AWAY,
+  ],
+  'more came behind the body': [{ intake: { isWhole: async () => false } }, invalid('Nothing may follow the body')],
+  'a trailer is announced that is not read': [
+    { readsTrailers: false },
+    invalid('A body with trailer fields cannot be read here; send it without', 'Trailer'),
+    { headers: { Trailer: 'X-Sum' } },
+  ],
+  'the purge matches nothing': [{ intake: { canPurgeMatch: async () => false } }, NO_CONTACT, purge],
+  'the purge turned out to match nothing': [
+    { intake: { awaitProgress: async () => ({ id: SUBMISSION, state: 'applied', isUnmatched: true }) } },
+    [NO_CONTACT[0], NO_CONTACT[1], { 'Submission-Id': SUBMISSION }],
+    purge,
+  ],
+  'the purge cannot be looked up': [
+    { intake: { canPurgeMatch: () => fails(new Error('away')) } },
+    DATABASE_AWAY,
+    purge,
+  ],
+  'an invalid purge might match nothing': [
+    { intake: { canPurgeMatch: async () => false } },
+    invalid('email must be a string', 'email'),
+    { ...purge, body: '{"id":"x","email":5}' },
+  ],
+  'a conversation would exceed 32 MiB when propagated': [
+    {},
+    [
+      413,
+      'With its properties propagated to every message the conversation would exceed 33554432 bytes. ' +
+        'Send fewer messages at once or smaller properties.',
+    ],
+    { path: `/api/v1${CONVERSATION}`, body: propagating(true) },
+  ],
+  'there is no such submission': [
+    {},
+    [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
+    receipt(SUBMISSION),
+  ],
+  'the id of a submission is none': [
+    {},
+    [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
+    receipt('x'),
+  ],
+}
+
+describe('a request is refused when', () => {
+  for (const [what, [given, expected, sent = {}]] of Object.entries(SITUATIONS)) {
+    it(what, () =>
+      assertRefused({ body: sent.method === 'GET' ? undefined! : '{"description":"x"}', ...sent }, expected, given),
+    )
+  }
+
+  it('something fails that nobody foresaw: the answer tells the id of the request alone', async () => {
+    const fault: Given = { intake: { admit: () => fails(new TypeError('sEcReT')) } }
+    const headers = { 'X-Request-Id': 'abc' }
+    const told = 'Something went wrong on our side. Quote request abc when you report it.'
+    await assertRefused({ body: '{"description":"x"}', headers }, [500, told], fault)
+  })
+
+  it('its path is none, whatever the method', async () => {
+    const paths = ['/nope', '/api/v1', '/api/v1/nope', '/api/v2/feedbacks', '/api/v1/feedbacks/1', '/%', '/a%ffb']
+    for (const path of paths) {
+      for (const method of ['GET', 'POST', 'DELETE']) await assertRefused({ path, method, token: null }, NOTHING)
+    }
+    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/openapi.json']) {
+      await assertRefused({ path, body: '{}' }, wrongMethod('GET'))
+    }
+  })
+})
+
+describe('a request is not refused', () => {
+  it('when properties are large and not propagated', async () => {
+    const response = await send({ path: `/api/v1${CONVERSATION}`, body: propagating(false) })
+    assert.equal(response.status, 200)
+  })
+
+  it('when its idempotency key is known: a purge is answered again, though it matches nothing any more', async () => {
+    const repeated = {
+      outcome: 'repeated',
+      submissionId: SUBMISSION,
+      number: 1,
+      bucket: undefined,
+      ...EMPTY_LOG,
+    } as const
+    const given = { intake: { admit: async () => repeated, canPurgeMatch: async () => false } }
+    const response = await send({ ...purge, headers: { 'Idempotency-Key': 'key' } }, given)
+    assert.deepEqual([response.status, response.headers.get('Submission-Id')], [200, SUBMISSION])
+  })
+})

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { createAuthenticate } from '../../api/authenticate.ts'
+import type { Receipt } from '../../contract/receipt.ts'
+import { makeToken } from '../../contract/token-format.ts'
+import { addToken, findTokenHolders, revokeToken, type Scope } from '../../db/tokens.ts'
+import { createWorkspace, DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
+import { LEAST } from '../end-to-end/body-with.ts'
+import type { OperationPath } from '../end-to-end/interface-table.ts'
+import { appWithoutStores, SUBMISSION } from '../support/app-without-stores.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { operations } from './openapi/openapi-document.ts'
+
+/** `elsewhere`: of another workspace, with every scope that a workspace's token can have. */
+const KINDS = [
+  'none',
+  'malformed',
+  'unknown',
+  'revoked',
+  'expired',
+  'elsewhere',
+  'submit',
+  'admin',
+  'operator',
+] as const
+type Kind = (typeof KINDS)[number]
+
+const NOBODY = [401, 401, 401, 401, 401] as const
+const FOR_OPERATORS = [...NOBODY, 401, 401, 401, 200]
+const RECEIPT = `GET /api/v1/submissions/${SUBMISSION}`
+
+/** What each path answers to each kind of token, in the order of `KINDS`; the contact and the submission are of the workspace. */
+const TABLE: Readonly<Record<string, readonly number[]>> = {
+  'POST /api/v1/feedbacks': [...NOBODY, 201, 201, 201, 403],
+  'POST /api/v1/contacts/identify': [...NOBODY, 201, 201, 201, 403],
+  'POST /api/v1/accounts/identify': [...NOBODY, 201, 201, 201, 403],
+  'POST /api/v1/conversations': [...NOBODY, 200, 200, 200, 403],
+  'POST /api/v1/batch': [...NOBODY, 200, 200, 200, 403],
+  'POST /api/v1/contacts/purge': [...NOBODY, 404, 403, 200, 403],
+  [RECEIPT]: [...NOBODY, 404, 200, 200, 403],
+  'GET /metrics': FOR_OPERATORS,
+  'GET /admin': FOR_OPERATORS,
+  'GET /admin/overview.js': FOR_OPERATORS,
+  'GET /admin/queues': FOR_OPERATORS,
+  'GET /admin/queues/': FOR_OPERATORS,
+  'GET /admin/queues/api/queues': FOR_OPERATORS,
+  'PUT /admin/queues/api/queues/feedback/pause': FOR_OPERATORS,
+  'GET /healthz': KINDS.map(() => 200),
+  'GET /readyz': KINDS.map(() => 200),
+  'GET /openapi.json': KINDS.map(() => 200),
+  'GET /docs': KINDS.map(() => 200),
+  'GET /docs/swagger-ui.css': KINDS.map(() => 200),
+  'GET /nothing': KINDS.map(() => 404),
+  'GET /api/v1/nothing': KINDS.map(() => 404),
+  'GET /api/v1/feedbacks': KINDS.map(() => 405),
+  'POST /metrics': KINDS.map(() => 405),
+}
+
+describe('who may do what', () => {
+  let schema: TestSchema
+  let handle: ReturnType<typeof appWithoutStores>['handle']
+  let tokens: Readonly<Record<Kind, string | null>>
+  before(async () => {
+    schema = await freshSchema()
+    const { sql } = schema
+    await createWorkspace(sql, 'other')
+    const [own] = await sql<{ id: string }[]>`select id from workspace where name = ${DEFAULT_WORKSPACE}`
+    const make = async (workspace: string | null, scopes: readonly Scope[], expiresAt: Date | null = null) => {
+      const token = makeToken()
+      const id = await addToken(sql, { token, workspace, scopes, expiresAt })
+      return { token, id: id! }
+    }
+    const revoked = await make(DEFAULT_WORKSPACE, ['submit', 'admin'])
+    assert.equal(await revokeToken(sql, revoked.id), true)
+    tokens = {
+      none: null,
+      malformed: 'fbi_ä',
+      unknown: makeToken(),
+      revoked: revoked.token,
+      expired: (await make(DEFAULT_WORKSPACE, ['submit', 'admin'], new Date(Date.now() - 1_000))).token,
+      elsewhere: (await make('other', ['submit', 'admin'])).token,
+      submit: (await make(DEFAULT_WORKSPACE, ['submit'], new Date(Date.now() + 3_600_000))).token,
+      admin: (await make(DEFAULT_WORKSPACE, ['admin'])).token,
+      operator: (await make(null, ['operator'])).token,
+    }
+    const clocks = { now: Date.now, steadily: () => performance.now() }
+    const authenticate = createAuthenticate((hashes) => findTokenHolders(sql, hashes), clocks)
+    const findStored = async (workspaceId: string, id: string) =>
+      workspaceId === own!.id && id === SUBMISSION ? ({ id } as Receipt) : undefined
+    const page = async (): Promise<Response> => new Response('')
+    const app = appWithoutStores({
+      intake: { authenticate, canPurgeMatch: async (workspaceId) => workspaceId === own!.id },
+      receipts: { authenticate, findStored, findQueued: async () => undefined, onFault: () => {} },
+      board: page,
+      overview: page,
+      metrics: async () => '',
+    })
+    handle = app.handle
+  })
+  after(() => schema.drop())
+
+  const ask = async (where: string, kind: Kind): Promise<{ status: number; headers: Headers; text: string }> => {
+    const [method = '', path = ''] = where.split(' ')
+    const least = LEAST[path.replace('/api/v1', '') as OperationPath]?.('x') ?? { items: [] }
+    const token = tokens[kind]
+    const headers = {
+      'Content-Type': 'application/json',
+      // As bytes, since a token that is not ASCII is no header to `Request`.
+      ...(token !== null && { Authorization: `Bearer ${Buffer.from(token).toString('latin1')}` }),
+    }
+    const body = method === 'GET' ? undefined : JSON.stringify(least)
+    const response = await handle(new Request(`http://x${path}`, { method, headers, ...(body && { body }) }))
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  }
+
+  for (const [where, expected] of Object.entries(TABLE)) {
+    it(`${where} answers each kind of token with its status, and does not tell why a token is none`, async () => {
+      const unauthenticated = new Set<string>()
+      for (const [index, kind] of KINDS.entries()) {
+        const { status, headers, text } = await ask(where, kind)
+        assert.equal(status, expected[index], `${kind}: ${text}`)
+        if (status < 400) continue
+        assert.deepEqual(Object.keys(JSON.parse(text) as object), ['error'], kind)
+        assert.equal(headers.has('www-authenticate'), status === 401, kind)
+        if (status === 401) unauthenticated.add(text)
+      }
+      assert.ok(unauthenticated.size <= 1)
+    })
+  }
+
+  it('is told for all that the document describes', () => {
+    const described = operations.map(({ method, at }) => `${method} ${at.replace('{id}', SUBMISSION)}`)
+    assert.deepEqual(
+      described.filter((where) => !Object.hasOwn(TABLE, where)),
+      [],
+    )
+  })
+})

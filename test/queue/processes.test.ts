@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { connectForCommand, type RedisClient } from '../../queue/connect-redis.ts'
+import { processKeys } from '../../queue/keys.ts'
+import {
+  LATELY_SECONDS,
+  type ProcessReport,
+  processReportsIn,
+  type ProcessReports,
+  startReporting,
+} from '../../queue/process-reports.ts'
+import { countSilent } from '../../queue/silent-workers.ts'
+import { takeTurn } from '../../queue/take-turn.ts'
+import { crowdingIn, takesMostOf, type WorkspaceLoad, workspaceLoads } from '../../queue/workspace-loads.ts'
+import { openQueueRoom } from '../support/queue-room.ts'
+import { testServers } from '../support/servers.ts'
+import { until } from '../support/until.ts'
+
+const REPORT: ProcessReport = {
+  id: 'a',
+  kind: 'worker',
+  accepted: 0,
+  refused: 0,
+  failed: 1,
+  tagged: 2,
+  stored: [3],
+  queues: ['wake'],
+  applying: { total: 2, byWorkspace: { w: 1 } },
+  bodies: { bytes: 1, mostBytes: 2, refused: 3 },
+  upSeconds: 5,
+  loopDelaySeconds: 0.1,
+  postgresSeconds: null,
+}
+
+describe('process reports', () => {
+  const prefix = `t_${randomBytes(6).toString('hex')}`
+  const [figures, seen] = [`{${prefix}:processes}:figures`, `{${prefix}:processes}:seen`]
+  let redis: Redis
+  let reports: ProcessReports
+  before(() => {
+    redis = new Redis(testServers().redisUrl)
+    reports = processReportsIn(redis, prefix)
+  })
+  after(async () => {
+    await redis.unlink(figures, seen)
+    redis.disconnect()
+  })
+  const ids = async (): Promise<string[]> => (await reports.read()).map(({ id }) => id).toSorted()
+
+  it('are the latest of each process, until it withdraws', async () => {
+    assert.deepEqual(await reports.read(), [])
+    await reports.report({ ...REPORT, stored: [] })
+    await reports.report({ ...REPORT, stored: [3] })
+    await reports.report({ ...REPORT, id: 'b', kind: 'api', stored: [] })
+    assert.deepEqual(await ids(), ['a', 'b'])
+    assert.deepEqual(
+      (await reports.read()).find(({ id }) => id === 'a'),
+      REPORT,
+    )
+    await reports.withdraw('b')
+    assert.deepEqual(await ids(), ['a'])
+  })
+
+  it('of a process that is silent are neither shown nor kept, nor are any when all are', async () => {
+    await reports.report({ ...REPORT, id: 'silent', stored: [] })
+    await redis.zadd(seen, 1, 'silent')
+    assert.deepEqual(await ids(), ['a'])
+    await reports.report({ ...REPORT, stored: [] })
+    assert.equal(await redis.hexists(figures, 'silent'), 0)
+    for (const key of [figures, seen]) assert.ok((await redis.pttl(key)) > 0, key)
+  })
+
+  it('from before the clock of Redis went back are gone once somebody reports', async () => {
+    await reports.report({ ...REPORT, id: 'ahead', stored: [] })
+    await redis.zadd(seen, Date.now() + 3_600_000, 'ahead')
+    await reports.report({ ...REPORT, stored: [] })
+    assert.deepEqual(await ids(), ['a'])
+  })
+
+  it('of another version are left out', async () => {
+    await redis.hset(figures, 'a', '{"id":"a","kind":"other"}')
+    assert.deepEqual(await ids(), [])
+  })
+
+  it('come by themselves, and end when they are stopped', async () => {
+    let tagged = 0
+    const reporting = startReporting(reports, { id: 'c', kind: 'worker' }, async () => ({ tagged: ++tagged }))
+    await until('it reported again', async () => (await reports.read()).some((one) => one.id === 'c' && one.tagged > 1))
+    await reporting.stop()
+    assert.deepEqual(await ids(), [])
+  })
+})
+
+const PERIOD_MS = 60_000
+
+describe('a turn', () => {
+  let room: ReturnType<typeof openQueueRoom>
+  before(() => {
+    room = openQueueRoom()
+  })
+  after(() => room.close())
+
+  const take = (name: string, periodMs = PERIOD_MS) => takeTurn(room.redis, room.prefix, { name, periodMs })
+
+  it('is one process’s in each period, and each thing has turns of its own', async () => {
+    const taken = await Promise.all(Array.from({ length: 5 }, () => take('sweep')))
+    assert.equal(taken.filter(Boolean).length, 1)
+    assert.equal(await take('mop'), true)
+    assert.equal(await take('short', 50), true)
+    await until('the period is over', () => take('short', 50))
+  })
+
+  it('does not last until a clock that went back is there again', async () => {
+    assert.equal(await take('late'), true)
+    await room.redis.pexpire(processKeys(room.prefix).turn('late'), 2 * PERIOD_MS)
+    assert.equal(await take('late'), true)
+  })
+})
+
+// That one is counted when it is frozen, test/end-to-end/worker-queues.test.ts shows.
+describe('silent workers', () => {
+  const user = `t_${randomBytes(6).toString('hex')}`
+  let redis: RedisClient
+  before(async () => {
+    redis = await connectForCommand(testServers().redisUrl)
+    await redis.call('ACL', 'SETUSER', user, 'on', `>${user}`, '~*', '+@all', '-client|list')
+  })
+  after(async () => {
+    await redis.call('ACL', 'DELUSER', user)
+    redis.disconnect()
+  })
+
+  it('are none as long as nobody is connected by a name of theirs', async () => {
+    assert.equal(await countSilent(redis, randomUUID(), Promise.resolve([])), 0)
+  })
+
+  it('are not known where Redis does not tell who is connected', async () => {
+    const url = new URL(testServers().redisUrl)
+    Object.assign(url, { username: user, password: user })
+    const limited = await connectForCommand(url.href)
+    try {
+      assert.equal(await countSilent(limited, 'fbi', Promise.resolve([])), undefined)
+    } finally {
+      limited.disconnect()
+    }
+  })
+})
+
+const NOW_MS = 1_000_000
+const worker = (applying: ProcessReport['applying']): ProcessReport => ({ ...REPORT, applying })
+/** Logs by how many wait, and for how many seconds. */
+const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...applying: ProcessReport['applying'][]) =>
+  workspaceLoads({
+    workspaces: ['a', 'b', 'c'].map((id) => ({ id, name: `named ${id}` })),
+    logs: Object.entries(waiting).map(([workspaceId, [queued, seconds]]) => ({
+      workspaceId,
+      accepted: 100,
+      queued,
+      bytes: 0,
+      oldestNumber: queued === 0 ? null : (NOW_MS - seconds * 1_000) * 1_000,
+    })),
+    processes: applying.map(worker),
+    nowMs: NOW_MS,
+  })
+
+describe('loads of workspaces', () => {
+  it('are what waits and the time of all workers that they take, the heaviest first', () => {
+    const loads = loadsOf(
+      { a: [1, 2], b: [3, 30], c: [0, 0] },
+      { total: LATELY_SECONDS, byWorkspace: { a: 0.75 * LATELY_SECONDS } },
+      { total: LATELY_SECONDS, byWorkspace: { a: 0.75 * LATELY_SECONDS, c: 0.1 * LATELY_SECONDS } },
+    )
+    assert.deepEqual(loads, [
+      { id: 'b', name: 'named b', waiting: 3, waitingShare: 0.75, oldestSeconds: 30, applyingShare: 0 },
+      { id: 'a', name: 'named a', waiting: 1, waitingShare: 0.25, oldestSeconds: 2, applyingShare: 0.75 },
+      { id: 'c', name: 'named c', waiting: 0, waitingShare: 0, oldestSeconds: 0, applyingShare: 0.05 },
+    ])
+  })
+
+  it('are none when nothing waits and workers are idle', () => {
+    assert.deepEqual(loadsOf({}), [])
+    const little = { total: 0.04 * LATELY_SECONDS, byWorkspace: { a: 0.04 * LATELY_SECONDS } }
+    assert.deepEqual(loadsOf({ a: [0, 0] }, little), [])
+  })
+
+  it('of a workspace that was deleted are left out, whatever workers remember of it', () => {
+    const loads = loadsOf({ a: [0, 0] }, { total: 100, byWorkspace: { deleted: 60, a: 40 } })
+    assert.deepEqual(
+      loads.map(({ id, applyingShare }) => [id, applyingShare]),
+      [['a', 0.4]],
+    )
+  })
+
+  it('do not go back in time when the clock of Redis is ahead', () => {
+    assert.equal(loadsOf({ a: [1, -5] })[0]!.oldestSeconds, 0)
+  })
+})
+
+describe('crowding', () => {
+  const load = (given: Partial<WorkspaceLoad>): WorkspaceLoad => ({
+    id: 'a',
+    name: 'acme',
+    waiting: 10,
+    waitingShare: 0,
+    oldestSeconds: 0,
+    applyingShare: 0,
+    ...given,
+  })
+  const waitsFor = (oldestSeconds: number): WorkspaceLoad => load({ id: 'b', oldestSeconds })
+
+  it("is having most of what waits, or of the workers' time, while others wait", () => {
+    const said = [{ waitingShare: 0.6 }, { applyingShare: 0.6 }, { waitingShare: 0.9, applyingShare: 0.9 }].map(
+      (shares) => {
+        const found = crowdingIn([load(shares), waitsFor(3), waitsFor(11)])
+        assert.equal(found?.id, 'a')
+        assert.equal(found.othersSeconds, 11)
+        return takesMostOf(found)
+      },
+    )
+    assert.deepEqual(said, [
+      'has most of what waits',
+      "takes most of the workers' time",
+      "has most of what waits and takes most of the workers' time",
+    ])
+  })
+
+  it('is none when others are served, when there are none, and when nobody has most', () => {
+    const heaviest = load({ waitingShare: 0.9, oldestSeconds: 500 })
+    assert.equal(crowdingIn([heaviest, waitsFor(9)]), undefined)
+    assert.equal(crowdingIn([heaviest]), undefined)
+    assert.equal(crowdingIn([]), undefined)
+    assert.equal(crowdingIn([load({ waitingShare: 0.5, applyingShare: 0.5 }), waitsFor(60)]), undefined)
+  })
+})

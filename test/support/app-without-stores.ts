@@ -1,0 +1,93 @@
+import { type AppDependencies, createApp } from '../../api/app.ts'
+import { identifyAccount } from '../../api/operations/accounts.ts'
+import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
+import { submitConversation } from '../../api/operations/conversations.ts'
+import { createFeedback } from '../../api/operations/feedbacks.ts'
+import type { AnySubmissionKind } from '../../api/submit/intake.ts'
+import type { IntakeDependencies } from '../../api/submit/intake-dependencies.ts'
+import { submit } from '../../api/submit/submit.ts'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
+import type { Operation } from '../../contract/submission.ts'
+import type { Scope } from '../../db/tokens.ts'
+
+const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
+export const SUBMISSION = '0190c2d4-8f0e-7c3a-9b1d-3a5e8f2b7c60'
+export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
+
+const SCOPES: readonly Scope[] = ['submit', 'admin', 'operator']
+
+const notAsked = (): never => {
+  throw new Error('Nothing asks for this here')
+}
+
+/** A token is the name of its scope; stores know nothing, and take in whatever comes. */
+const INTAKE: IntakeDependencies = {
+  isWhole: async () => true,
+  bodies: { hold: (_, work) => work(), inTurn: (_, work) => work(), takeAnswer: () => () => {}, figures: notAsked },
+  emptyBuckets: { find: () => undefined, seen: () => {} },
+  authenticate: async (token) => {
+    const scopes = SCOPES.filter((scope) => scope === token)
+    return scopes.length === 0 ? { refused: 'unauthenticated' } : { workspaceId: WORKSPACE, scopes, expiresAt: null }
+  },
+  admit: async ({ peek }) =>
+    peek === true
+      ? { outcome: 'fresh', ...EMPTY_LOG }
+      : { outcome: 'admitted', submissionId: SUBMISSION, number: 1, bucket: undefined, ...EMPTY_LOG },
+  resolveReferences: async () => ({ contactId: null, projectId: null }),
+  canPurgeMatch: async () => true,
+  awaitProgress: async () => undefined,
+  pressure: () => undefined,
+  limitOf: () => undefined,
+  maxBytes: { body: MAX_BODY_BYTES, conversation: MAX_CONVERSATION_BODY_BYTES },
+  hashKey: hashKeyFrom('0'.repeat(64)),
+  onFault: () => {},
+  count: () => {},
+}
+
+type Given = Partial<Omit<AppDependencies, 'intake'>> & { intake?: Partial<IntakeDependencies> }
+
+/** The API in this process, with nothing behind it but what is given. */
+export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}): ReturnType<typeof createApp> => {
+  const intake = { ...INTAKE, ...given }
+  const { authenticate, onFault } = intake
+  const nothing = async (): Promise<undefined> => undefined
+  return createApp({
+    intake,
+    receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
+    readsTrailers: true,
+    isReady: async () => true,
+    board: notAsked,
+    overview: notAsked,
+    corsOrigins: [],
+    metrics: notAsked,
+    answered: () => {},
+    log: () => {},
+    ...others,
+  })
+}
+
+const KINDS: Readonly<Record<Operation, AnySubmissionKind>> = {
+  create_feedback: createFeedback,
+  identify_contact: identifyContact,
+  identify_account: identifyAccount,
+  purge_contact: purgeContact,
+  submit_conversation: submitConversation,
+}
+
+/** Takes in one body as the API does, from its bytes to the answer, without routing. Returns the status. */
+export const takeIn = async (operation: Operation, bytes: Uint8Array<ArrayBuffer>): Promise<number> => {
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': String(bytes.byteLength),
+    'Idempotency-Key': 'key',
+  }
+  const request = new Request('http://x/', { method: 'POST', headers, body: bytes })
+  const response = await submit(INTAKE, KINDS[operation], { request, token: 'admin', span: undefined })
+  await response.arrayBuffer()
+  return response.status
+}
+
+/** How many bytes a body of the operation may have. */
+export const mostBytesOf = (operation: Operation): number =>
+  operation === 'submit_conversation' ? INTAKE.maxBytes.conversation : INTAKE.maxBytes.body
