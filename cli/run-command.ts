@@ -6,6 +6,7 @@ import { MigrationRefused } from '../db/migrate.ts'
 import { openDatabase } from '../db/open-database.ts'
 import type { Sql } from '../db/postgres.ts'
 import { describeFault, isUnavailable } from '../process/fault.ts'
+import { printable } from '../process/printable.ts'
 import { serviceEnvironment } from '../process/service-file.ts'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../process/settings.ts'
 import { closeQueues, type JobQueues, openQueues } from '../queue/job-queues.ts'
@@ -51,7 +52,7 @@ type ParsedValues = Readonly<Record<string, string | string[] | undefined>>
 
 const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
 
-export const print = (line: string): void => void process.stdout.write(`${line}\n`)
+export const print = (line: string): void => void process.stdout.write(`${printable(line)}\n`)
 
 /**
  * Runs a command of an operator: parses its words, connects to Postgres at DATABASE_URL (or that of

@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { printable } from '../../process/printable.ts'
 import { findService, type Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
 import { importFile } from './import-file.ts'
@@ -57,7 +58,7 @@ const MAX_LISTED = 1_000
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values']
 
-const print = (line: string): void => void process.stdout.write(`${line}\n`)
+const print = (line: string): void => void process.stdout.write(`${printable(line)}\n`)
 
 const run = async (): Promise<number> => {
   const { values, positionals } = parseArgs({
@@ -198,7 +199,7 @@ const listRows = (rows: readonly BadRow[], what: string): void => {
 const explain = (error: unknown): number => {
   const isOurs = error instanceof ImportError || (error instanceof TypeError && 'code' in error)
   const detail = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`${isOurs ? detail : `The import failed: ${detail}`}\n`)
+  process.stderr.write(`${printable(isOurs ? detail : `The import failed: ${detail}`)}\n`)
   return 1
 }
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
 import { describeFault } from '../../process/fault.ts'
@@ -19,6 +19,17 @@ DATE is a day in UTC (2026-01-31) or a date-time. Without --since it is about th
 const DEFAULT_MS = 13 * 7 * 86_400_000
 /** It has names and texts of customers. */
 const OWNER_ONLY = 0o600
+
+/** A new file takes the place of an old one, which could be a link or readable by others. */
+const replaceFile = async (path: string, text: string): Promise<void> => {
+  const draft = `${path}.${process.pid}`
+  try {
+    await writeFile(draft, text, { mode: OWNER_ONLY, flag: 'wx' })
+    await rename(draft, path)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
 
 await runCommand({
   usage: USAGE,
@@ -41,7 +52,7 @@ await runCommand({
     if (workspace === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
     const report = await readReport(sql, workspace, periodOf(since, until))
     const style = await readFile(new URL('./report.css', import.meta.url), 'utf8')
-    await writeFile(out, reportPage(report, style, now).html, { mode: OWNER_ONLY }).catch((error: unknown) => {
+    await replaceFile(out, reportPage(report, style, now).html).catch((error: unknown) => {
       throw new CommandError(`${out} cannot be written (${describeFault(error)}).`)
     })
     process.stdout.write(`${out}: ${report.now.feedback} feedback, ${report.topics.length} topics\n`)
