@@ -44,6 +44,34 @@ describe('a feedback', () => {
     assert.equal(tables.contact.length, 1)
   })
 
+  it('is one of its source and source id, of API where it names no source, and of nothing without a source id', () => {
+    const sources = [{}, { source: null }, { source: 'API' }, { source: 'desk' }]
+    const tables = after(
+      ...sources.map((source) => feedback({ sourceId: 'T', ...source })),
+      feedback({}),
+      feedback({ sourceId: null }),
+    )
+    assert.deepEqual(
+      new Set(tables.feedback.map(({ id }) => id)),
+      new Set([idOf('feedback', 'API', 'T'), idOf('feedback', 'desk', 'T'), submissionId(5), submissionId(6)]),
+    )
+  })
+
+  it('finds its project by name, upper and lower case apart, and by the id that was answered', () => {
+    const WEB = idOf('project', 'Web')
+    const tables = after(
+      feedback({ project: { name: 'Web' } }),
+      feedback({ project: { id: WEB } }),
+      feedback({ projectId: WEB }),
+      feedback({ project: { name: 'WEB' } }),
+    )
+    const projects = new Map(tables.feedback.map(({ id, project_id }) => [id, project_id]))
+    assert.deepEqual(
+      [1, 2, 3, 4].map((number) => projects.get(submissionId(number))),
+      [WEB, WEB, WEB, idOf('project', 'WEB')],
+    )
+  })
+
   it('is left as it is by the replay of an older one, which then writes nothing', () => {
     const newer = feedback({ sourceId: 'T', title: 'new' })
     const older = feedback({ sourceId: 'T', title: 'old', contact: { email: 'ann@example.org' } })
