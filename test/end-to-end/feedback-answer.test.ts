@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
-import { until } from '../support/until.ts'
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -73,33 +72,5 @@ describe('the answer to a feedback', () => {
       assert.match(answer.headers.get('submission-id') ?? '', UUID, path)
       if (path !== '/feedbacks') assert.deepEqual(answer.body, { success: true }, path)
     }
-  })
-
-  it('tells the contact that was identified before', async () => {
-    await service.submit('/contacts/identify', { id: 'just-before', properties: { $email: 'just@example.com' } })
-    const [row] = await service.sql<[{ id: string }]>`
-      select contact_id as id from contact_external_id where external_id = 'just-before'`
-    const references = [
-      { isExternalContactId: true, contactId: 'just-before' },
-      { contact: { email: 'just@example.com' } },
-    ]
-    for (const reference of references) {
-      // An answer leaves out what it cannot tell in time.
-      const told = await until('the answer tells it', async () => {
-        const { body } = await service.submit('/feedbacks', { description: 'x', ...reference })
-        return body.feedback.customerId as string | undefined
-      })
-      assert.equal(told, row.id)
-    }
-  })
-
-  it('is stored with defaults', async () => {
-    const { body } = await service.submit('/feedbacks', { description: 'x' })
-    const [row] = await service.sql`
-      select source, source_id, source_data, title, is_transcript, rating, contact_id, account_id, project_id
-      from feedback where id = ${body.feedback.id}`
-    const { source, ...others } = { ...row }
-    assert.equal(source, 'API')
-    for (const [column, value] of Object.entries(others)) assert.equal(value, null, column)
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { startService } from '../support/service.ts'
+import { idleService } from '../support/shared-service.ts'
 import { startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 
@@ -12,7 +12,7 @@ const SLOW_ROW_SECONDS = 0.005
 describe('the queue backlog', () => {
   it('stops when an operator pauses it, however much waits, and goes on when it is resumed', async () => {
     await using running = new AsyncDisposableStack()
-    const service = await startService({ workers: 0 })
+    const service = await idleService()
     running.defer(service.stop)
     for (let batch = 0; batch < BATCHES; batch++) {
       const items = Array.from({ length: ITEMS }, (_, item) => ({
@@ -27,10 +27,10 @@ describe('the queue backlog', () => {
       const [row] = await service.sql<[{ n: number }]>`select count(*)::int as n from feedback`
       return row.n
     }
-    await service.sql.unsafe(`
+    await service.all.unsafe(`
       create function slow_down() returns trigger language plpgsql as $$
       begin perform pg_sleep(${SLOW_ROW_SECONDS}); return new; end $$`)
-    await service.sql`create trigger slow before insert on feedback for each row execute function slow_down()`
+    await service.all`create trigger slow before insert on feedback for each row execute function slow_down()`
 
     const worker = await startProcess('worker/main.ts', 'working', service.environment)
     running.defer(() => worker.stop())
@@ -41,7 +41,7 @@ describe('the queue backlog', () => {
     assert.ok(before < BATCHES * ITEMS, 'all was stored before it stopped')
     assert.equal(await backlog.isPaused(), true)
 
-    await service.sql`drop function slow_down cascade`
+    await service.all`drop function slow_down cascade`
     await backlog.resume()
     await until('all is stored', async () => (await stored()) === BATCHES * ITEMS)
   })

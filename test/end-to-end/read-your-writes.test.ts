@@ -1,35 +1,34 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { afterEach, beforeEach, describe, it } from 'node:test'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { ownWorkspace } from '../support/own-workspace.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import type { Answer } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const CONTACTS = Number(process.env['READ_YOUR_WRITES'] ?? (process.env['TEST_SIZE'] === 'long' ? 10_000 : 150))
 const AT_ONCE = 16
 const DRAINED_WITHIN_MS = 240_000 + CONTACTS * 60
 
-type Own = Awaited<ReturnType<typeof ownWorkspace<Service>>>
 /** A feedback that was answered, and the contact that the answer told. */
 type Told = { id: string; customer: string | undefined; isNobody: boolean }
 
 describe('what was answered holds for the requests after it', () => {
-  let service: Service
-  before(async () => {
-    service = await startService({ workers: 2 })
+  let own: SharedService
+  beforeEach(async () => {
+    own = await sharedService()
   })
-  after(() => service?.stop())
+  afterEach(() => own.stop())
 
-  const accepted = async (own: Own, path: string, body: object): Promise<Answer> => {
+  const accepted = async (own: SharedService, path: string, body: object): Promise<Answer> => {
     const answer = await own.post(path, body)
     assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
     return answer
   }
 
   /** Identifies a contact and refers to it in every way; every second one is purged, and every second one of those comes back. */
-  const visit = async (own: Own, index: number): Promise<Told[]> => {
+  const visit = async (own: SharedService, index: number): Promise<Told[]> => {
     const told: Told[] = []
     const name = async (body: object, isNobody = false): Promise<string | undefined> => {
       const { feedback } = (await accepted(own, '/feedbacks', { description: 'x', tags: [], ...body })).body
@@ -66,7 +65,7 @@ describe('what was answered holds for the requests after it', () => {
     return told
   }
 
-  const visitAll = async (own: Own): Promise<Told[]> => {
+  const visitAll = async (own: SharedService): Promise<Told[]> => {
     const told: Told[] = []
     let next = 0
     await Promise.all(
@@ -78,7 +77,7 @@ describe('what was answered holds for the requests after it', () => {
   }
 
   /** Each id that was told means the contact that the stored record has. */
-  const assertHolds = async (own: Own, told: readonly Told[]): Promise<void> => {
+  const assertHolds = async (own: SharedService, told: readonly Told[]): Promise<void> => {
     await until('nothing is queued', async () => (await readLedger(own)).queued === 0, DRAINED_WITHIN_MS)
     const rows = await own.sql<{ id: string; contact: string | null; means: string | null }[]>`
       select f.id, f.contact_id as contact, coalesce(a.contact_id, c.id) as means
@@ -97,13 +96,11 @@ describe('what was answered holds for the requests after it', () => {
   }
 
   it(`while workers run, for ${CONTACTS} contacts`, async () => {
-    const own = await ownWorkspace(service)
     await assertHolds(own, await visitAll(own))
   })
 
   it('while nothing is applied: what cannot be known yet is left out of the answer, not of the record', async () => {
-    const own = await ownWorkspace(service)
-    await holdWork(service.queues)
+    await holdWork(own.queues)
     const told: Told[] = []
     try {
       const name = async (body: object): Promise<string | undefined> => {
@@ -117,21 +114,20 @@ describe('what was answered holds for the requests after it', () => {
       assert.equal(await name({ isExternalContactId: true, contactId: 'held' }), undefined)
       await name({ contactId: byEmail })
     } finally {
-      await resumeWork(service.queues)
+      await resumeWork(own.queues)
     }
     await assertHolds(own, told)
   })
 
   it('a project is known by its id at once', async () => {
-    const own = await ownWorkspace(service)
-    await holdWork(service.queues)
+    await holdWork(own.queues)
     try {
       const first = await accepted(own, '/feedbacks', { description: 'x', project: { name: 'Reports' } })
       const { projectId } = first.body.feedback
       assert.ok(projectId !== undefined)
       await accepted(own, '/feedbacks', { description: 'y', projectId })
     } finally {
-      await resumeWork(service.queues)
+      await resumeWork(own.queues)
     }
     await until('nothing is queued', async () => (await readLedger(own)).queued === 0)
     const projects = await own.sql`

@@ -7,7 +7,7 @@ import { READABLE_TABLES } from '../../db/readers.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 import { runCommand } from '../support/command.ts'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const QUERIES = [
@@ -31,10 +31,10 @@ const refusal = async (running: Promise<unknown>): Promise<string | undefined> =
 
 describe('the role that only reads', () => {
   const role = `reader_${randomBytes(4).toString('hex')}`
-  let service: Service
+  let service: SharedService
   let reader: Sql
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '1000' } })
+    service = await sharedService()
     const demo = createDemoData(readReviews(), new Date())
     for (const group of [demo.accounts, demo.contacts, demo.feedback.slice(0, FEEDBACK), demo.conversations]) {
       for (let at = 0; at < group.length; at += AT_ONCE) {
@@ -72,7 +72,7 @@ describe('the role that only reads', () => {
   }
 
   it('reads just these tables: no tokens, no dead submissions, nothing of the service’s own', async () => {
-    const tables = await service.sql<{ name: string; schema: string }[]>`
+    const tables = await service.all<{ name: string; schema: string }[]>`
       select table_name as name, table_schema as schema from information_schema.tables where table_schema = current_schema()`
     assert.ok(
       tables.some((table) => table.name === 'token') && tables.some((table) => table.name === 'dead_submission'),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { type Service, startService } from '../support/service.ts'
+import { idleService, type SharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 /** After about 12 s, says docs/operate.md; the rest is for a busy machine. */
@@ -13,9 +13,9 @@ const PIECE_EVERY_MS = 1_000
 const ON_DENO = process.versions['deno'] !== undefined
 
 describe('a client that is slow', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService({ workers: 0 })
+    service = await idleService()
   })
   after(() => service?.stop())
 

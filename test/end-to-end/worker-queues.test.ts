@@ -4,7 +4,8 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { type ServiceProcess, spawnProgram, startProcess } from '../support/service-process.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import type { Answer } from '../support/service.ts'
+import { idleService, type SharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const CONVERSATION = {
@@ -18,10 +19,10 @@ const CONVERSATION = {
 const MISSED_WITHIN_MS = 45_000
 
 describe('WORKER_QUEUES', () => {
-  let service: Service
+  let service: SharedService
   const workers: ServiceProcess[] = []
   before(async () => {
-    service = await startService({ workers: 0 })
+    service = await idleService()
   })
   after(async () => {
     await Promise.all(workers.map((worker) => worker.stop()))

@@ -9,7 +9,7 @@ import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { spawnProgram } from '../support/service-process.ts'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
@@ -17,9 +17,9 @@ const COMMAND = 'cli/workspace-command.ts'
 const QUEUES = ['wake', 'backlog', 'removal'] as const satisfies QueueName[]
 
 describe('npm run workspace -- delete', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService({ apis: 2 })
+    service = await sharedService()
   })
   after(() => service?.stop())
 
@@ -31,9 +31,9 @@ describe('npm run workspace -- delete', () => {
     return stdout
   }
   const make = async (name: string): Promise<{ id: string; token: string }> => {
-    const { id } = (await createWorkspace(service.sql, name))!
+    const { id } = (await createWorkspace(service.all, name))!
     const token = makeToken()
-    await addToken(service.sql, { token, workspace: name, scopes: ['admin'], expiresAt: null })
+    await addToken(service.all, { token, workspace: name, scopes: ['admin'], expiresAt: null })
     return { id, token }
   }
   const isGone = async (id: string): Promise<void> => {
@@ -41,12 +41,12 @@ describe('npm run workspace -- delete', () => {
   }
   const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
   const isBegun = async (id: string): Promise<boolean> =>
-    (await service.sql`select from deleted_workspace where id = ${id}`).count === 1
+    (await service.all`select from deleted_workspace where id = ${id}`).count === 1
   const die = async (workspaceId: string, text: string): Promise<string> => {
     const body = feedbackBody(`${text} \u0000`)
     const { submissionId } = await inject({ ...service, workspaceId }, service.queues, { body })
     await until(`${submissionId} is dead`, async () => {
-      const { count } = await service.sql`select from dead_submission where id = ${submissionId}`
+      const { count } = await service.all`select from dead_submission where id = ${submissionId}`
       return count === 1
     })
     return submissionId
@@ -82,9 +82,12 @@ describe('npm run workspace -- delete', () => {
     await until('no job is left', async () => (await Promise.all(QUEUES.map(countOf))).every((count) => count === 0))
     await service.submit('/feedbacks', { description: 'after them' })
     await isGone(id)
-    assert.deepEqual(await findTraces(service, [text, 'leaving@x.example', 'Leaving Ltd', 'left-1']), [])
+    assert.deepEqual(
+      await findTraces({ ...service, sql: service.all }, [text, 'leaving@x.example', 'Leaving Ltd', 'left-1']),
+      [],
+    )
     assert.equal((await service.sql`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
-    assert.equal((await findTraces(service, ['stays@x.example'])).length > 0, true)
+    assert.equal((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0, true)
   })
 
   it('ends tokens that API processes remember; what they still let in is gone when it has ended', async () => {
@@ -109,13 +112,13 @@ describe('npm run workspace -- delete', () => {
   it('goes on when it is run again after it was killed; until then the list says so, and the name is taken', async () => {
     const { id, token } = await make('half')
     for (let stored = 0; stored < 3; stored++) await service.submit('/feedbacks', { description: 'x' }, { token })
-    const holder = await service.sql.reserve()
+    const holder = await service.all.reserve()
     await holder`begin`
     await holder`select from submission where workspace_id = ${id} for update`
     const [held] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
     const child = spawnProgram(COMMAND, ['delete', 'half', '--yes'], { ...service.environment })
     await until('it is in the middle', async () => {
-      const blocked = await service.sql`select from pg_stat_activity where ${held!.pid} = any (pg_blocking_pids(pid))`
+      const blocked = await service.all`select from pg_stat_activity where ${held!.pid} = any (pg_blocking_pids(pid))`
       return blocked.count > 0
     })
     const ended = once(child, 'exit')
@@ -134,10 +137,10 @@ describe('npm run workspace -- delete', () => {
     assert.equal((await command('delete', 'half', '--yes')).code, 1)
 
     await succeed(command('create', 'half'))
-    const [again] = await service.sql<{ id: string }[]>`select id from workspace where name = 'half'`
+    const [again] = await service.all<{ id: string }[]>`select id from workspace where name = 'half'`
     assert.notEqual(again!.id, id)
     const [own, unknown] = [makeToken(), token]
-    await addToken(service.sql, { token: own, workspace: 'half', scopes: ['submit'], expiresAt: null })
+    await addToken(service.all, { token: own, workspace: 'half', scopes: ['submit'], expiresAt: null })
     await service.submit('/feedbacks', { description: 'again' }, { token: own })
     assert.equal((await service.post('/feedbacks', { description: 'x' }, { token: unknown })).status, 401)
   })
