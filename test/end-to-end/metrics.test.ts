@@ -87,25 +87,20 @@ describe('metrics', () => {
   })
 
   it('of failures say which submissions died and which jobs failed', async () => {
-    const { submissionId, id } = await failBoth()
-    assert.equal(valueOf(await ofApi(), inWorkspace('dead')), 1)
-    await service.sql`delete from dead_submission where id = ${submissionId}`
-    await service.queues.removal.remove(id)
-  })
-  const failBoth = async (): Promise<{ submissionId: string; id: string }> => {
-    let failed = { submissionId: '', id: '' }
-    const counted = {
+    const ended = {
       'settled_total{operation="create_feedback",outcome="dead"}': 1,
       'job_failures_total{queue="removal"}': 1,
     }
-    await grow(ofWorker, counted, async () => {
-      const { submissionId } = await inject(service, service.queues, { body: feedbackBody('\u0000') })
+    let id = ''
+    const fail = async (): Promise<void> => {
+      await inject(service, service.queues, { body: feedbackBody('\u0000') })
       // Left where operators see it: nothing of ours queues such a job.
-      const id = (await service.queues.removal.add('not ours', { version: 0 })).id!
-      failed = { submissionId, id }
-    })
-    return failed
-  }
+      id = (await service.queues.removal.add('not ours', { version: 0 })).id!
+    }
+    await grow(ofApi, { [inWorkspace('dead')]: 1 }, () => grow(ofWorker, ended, fail))
+    await service.sql`delete from dead_submission`
+    await service.queues.removal.remove(id)
+  })
 
   it('of purges say how many are under way, and how many keys they have ended', async () => {
     await service.submit('/contacts/identify', { id: 'm-3', properties: { $email: 'm3@example.com' } })

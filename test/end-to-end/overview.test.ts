@@ -6,8 +6,8 @@ import { createWorkspace } from '../../db/workspaces.ts'
 import { LATELY_SECONDS, processReportsIn, startReporting } from '../../queue/process-reports.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import type { Answer, Service } from '../support/service.ts'
-import { idleService, operatedService } from '../support/shared-service.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const SAMPLED_WITHIN_MS = 30_000
@@ -16,7 +16,8 @@ const PATHS = ['/admin', '/admin/', '/admin/overview.json', '/admin/overview.js'
 describe('the overview', () => {
   let service: Service
   before(async () => {
-    service = await operatedService()
+    // One of its own: it speaks for minutes of what has died or failed.
+    service = await startService()
   })
   after(() => service?.stop())
 
@@ -101,7 +102,7 @@ describe('the overview', () => {
   it('says which workspace crowds others, what each takes, and is quiet when it is over', async () => {
     const { sql, redis, redisPrefix, queues } = service
     await untilSays('no workspace takes anything', ({ workspaces }) => workspaces?.length === 0)
-    const heavy = (await createWorkspace(sql, 'heaviest'))!
+    const heavy = (await createWorkspace(sql, 'heavy'))!
     const gone = (await createWorkspace(sql, 'gone'))!
     const beside = (await createWorkspace(sql, 'beside'))!
     await beginDeletion(sql, gone.id)
@@ -124,10 +125,10 @@ describe('the overview', () => {
         (now) => now.findings.length > 0 && now.workspaces?.[0]?.applyingShare,
       )
       const [finding] = findings
-      assert.equal(finding?.what, 'The workspace heaviest has most of what waits, while others wait.')
+      assert.equal(finding?.what, 'The workspace heavy has most of what waits, while others wait.')
       assert.match(finding.remedy, /SUBMISSIONS_PER_MINUTE/)
       const [first, second, ...others] = workspaces!
-      assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heaviest', 2])
+      assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heavy', 2])
       // The worker of the test has taken a little time, too.
       assert.ok(first!.applyingShare > 0.4 && first!.applyingShare <= 0.5, String(first!.applyingShare))
       assert.ok(first!.oldestSeconds >= 30)

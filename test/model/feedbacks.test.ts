@@ -9,7 +9,12 @@ describe('a feedback', () => {
     const tables = after(
       feedback({ ...first, contact: { email: 'ann@example.org' }, project: { name: 'Web' } }),
       feedback({ sourceId: 'T', source: 'API', shouldUnflattenSourceData: true, sourceData: { 'a.b': 1 } }),
-      feedback({ projectId: idOf('project', 'Web'), project: { name: 'Other' }, tags: ['ui', ' ui', 'UI'] }),
+      feedback({
+        projectId: idOf('project', 'Web'),
+        project: { name: 'Other' },
+        tags: ['ui', ' ui', 'UI'],
+        sourceData: { 'a.b': 1 },
+      }),
     )
     assert.deepEqual(
       tables.feedback.find(({ source_id }) => source_id === 'T'),
@@ -34,7 +39,7 @@ describe('a feedback', () => {
       },
     )
     const other = tables.feedback.find(({ source_id }) => source_id === null)
-    assert.deepEqual(other?.tags, ['ui', 'UI'])
+    assert.deepEqual([other?.tags, other?.source_data], [['ui', 'UI'], { 'a.b': 1 }])
     assert.equal(other?.project_id, idOf('project', 'Web'))
     assert.deepEqual(tables.project, [{ workspace_id: workspaceId, id: idOf('project', 'Web'), name: 'Web' }])
     assert.deepEqual(
