@@ -217,7 +217,7 @@ describe('npm run purge:verify', () => {
   })
 
   it('refuses what it does not understand', async () => {
-    for (const words of [[], ['x'], ['--text', ' '], ['--text', 'a', '--email', '\\'], ['--nothing']]) {
+    for (const words of [[], ['--text', ' '], ['--nothing']]) {
       const { code, stdout, stderr } = await verify(...words)
       assert.deepEqual([code, stdout], [1, ''], words.join(' '))
       assert.match(stderr, /usage: |must not be blank/)

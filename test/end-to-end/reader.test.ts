@@ -5,9 +5,11 @@ import { after, before, describe, it } from 'node:test'
 import postgres from 'postgres'
 import { READABLE_TABLES } from '../../db/readers.ts'
 import type { Sql } from '../../db/postgres.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 import { runCommand } from '../support/command.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import type { Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const QUERIES = [
@@ -31,10 +33,12 @@ const refusal = async (running: Promise<unknown>): Promise<string | undefined> =
 
 describe('the role that only reads', () => {
   const role = `reader_${randomBytes(4).toString('hex')}`
-  let service: SharedService
+  let service: Service
   let reader: Sql
   before(async () => {
-    service = await sharedService()
+    // The queries are about the first workspace.
+    service = await operatedService()
+    await service.redis.del(workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation'))
     const demo = createDemoData(readReviews(), new Date())
     for (const group of [demo.accounts, demo.contacts, demo.feedback.slice(0, FEEDBACK), demo.conversations]) {
       for (let at = 0; at < group.length; at += AT_ONCE) {
@@ -45,9 +49,9 @@ describe('the role that only reads', () => {
       }
     }
     const isTagged = async (): Promise<boolean> => {
-      const [{ left }] = await service.sql<[{ left: number }]>`
-        select (${FEEDBACK} - count(*) filter (where tags is not null))::int as left from feedback`
-      return left === 0
+      const [{ tagged, left }] = await service.sql<[{ tagged: number; left: number }]>`
+        select count(*)::int as tagged, (count(*) filter (where tags is null))::int as left from feedback`
+      return tagged >= FEEDBACK && left === 0
     }
     await until('everything is stored and tagged', isTagged, TAGGED_WITHIN_MS)
     const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)
@@ -72,7 +76,7 @@ describe('the role that only reads', () => {
   }
 
   it('reads just these tables: no tokens, no dead submissions, nothing of the service’s own', async () => {
-    const tables = await service.all<{ name: string; schema: string }[]>`
+    const tables = await service.sql<{ name: string; schema: string }[]>`
       select table_name as name, table_schema as schema from information_schema.tables where table_schema = current_schema()`
     assert.ok(
       tables.some((table) => table.name === 'token') && tables.some((table) => table.name === 'dead_submission'),

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
+import type { QueueName } from '../../contract/queues.ts'
+import { makeToken } from '../../contract/token-format.ts'
+import { addToken } from '../../db/tokens.ts'
+import { createWorkspace } from '../../db/workspaces.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { type CommandResult, runCommand } from '../support/command.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { spawnProgram } from '../support/service-process.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { findTraces } from '../support/traces.ts'
+import { until } from '../support/until.ts'
 
 const EMAIL = 'ada@example.com'
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -62,5 +73,138 @@ describe('two workspaces', () => {
     assert.deepEqual(await idsOf(other, 'contact'), [])
     assert.equal((await idsOf(one, 'contact')).length, 1)
     assert.equal((await idsOf(one, 'message')).length, 1)
+  })
+})
+
+const COMMAND = 'cli/workspace-command.ts'
+const QUEUES = ['wake', 'backlog', 'removal'] as const satisfies QueueName[]
+
+describe('npm run workspace -- delete', () => {
+  let service: SharedService
+  before(async () => {
+    service = await sharedService()
+  })
+  after(() => service?.stop())
+
+  const command = (...words: string[]): Promise<CommandResult> => runCommand(service, COMMAND, ...words)
+  const verify = (...words: string[]) => runCommand(service, 'cli/purge/verify-command.ts', ...words)
+  const succeed = async (running: Promise<CommandResult>): Promise<string> => {
+    const { code, stdout, stderr } = await running
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const make = async (name: string): Promise<{ id: string; token: string }> => {
+    const { id } = (await createWorkspace(service.all, name))!
+    const token = makeToken()
+    await addToken(service.all, { token, workspace: name, scopes: ['admin'], expiresAt: null })
+    return { id, token }
+  }
+  const isGone = async (id: string): Promise<void> => {
+    assert.match(await succeed(verify('--workspace', id)), /^workspace: found nowhere$/m)
+  }
+  const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
+  const isBegun = async (id: string): Promise<boolean> =>
+    (await service.all`select from deleted_workspace where id = ${id}`).count === 1
+  const die = async (workspaceId: string, text: string): Promise<string> => {
+    const body = feedbackBody(`${text} \u0000`)
+    const { submissionId } = await inject({ ...service, workspaceId }, service.queues, { body })
+    await until(`${submissionId} is dead`, async () => {
+      const { count } = await service.all`select from dead_submission where id = ${submissionId}`
+      return count === 1
+    })
+    return submissionId
+  }
+
+  it('removes what is stored, waits, is dead or is replayed, and leaves all of another workspace', async () => {
+    const { id, token } = await make('leaving')
+    const text = 'Exporting a report takes ages'
+    const said = { description: text, contact: { email: 'leaving@x.example' }, account: { name: 'Leaving Ltd' } }
+    await service.submit('/feedbacks', said, { token })
+    await service.submit('/contacts/identify', { id: 'left-1', properties: { $name: 'Ada' } }, { token })
+    const stays = await service.submit('/feedbacks', { description: 'stays', contact: { email: 'stays@x.example' } })
+    await die(id, text)
+    const replayed = await die(id, text)
+    await holdWork(service.queues)
+    await succeed(runCommand(service, 'cli/dead/dead-command.ts', 'replay', replayed))
+    for (let waiting = 0; waiting < 5; waiting++) {
+      const headers = { 'Idempotency-Key': `key-${waiting}` }
+      assert.equal((await service.post('/feedbacks', said, { token, headers })).status, 201)
+    }
+    const purging = service.post('/contacts/purge', { id: 'left-1' }, { token })
+
+    const found = await verify('--workspace', id)
+    assert.equal(found.code, 1)
+    assert.match(found.stdout, /^workspace:\n(?: {2}\w+: \d+ rows?\n)+ {2}Redis: \d+\n/)
+    const printed = await succeed(command('delete', 'leaving', '--yes'))
+    const [, total] = /^Deleting: (\d+)\/\1\b/m.exec(printed)!
+    assert.match(printed, new RegExp(`^deleted leaving, with ${total} rows and \\d+ keys in Redis$`, 'm'))
+    assert.match(printed, new RegExp(`purge:verify -- --workspace ${id}$`, 'm'))
+    await isGone(id)
+    await purging
+    await resumeWork(service.queues)
+    await until('no job is left', async () => (await Promise.all(QUEUES.map(countOf))).every((count) => count === 0))
+    await service.submit('/feedbacks', { description: 'after them' })
+    await isGone(id)
+    assert.deepEqual(
+      await findTraces({ ...service, sql: service.all }, [text, 'leaving@x.example', 'Leaving Ltd', 'left-1']),
+      [],
+    )
+    assert.equal((await service.sql`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
+    assert.equal((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0, true)
+  })
+
+  it('ends tokens that API processes remember; what they still let in is gone when it has ended', async () => {
+    const { id, token } = await make('remembered')
+    const give = async (api: number) => (await service.post('/feedbacks', { description: 'x' }, { token, api })).status
+    for (const api of [0, 1]) assert.equal(await give(api), 201)
+    const deleting = command('delete', 'remembered', '--yes')
+    await until('it has begun', () => isBegun(id))
+    let late = 0
+    for (const api of [0, 1]) {
+      await until(`API ${api} refuses the token`, async () => {
+        const status = await give(api)
+        if (status === 201) late++
+        return status === 401
+      })
+    }
+    assert.ok(late > 0)
+    await succeed(deleting)
+    await isGone(id)
+  })
+
+  it('goes on when it is run again after it was killed; until then the list says so, and the name is taken', async () => {
+    const { id, token } = await make('half')
+    for (let stored = 0; stored < 3; stored++) await service.submit('/feedbacks', { description: 'x' }, { token })
+    const holder = await service.all.reserve()
+    await holder`begin`
+    await holder`select from submission where workspace_id = ${id} for update`
+    const [held] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const child = spawnProgram(COMMAND, ['delete', 'half', '--yes'], { ...service.environment })
+    await until('it is in the middle', async () => {
+      const blocked = await service.all`select from pg_stat_activity where ${held!.pid} = any (pg_blocking_pids(pid))`
+      return blocked.count > 0
+    })
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+    await holder`rollback`
+    holder.release()
+
+    assert.match(await succeed(command('list')), /^\S+ {2}\S+ {2}half {2}\(being deleted: run delete again\)$/m)
+    assert.match((await command('create', 'half')).stderr, /being deleted/)
+    const more = await runCommand(service, 'cli/token-command.ts', 'create', '--workspace', 'half', '--scope', 'submit')
+    assert.equal(more.code, 1)
+    assert.equal((await verify('--workspace', id)).code, 1)
+    await succeed(command('delete', 'half', '--yes'))
+    await isGone(id)
+    assert.equal((await command('delete', 'half', '--yes')).code, 1)
+
+    await succeed(command('create', 'half'))
+    const [again] = await service.all<{ id: string }[]>`select id from workspace where name = 'half'`
+    assert.notEqual(again!.id, id)
+    const [own, unknown] = [makeToken(), token]
+    await addToken(service.all, { token: own, workspace: 'half', scopes: ['submit'], expiresAt: null })
+    await service.submit('/feedbacks', { description: 'again' }, { token: own })
+    assert.equal((await service.post('/feedbacks', { description: 'x' }, { token: unknown })).status, 401)
   })
 })
