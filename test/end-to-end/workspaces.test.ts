@@ -9,6 +9,7 @@ import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { spawnProgram } from '../support/service-process.ts'
+import { requestsTo } from '../support/service.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
@@ -82,7 +83,9 @@ const QUEUES = ['wake', 'backlog', 'removal'] as const satisfies QueueName[]
 describe('npm run workspace -- delete', () => {
   let service: SharedService
   before(async () => {
-    service = await sharedService()
+    const shared = await sharedService()
+    // Submits to any workspace, and waits for it there.
+    service = { ...shared, ...requestsTo(shared.urls, shared.accessToken, shared.all) }
   })
   after(() => service?.stop())
 
@@ -149,7 +152,7 @@ describe('npm run workspace -- delete', () => {
       await findTraces({ ...service, sql: service.all }, [text, 'leaving@x.example', 'Leaving Ltd', 'left-1']),
       [],
     )
-    assert.equal((await service.sql`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
+    assert.equal((await service.all`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
     assert.equal((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0, true)
   })
 
