@@ -94,24 +94,24 @@ describe('what was answered holds for the requests after it', () => {
   })
   afterEach(() => own.stop())
 
-  const accepted = async (own: SharedService, path: string, body: object): Promise<Answer> => {
+  const accepted = async (path: string, body: object): Promise<Answer> => {
     const answer = await own.post(path, body)
     assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
     return answer
   }
 
   /** Identifies a contact and refers to it in every way; every second one is purged, and every second one of those comes back. */
-  const visit = async (own: SharedService, index: number): Promise<Told[]> => {
+  const visit = async (index: number): Promise<Told[]> => {
     const told: Told[] = []
     const name = async (body: object, isNobody = false): Promise<string | undefined> => {
-      const { feedback } = (await accepted(own, '/feedbacks', { description: 'x', tags: [], ...body })).body
+      const { feedback } = (await accepted('/feedbacks', { description: 'x', tags: [], ...body })).body
       told.push({ id: feedback.id, customer: feedback.customerId, isNobody })
       return feedback.customerId as string | undefined
     }
     // An answer leaves out what it cannot tell in time.
     const nameUntilTold = (body: object): Promise<string> => until('an answer tells the contact', () => name(body))
     const [id, email] = [`contact-${index}`, `contact-${index}@example.com`]
-    const identify = () => accepted(own, '/contacts/identify', { id, properties: { $email: email } })
+    const identify = () => accepted('/contacts/identify', { id, properties: { $email: email } })
     const byId = { isExternalContactId: true, contactId: id }
     const anonymous = await nameUntilTold({ contact: { email } })
     await identify()
@@ -138,19 +138,19 @@ describe('what was answered holds for the requests after it', () => {
     return told
   }
 
-  const visitAll = async (own: SharedService): Promise<Told[]> => {
+  const visitAll = async (): Promise<Told[]> => {
     const told: Told[] = []
     let next = 0
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
-        while (next < CONTACTS) told.push(...(await visit(own, next++)))
+        while (next < CONTACTS) told.push(...(await visit(next++)))
       }),
     )
     return told
   }
 
   /** Each id that was told means the contact that the stored record has. */
-  const assertHolds = async (own: SharedService, told: readonly Told[]): Promise<void> => {
+  const assertHolds = async (told: readonly Told[]): Promise<void> => {
     await until('nothing is queued', async () => (await readLedger(own)).queued === 0, DRAINED_WITHIN_MS)
     const rows = await own.sql<{ id: string; contact: string | null; means: string | null }[]>`
       select f.id, f.contact_id as contact, coalesce(a.contact_id, c.id) as means
@@ -169,7 +169,7 @@ describe('what was answered holds for the requests after it', () => {
   }
 
   it(`while workers run, for ${CONTACTS} contacts`, async () => {
-    await assertHolds(own, await visitAll(own))
+    await assertHolds(await visitAll())
   })
 
   it('while nothing is applied: what cannot be known yet is left out of the answer, not of the record', async () => {
@@ -177,28 +177,28 @@ describe('what was answered holds for the requests after it', () => {
     const told: Told[] = []
     try {
       const name = async (body: object): Promise<string | undefined> => {
-        const { feedback } = (await accepted(own, '/feedbacks', { description: 'x', tags: [], ...body })).body
+        const { feedback } = (await accepted('/feedbacks', { description: 'x', tags: [], ...body })).body
         told.push({ id: feedback.id, customer: feedback.customerId, isNobody: false })
         return feedback.customerId as string | undefined
       }
       const byEmail = await name({ contact: { email: 'held@example.com' } })
-      await accepted(own, '/contacts/identify', { id: 'held', properties: { $email: 'held@example.com' } })
+      await accepted('/contacts/identify', { id: 'held', properties: { $email: 'held@example.com' } })
       assert.equal(await name({ contact: { email: 'held@example.com' } }), byEmail, 'the id of the email')
       assert.equal(await name({ isExternalContactId: true, contactId: 'held' }), undefined)
       await name({ contactId: byEmail })
     } finally {
       await resumeWork(own.queues)
     }
-    await assertHolds(own, told)
+    await assertHolds(told)
   })
 
   it('a project is known by its id at once', async () => {
     await holdWork(own.queues)
     try {
-      const first = await accepted(own, '/feedbacks', { description: 'x', project: { name: 'Reports' } })
+      const first = await accepted('/feedbacks', { description: 'x', project: { name: 'Reports' } })
       const { projectId } = first.body.feedback
       assert.ok(projectId !== undefined)
-      await accepted(own, '/feedbacks', { description: 'y', projectId })
+      await accepted('/feedbacks', { description: 'y', projectId })
     } finally {
       await resumeWork(own.queues)
     }

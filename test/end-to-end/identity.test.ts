@@ -14,7 +14,7 @@ describe('who is meant, from the request to the row:', () => {
   after(() => service?.stop())
 
   const give = async (body: object): Promise<JsonObject> =>
-    (await service.submit('/feedbacks', { description: 'x', ...body })).body.feedback
+    (await service.submit('/feedbacks', { description: 'x', ...body })).body.feedback as JsonObject
   const feedbackRow = async (id: unknown): Promise<JsonObject> => {
     const [row] = await service.sql<{ row: JsonObject }[]>`
       select to_jsonb(f) as row from feedback as f where id = ${id as string}`

@@ -38,8 +38,8 @@ describe('the import of a file', () => {
     return path
   }
   const run = (path: string, ...options: readonly string[]) => runAt(service, path, ...options)
-  const runAt = (service: SharedService, path: string, ...options: readonly string[]) =>
-    runCommand(service, PROGRAM, path, '--url', service.urls[0]!, '--token', service.accessToken, ...options)
+  const runAt = (at: SharedService, path: string, ...options: readonly string[]) =>
+    runCommand(at, PROGRAM, path, '--url', at.urls[0]!, '--token', at.accessToken, ...options)
   const count = async (source: string): Promise<number> => {
     const [row] = await service.sql<{ n: number }[]>`select count(*)::int as n from feedback where source = ${source}`
     return row!.n

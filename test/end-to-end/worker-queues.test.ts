@@ -133,8 +133,8 @@ describe('the queue backlog', () => {
     await until('some is stored', async () => (await stored()) > 0)
     await backlog.pause()
     await until('nothing is at work', async () => (await backlog.getActiveCount()) === 0)
-    const before = await stored()
-    assert.ok(before < BATCHES * ITEMS, 'all was stored before it stopped')
+    const soFar = await stored()
+    assert.ok(soFar < BATCHES * ITEMS, 'all was stored before it stopped')
     assert.equal(await backlog.isPaused(), true)
 
     await service.all`drop function slow_down cascade`
