@@ -19,8 +19,7 @@ export type SharedService = Omit<Service, 'apiPids' | 'workerPids'> & {
  * Deno runs each file by itself and starts a service for each.
  */
 const SERVICES = {
-  // Applied entries stay in the log for all of a test.
-  working: { apis: 2, environment: { CONVERSATIONS_PER_MINUTE: '1000000', REDO_SECONDS: '600' } },
+  working: { apis: 2, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } },
   idle: { apis: 2, workers: 0 },
   operated: {},
 } as const
