@@ -53,7 +53,7 @@ const DENO: Runtime = {
 
 /** These take long, so each is a run of its own, and two run at once. */
 const BY_THEMSELVES =
-  /^test\/(?:faults|cluster|network|browser|bench|recipes)\/|\/(?:newcomer|client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
+  /^test\/(?:faults|cluster|network|browser|bench)\/|\/(?:client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
 /** On Deno run the API, a worker and the client, as their users have them. The rooms are tested on Bun alone. */
 const ON_DENO = /^test\/(?:end-to-end|client)\//
 /** Memory and trusted certificates depend on the runtime. Short runs try one runtime only. */

@@ -4,7 +4,8 @@ import { after, before, describe, it } from 'node:test'
 import { type BatchItem, type Client, createClient, RequestError } from '../../client/client.ts'
 import { typesText } from '../../cli/client/make-package.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 import { unwilling, type UnwillingService } from '../support/unwilling.ts'
 
@@ -17,7 +18,7 @@ describe('the client', () => {
   let client: Client
   let admin: Client
   before(async () => {
-    service = await startService()
+    service = await operatedService()
     between = await unwilling(service.urls[0]!)
     client = createClient({ url: between.url, token: service.accessToken, strict: true })
     admin = createClient({ url: `${between.url}/api/v1/`, token: service.adminToken })

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { problemPaths } from '../support/problems.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import type { Answer } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { LEAST } from './body-with.ts'
 
 const MANY = 500
@@ -24,9 +25,9 @@ const feedback = (sourceId: string, more: JsonObject = {}): object =>
   item('create_feedback', { description: 'slow', source: 'batch', sourceId, ...more })
 
 describe('a batch', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService()
+    service = await sharedService()
   })
   after(() => service?.stop())
 
@@ -104,20 +105,6 @@ describe('a batch', () => {
       await send([item('create_feedback', { description: 'x', emial: 1 })], { Prefer: 'handling=strict' }),
     )
     assert.deepEqual([strict!.status, (strict!.body as { error: { path: string }[] }).error[0]!.path], [400, 'emial'])
-  })
-
-  it('keeps to the limit of an operation, and says when to come back', async () => {
-    await service.redis.del(`{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`)
-    const results = resultsOf(
-      await send(
-        Array.from({ length: 12 }, (_, at) => item('submit_conversation', LEAST['/conversations'](`limit-${at}`))),
-      ),
-    )
-    assert.deepEqual(
-      results.map(({ status }) => status),
-      [...Array.from({ length: 10 }, () => 200), 429, 429],
-    )
-    assert.ok(results[10]!.retryAfter! > 0 && results[10]!.retryAfter! <= 60)
   })
 
   it('shares idempotency keys with the operations by themselves', async () => {

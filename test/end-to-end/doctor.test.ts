@@ -16,8 +16,8 @@ import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedgers } from '../support/ledgers.ts'
 import { until } from '../support/until.ts'
 import { runCommand } from '../support/command.ts'
-import { type Service, startService } from '../support/service.ts'
-import { testServers } from '../support/servers.ts'
+import type { Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const PROGRAM = 'cli/doctor/doctor-command.ts'
@@ -28,11 +28,10 @@ describe('the doctor', () => {
   let service: Service
   let redis: EmbeddedServer
   before(async () => {
-    service = await startService()
+    service = await operatedService()
     redis = await startRedis({ dataDir: join(folder, 'redis'), maxMemoryBytes: 64 * 1024 * 1024 })
   })
   after(async () => {
-    await service.stop()
     await redis?.stop()
   })
 
@@ -75,7 +74,7 @@ describe('the doctor', () => {
       /^well +Postgres \d+/m,
       /^well +The database is migrated/m,
       /^well +HASH_KEY is the one of this database/m,
-      /^well +Live tokens: 2 may submit, 1 purge, 1 operate/m,
+      /^well +Live tokens: \d may submit, 1 purge, \d operate/m,
       /^well +No submission is dead/m,
       /^well +Redis \d+/m,
       /^well +Redis evicts nothing/m,
@@ -167,19 +166,19 @@ describe('the doctor', () => {
 
   it('tells which workspace crowds others, and nothing while no other workspace waits', async () => {
     const { queues } = service
-    const heavy = (await createWorkspace(service.sql, 'heavy'))!
+    const heavy = (await createWorkspace(service.sql, 'crowding'))!
     await holdWork(queues)
     try {
       for (const agoMs of [30_000, 20_000, 15_000]) {
         await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
       }
       const alone = await run()
-      assert.doesNotMatch(alone.stdout, /The workspace heavy/)
+      assert.doesNotMatch(alone.stdout, /The workspace crowding/)
       await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 12_000 })
       const { code, stdout } = await run()
       assert.equal(code, 0, stdout)
       const said =
-        /^warning +The workspace heavy has most of what waits.*, while others wait\.\n +→ More workers help the others.*SUBMISSIONS_PER_MINUTE/m
+        /^warning +The workspace crowding has most of what waits.*, while others wait\.\n +→ More workers help the others.*SUBMISSIONS_PER_MINUTE/m
       assert.match(stdout, said)
       assert.match(stdout, /^well +4 submissions are accepted and not applied, the oldest for [3-9]\d s\./m)
     } finally {
@@ -231,12 +230,10 @@ describe('the doctor', () => {
     assert.ok(gone.wrong.some((line) => line.includes(`No API answers at ${url}`)))
   })
 
-  it('has a usage, and takes no options that it does not know', async () => {
+  it('takes no options that it does not know', async () => {
     const { environment } = service
-    assert.equal((await runCommand({ environment }, PROGRAM, '--help')).code, 0)
     const { code, stderr } = await runCommand({ environment }, PROGRAM, '--nonsense')
     assert.equal(code, 1)
     assert.match(stderr, /usage: npm run doctor/)
-    assert.notEqual(testServers().redisUrl, redis.url)
   })
 })

@@ -8,7 +8,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '../support/command.ts'
-import { type Service, startService } from '../support/service.ts'
+import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const IMPORT = 'cli/import/import-command.ts'
@@ -17,11 +17,11 @@ const FULL = '/dev/full'
 
 describe('a command that cannot do its work says why in one line, and ends with another code than 0:', () => {
   const folder = temporaryDirectory()
-  let service: Service
+  let service: SharedService
   let occupied: Server
   let taken: string
   before(async () => {
-    service = await startService({ workers: 0 })
+    service = await idleService()
     occupied = createServer().listen(0, '127.0.0.1')
     await once(occupied, 'listening')
     taken = String((occupied.address() as AddressInfo).port)
@@ -73,27 +73,15 @@ describe('a command that cannot do its work says why in one line, and ends with 
     }))
 
   it('the migration of a database of a newer version', async () => {
-    await service.sql`insert into schema_migration (number, name, checksum) values (9999, 'later', 'x')`
+    await service.all`insert into schema_migration (number, name, checksum) values (9999, 'later', 'x')`
     try {
       await fails(/^The database is at migration 9999, this version knows \d+\. Start a newer version\.$/, {
         program: 'cli/migrate-command.ts',
       })
     } finally {
-      await service.sql`delete from schema_migration where number = 9999`
+      await service.all`delete from schema_migration where number = 9999`
     }
   })
-
-  it('the import of a malformed file', () =>
-    fails(/malformed/, {
-      program: IMPORT,
-      words: [fileOf('open.csv', 'description\n"never closed\n'), ...reaching(service.accessToken)],
-    }))
-
-  it('the import with a wrong token', () =>
-    fails(/does not know this token \(401\)/, {
-      program: IMPORT,
-      words: [fileOf('one.csv', 'description\nGood\n'), ...reaching('nobody-has-this-token')],
-    }))
 
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
     it('the tagger, which cannot write its tags', () =>

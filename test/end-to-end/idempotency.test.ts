@@ -7,13 +7,14 @@ import { compactId, workspaceKeys } from '../../queue/keys.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { startProcess } from '../support/service-process.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import type { Answer } from '../support/service.ts'
+import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
 
 const send = (
-  service: Service,
+  service: SharedService,
   key: string,
   { description = 'x', email, api = 0 }: { description?: string; email?: string; api?: number } = {},
 ): Promise<Answer> => {
@@ -21,13 +22,13 @@ const send = (
   return service.post('/feedbacks', body, { api, headers: { 'Idempotency-Key': key } })
 }
 
-const storedWith = async ({ sql }: Service, description: string): Promise<number> =>
+const storedWith = async ({ sql }: SharedService, description: string): Promise<number> =>
   (await sql`select from feedback where description = ${description}`).count
 
 describe('an idempotency key while no worker runs', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService({ apis: 2, workers: 0 })
+    service = await idleService()
   })
   after(() => service?.stop())
 
@@ -44,6 +45,11 @@ describe('an idempotency key while no worker runs', () => {
     )
     assert.deepEqual([...new Set(all.map(({ status }) => status))], [201], 'none is told to come back')
     assert.equal(new Set(all.map(idOf)).size, 1)
+    const sendAll = () => Promise.all(Array.from({ length: 60 }, (_, at) => send(service, `many-${at}`)))
+    const many = await sendAll()
+    const ownAnswers = (answers: readonly Answer[]) => answers.map((answer) => [idOf(answer), answer.text])
+    assert.equal(new Set(many.map(({ body }) => String(body.feedback.customerId))).size, many.length)
+    assert.deepEqual(ownAnswers(await sendAll()), ownAnswers(many), 'each has its own answer')
     const worker = await startProcess('worker/main.ts', 'working', service.environment)
     try {
       for (const answer of [first, all[0]!]) assert.equal(await service.settled(answer), 'applied')
@@ -55,9 +61,9 @@ describe('an idempotency key while no worker runs', () => {
 })
 
 describe('an idempotency key of a settled submission', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService({ apis: 2 })
+    service = await sharedService()
   })
   after(() => service?.stop())
 
@@ -90,6 +96,19 @@ describe('an idempotency key of a settled submission', () => {
     assert.equal(await inPostgres('all-that-is-left'), 1)
   })
 
+  it('belongs to a workspace and an operation, and has 1 to 255 visible characters', async () => {
+    const other = await sharedService()
+    const first = await send(service, 'shared-key', { description: 'of one' })
+    const elsewhere = await send(other, 'shared-key', { description: 'of another' })
+    await other.stop()
+    const headers = { 'Idempotency-Key': 'shared-key' }
+    const identify = await service.post('/contacts/identify', { id: 'x' }, { headers })
+    assert.deepEqual([first.status, elsewhere.status, identify.status], [201, 201, 201])
+    assert.notEqual(idOf(first), idOf(elsewhere))
+    const { status, body } = await send(service, 'a b')
+    assert.deepEqual([status, body.error[0].path], [400, 'Idempotency-Key'])
+  })
+
   it('that has left Redis gets the first answer from Postgres, from whichever process', async () => {
     const first = await settled('old', { description: 'old' })
     await forgetAll()
@@ -119,7 +138,7 @@ describe('an idempotency key of a settled submission', () => {
     const first = await settled('while-away', { description: 'while away' })
     // A worker could save nothing now.
     await holdWork(service.queues)
-    await service.sql`alter table submission rename column idempotency_key to taken_away`
+    await service.all`alter table submission rename column idempotency_key to taken_away`
     try {
       assert.equal(idOf(await send(service, 'while-away', { description: 'while away' })), idOf(first))
       await forgetAll()
@@ -127,7 +146,7 @@ describe('an idempotency key of a settled submission', () => {
       assert.equal(again.status, 201)
       assert.notEqual(idOf(again), idOf(first))
     } finally {
-      await service.sql`alter table submission rename column taken_away to idempotency_key`
+      await service.all`alter table submission rename column taken_away to idempotency_key`
       await resumeWork(service.queues)
     }
   })
@@ -135,9 +154,9 @@ describe('an idempotency key of a settled submission', () => {
   it('after a day is as if it had never been there', async () => {
     const first = await settled('of-yesterday', { description: 'of yesterday' })
     await forgetAll()
-    await service.sql`
+    await service.all`
       update submission set acceptance_number = acceptance_number - 24 * 60 * 60 * 1000000::bigint
-      where idempotency_key = ${hashOf('of-yesterday')}`
+      where workspace_id = ${service.workspaceId} and idempotency_key = ${hashOf('of-yesterday')}`
     const again = await send(service, 'of-yesterday', { description: 'of yesterday' })
     assert.equal(again.status, 201)
     assert.notEqual(idOf(again), idOf(first))

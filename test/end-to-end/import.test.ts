@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { type ServiceProcess, spawnProgram, startProcess } from '../support/service-process.ts'
 import { type Service, startService } from '../support/service.ts'
+import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
@@ -25,9 +26,9 @@ const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 describe('the import of a file', () => {
   const folder = temporaryDirectory()
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService()
+    service = await sharedService()
   })
   after(() => service?.stop())
 
@@ -36,8 +37,9 @@ describe('the import of a file', () => {
     writeFileSync(path, content)
     return path
   }
-  const run = (path: string, ...options: readonly string[]) =>
-    runCommand(service, PROGRAM, path, '--url', service.urls[0]!, '--token', service.accessToken, ...options)
+  const run = (path: string, ...options: readonly string[]) => runAt(service, path, ...options)
+  const runAt = (at: SharedService, path: string, ...options: readonly string[]) =>
+    runCommand(at, PROGRAM, path, '--url', at.urls[0]!, '--token', at.accessToken, ...options)
   const count = async (source: string): Promise<number> => {
     const [row] = await service.sql<{ n: number }[]>`select count(*)::int as n from feedback where source = ${source}`
     return row!.n
@@ -156,13 +158,11 @@ describe('the import of a file', () => {
       assert.equal(code, 1, String(says))
       assert.match(stderr, says)
     }
-    const help = await runCommand({ environment: {} }, PROGRAM, '--help')
-    assert.equal(help.code, 0)
-    assert.match(help.stdout, /--dry-run/)
   })
 
   it('waits as long as the rate limit asks, and goes on', { timeout: SLOW_MS }, async () => {
-    const bucket = `{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`
+    const limited = await idleService()
+    const bucket = `{${limited.redisPrefix}:${limited.workspaceId}}:bucket:submit_conversation`
     const conversation = (id: string) => ({
       id,
       source: 'limit',
@@ -170,23 +170,24 @@ describe('the import of a file', () => {
       contacts: [],
       messages: [],
     })
-    await service.redis.del(bucket)
+    await limited.redis.del(bucket)
     for (let at = 0; at < LIMIT; at++)
-      assert.equal((await service.post('/conversations', conversation(`spent-${at}`))).status, 200)
+      assert.equal((await limited.post('/conversations', conversation(`spent-${at}`))).status, 200)
     // As if that were 57 seconds ago: the next token is back in three.
-    const moments = (await service.redis.lrange(bucket, 0, -1)).map((at) =>
+    const moments = (await limited.redis.lrange(bucket, 0, -1)).map((at) =>
       String(Number(at) - 57 * MICROSECONDS_PER_SECOND),
     )
-    await service.redis
+    await limited.redis
       .multi()
       .del(bucket)
       .rpush(bucket, ...moments)
       .exec()
     const path = fileOf('limited.ndjson', [1, 2, 3].map((at) => JSON.stringify(conversation(`l-${at}`))).join('\n'))
-    const { code, stdout, stderr } = await run(path, '--kind', 'conversations')
+    const { code, stdout, stderr } = await runAt(limited, path, '--kind', 'conversations')
     assert.equal(code, 0, stdout + stderr)
     assert.match(stdout, /rate limit: waiting \d s/)
     assert.match(stdout, /^3 accepted; 0 refused\.$/m)
+    await limited.stop()
   })
 })
 
@@ -226,6 +227,11 @@ describe('an import that is interrupted', () => {
         'there is no room',
         async () => (await service.post('/feedbacks', { description: 'x' })).status === 503,
       )
+      const conversation = { id: 'c', source: 's', createdAt: '2024-01-01T10:00:00Z', contacts: [], messages: [] }
+      for (let sent = 0; sent < 2; sent++) {
+        const { status, headers } = await service.post('/conversations', conversation)
+        assert.deepEqual([status, headers.get('ratelimit')], [503, '"submit_conversation";r=10'], 'nothing is spent')
+      }
 
       const second = spawnProgram(PROGRAM, words, { ...service.environment })
       let printed = ''

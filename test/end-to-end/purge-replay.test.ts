@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { tablesWith } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
@@ -12,14 +13,10 @@ const CREATED_AT = '2026-01-01T00:00:00Z'
 
 describe('after a backup was restored', () => {
   let service: Service
-  const directory = mkdtempSync(join(tmpdir(), 'purged-keys-'))
+  const directory = temporaryDirectory()
   const file = join(directory, 'purged-keys.ndjson')
   before(async () => {
-    service = await startService()
-  })
-  after(async () => {
-    rmSync(directory, { recursive: true })
-    await service.stop()
+    service = await operatedService()
   })
 
   const command = (program: string, ...words: string[]) => runCommand(service, program, ...words)
@@ -50,7 +47,9 @@ describe('after a backup was restored', () => {
 
   const untilTagged = (tag: string): Promise<unknown> =>
     until(`the conversation is tagged ${tag}`, async () => {
-      const [row] = await service.sql<{ tags: string[] | null }[]>`select tags from conversation`
+      const [row] = await service.sql<
+        { tags: string[] | null }[]
+      >`select tags from conversation where external_id = 'shared'`
       return row?.tags?.includes(tag)
     })
 

@@ -16,7 +16,8 @@ const SLOW_SCRIPT = 'local sum = 0 for i = 1, ARGV[2] do sum = sum + i end retur
 describe('npm run purge:verify', () => {
   let service: Service
   before(async () => {
-    // Applied entries stay in the log for all of the test.
+    // Applied entries stay in the log for all of the test. Of a service that others use, Postgres
+    // would take statistics meanwhile, in which a planted text is found as well.
     service = await startService({ environment: { REDO_SECONDS: '600' } })
   })
   after(() => service?.stop())
@@ -215,11 +216,8 @@ describe('npm run purge:verify', () => {
     assert.ok(!stdout.toLowerCase().includes(email.toLowerCase()) && !stdout.includes(id))
   })
 
-  it('says how it is called', async () => {
-    const help = await verify('--help')
-    assert.deepEqual([help.code, help.stderr], [0, ''])
-    assert.match(help.stdout, /^usage: npm run purge:verify -- /)
-    for (const words of [[], ['x'], ['--text', ' '], ['--text', 'a', '--email', '\\'], ['--nothing']]) {
+  it('refuses what it does not understand', async () => {
+    for (const words of [[], ['--text', ' '], ['--nothing']]) {
       const { code, stdout, stderr } = await verify(...words)
       assert.deepEqual([code, stdout], [1, ''], words.join(' '))
       assert.match(stderr, /usage: |must not be blank/)

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Answer } from '../support/service.ts'
-import { startService } from '../support/service.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
+import { tablesWith } from '../support/traces.ts'
+import { until } from '../support/until.ts'
+
+/** Another contact of a conversation, who stays. */
+const OTHER = 'other'
 
 describe('purging a contact', () => {
   let service: SharedService
@@ -50,36 +54,6 @@ describe('purging a contact', () => {
       assert.deepEqual(await sourcesOf(id), ['Zendesk'])
     })
 
-    it('by external id in all sources when none is given', async () => {
-      const id = unique()
-      await identify({ id, source: 'Zendesk' })
-      await identify({ id, source: 'Intercom' })
-      await purge({ id })
-      assert.deepEqual(await sourcesOf(id), [])
-    })
-
-    it('by external id in the given source alone', async () => {
-      const id = unique()
-      await identify({ id, source: 'Zendesk' })
-      await identify({ id, source: 'Intercom' })
-      await purge({ id, source: 'Zendesk' })
-      assert.deepEqual(await sourcesOf(id), ['Intercom'])
-    })
-
-    it('by email, in whatever case and with spaces around it', async () => {
-      const id = unique()
-      await identify({ id, properties: { $email: `${id}@Example.com` } })
-      await purge({ email: ` ${id.toUpperCase()}@example.com ` })
-      assert.deepEqual(await sourcesOf(id), [])
-    })
-
-    it('by email a contact that only a feedback has named', async () => {
-      const email = `${unique()}@example.com`
-      const feedback = await service.submit('/feedbacks', { description: 'x', contact: { email } })
-      await purge({ email })
-      assert.deepEqual([...(await service.sql`select from feedback where id = ${feedback.body.feedback.id}`)], [])
-    })
-
     it('by id and email together: the union', async () => {
       const [byId, byEmail, neither] = [unique(), unique(), unique()]
       await identify({ id: byId, properties: { $email: `${byId}@example.com` } })
@@ -88,20 +62,6 @@ describe('purging a contact', () => {
       await purge({ id: byId, email: `${byEmail}@example.com` })
       assert.deepEqual([await sourcesOf(byId), await sourcesOf(byEmail)], [[], []])
       assert.deepEqual(await sourcesOf(neither), ['API'])
-    })
-
-    it('by id and email although one of them is unknown', async () => {
-      const id = unique()
-      await identify({ id })
-      await purge({ id, email: 'nobody@example.com' })
-      assert.deepEqual(await sourcesOf(id), [])
-    })
-
-    it('an unknown external id that a feedback remembers', async () => {
-      const contactId = unique()
-      const feedback = await service.submit('/feedbacks', { description: 'x', isExternalContactId: true, contactId })
-      await purge({ id: contactId })
-      assert.deepEqual([...(await service.sql`select from feedback where id = ${feedback.body.feedback.id}`)], [])
     })
 
     it('once: the second answers 404', async () => {
@@ -123,28 +83,64 @@ describe('purging a contact', () => {
     assert.deepEqual([fresh!['name'], fresh!['properties']], ['Fresh', {}])
   })
 
-  it('leaves accounts and projects', async () => {
-    const id = unique()
-    const account = { id: `account-${id}`, properties: { $name: `Name ${id}`, $domain: `${id}.example` } }
-    await identify({ id, account })
-    const link = { isExternalContactId: true, contactId: id, account: { name: `Given ${id}` }, project: { name: id } }
-    await service.submit('/feedbacks', { description: 'x', ...link })
-    await purge({ id })
-    const accounts = await service.sql<
-      { name: string }[]
-    >`select name from account where name like ${`%${id}`} order by name`
-    assert.deepEqual(
-      accounts.map(({ name }) => name),
-      [`Given ${id}`, `Name ${id}`],
-    )
-    assert.equal((await service.sql`select from project where name = ${id}`).count, 1)
+  /** A contact with something in every table, beside another one who stays. */
+  const tellEverythingOf = async (mark: string): Promise<string> => {
+    const email = `${mark}@example.com`
+    const id = `${mark}-id`
+    const properties = { $email: email, $name: mark, [mark]: { [mark]: mark } }
+    await identify({ id, source: mark, properties })
+    const named = { description: mark, title: mark, sourceId: mark, sourceData: { [mark]: mark }, contact: { email } }
+    await service.submit('/feedbacks', named)
+    const tagged = { description: 'x', tags: [mark], isExternalContactId: true, contactId: id }
+    await service.submit('/feedbacks', tagged)
+    const createdAt = '2026-01-01T00:00:00Z'
+    const message = { incoming: true, content: mark, createdAt, properties: { [mark]: mark }, sourceUrl: mark }
+    const theirs = { ...message, id: mark, contactId: id }
+    const neutral = { ...message, content: 'Hello', properties: {}, sourceUrl: null }
+    const conversation = { source: 'Intercom', createdAt, contacts: [{ id, source: mark }], messages: [theirs] }
+    await service.submit('/conversations', { ...conversation, id: 'alone', title: mark })
+    await service.submit('/conversations', {
+      ...conversation,
+      id: 'shared',
+      contacts: [...conversation.contacts, { id: OTHER }],
+      messages: [
+        theirs,
+        { ...neutral, id: 'of-other', contactId: OTHER },
+        { ...neutral, id: 'of-team', incoming: false },
+      ],
+    })
+    await until('everything has its tags', async () => {
+      const [row] = await service.sql<{ tagged: boolean }[]>`
+        select not exists (select from feedback where tags is null)
+          and not exists (select from conversation where tags is null) as tagged`
+      return row!.tagged
+    })
+    return email
+  }
+
+  it('leaves no trace of the contact in Postgres, nor in the logs, and the others of a conversation', async () => {
+    const mark = 'vanishing'
+    const email = await tellEverythingOf(mark)
+    const tables = await tablesWith({ sql: service.all }, mark)
+    for (const table of ['contact', 'contact_external_id', 'feedback', 'conversation', 'message', 'feedback_category'])
+      assert.ok(tables.includes(table), `${table} has to hold something to be removed`)
+    await purge({ email })
+    assert.deepEqual(await tablesWith({ sql: service.all }, mark), [])
+    assert.equal(service.output().includes(mark), false)
+    const conversations = await service.sql`
+      select v.external_id as id,
+        array(select e.external_id from conversation_contact as vc join contact_external_id as e using (contact_id)
+          where vc.conversation_id = v.id) as contacts,
+        array(select m.external_id from message as m where m.conversation_id = v.id order by 1) as messages
+      from conversation as v where v.source = 'Intercom'`
+    assert.deepEqual([...conversations], [{ id: 'shared', contacts: [OTHER], messages: ['of-other', 'of-team'] }])
   })
 })
 
 describe('purging what is still queued', () => {
   let service: SharedService
   before(async () => {
-    service = await startService({ workers: 0 })
+    service = await idleService()
   })
   after(() => service?.stop())
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import process from 'node:process'
 import { after, afterEach, before, describe, it } from 'node:test'
+import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
-import { createWorkspace } from '../../db/workspaces.ts'
+import { RawConnection } from '../support/raw-connection.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
+import { idleService, type SharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 import { LEAST } from './body-with.ts'
 
@@ -12,6 +15,9 @@ const TOKENS = 10
 const WINDOW_SECONDS = 60
 const MICROSECONDS_PER_SECOND = 1_000_000
 const TOO_LARGE_BYTES = 5 * 1024 * 1024
+const ANSWERED_WITHIN_MS = 20_000
+/** Less than the time in which a body has to arrive. */
+const NOT_ANSWERED_WITHIN_MS = 2_000
 const POLICY = `"submit_conversation";q=${TOKENS};w=${WINDOW_SECONDS}`
 
 /** Status, policy and what remains. */
@@ -21,10 +27,10 @@ const said = ({ status, headers }: Answer): [number, string | null, number | nul
 }
 
 describe('the limit on conversations', () => {
-  let service: Service
+  let service: SharedService
   let count = 0
   before(async () => {
-    service = await startService({ apis: 2, workers: 0 })
+    service = await idleService()
   })
   after(() => service?.stop())
   afterEach(() => service.redis.del(bucket()))
@@ -71,29 +77,19 @@ describe('the limit on conversations', () => {
     return Number(retryAfter)
   }
 
-  it('lets ten pass and refuses the eleventh, whichever process is asked', async () => {
-    await spendAll()
-    assertLimited(await submit({ api: 0 }))
-    assertLimited(await submit({ api: 1 }))
-  })
-
-  it('never lets an eleventh pass when many come at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 5 * TOKENS }, (_, index) => submit({ api: index % 2 })))
-    assert.equal(answers.filter(({ status }) => status === 200).length, TOKENS)
-    for (const answer of answers) if (answer.status !== 200) assertLimited(answer)
-  })
-
-  it('is described in every answer', async () => {
+  it('lets ten pass and refuses the eleventh, whichever process is asked, and is described in every answer', async () => {
     const remaining: number[] = []
-    for (let sent = 0; sent <= TOKENS; sent++) {
-      const { headers, status } = await submit()
+    for (let sent = 0; sent < TOKENS + 2; sent++) {
+      const answer = await submit({ api: sent % 2 })
+      const { headers, status } = answer
       assert.equal(headers.get('ratelimit-policy'), POLICY)
       const [, r, t] = /^"submit_conversation";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? []
       remaining.push(Number(r))
       assert.ok(Number(t) > 0 && Number(t) <= WINDOW_SECONDS, String(t))
-      if (status === 429) assert.equal(t, headers.get('retry-after'))
+      if (sent < TOKENS) assert.equal(status, 200, answer.text)
+      else assert.equal(assertLimited(answer), Number(t))
     }
-    assert.deepEqual(remaining, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0])
+    assert.deepEqual(remaining, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0])
   })
 
   it('is described to whoever may submit, whatever the answer', async () => {
@@ -128,7 +124,7 @@ describe('the limit on conversations', () => {
 
   it("is nobody else's business", async () => {
     const operator = makeToken()
-    await addToken(service.sql, { token: operator, workspace: null, scopes: ['operator'], expiresAt: null })
+    await addToken(service.all, { token: operator, workspace: null, scopes: ['operator'], expiresAt: null })
     const [none, unknown, forbidden] = [
       await submit({ token: null }),
       await submit({ token: 'nobody-has-this-token' }),
@@ -151,56 +147,66 @@ describe('the limit on conversations', () => {
     assertLimited(await submit())
   })
 
-  it('lets a caller in who waits as long as Retry-After says', async () => {
-    await spendAll()
-    await age(assertLimited(await submit()))
-    assert.equal((await submit({ api: 1 })).status, 200)
-  })
-
-  it('lets all ten pass again after a minute', async () => {
-    await spendAll()
-    await age(WINDOW_SECONDS)
-    await spendAll()
-    assertLimited(await submit())
-  })
-
   it('is not used up by what is turned away', async () => {
     const bad = { ...LEAST['/conversations']('bad'), createdAt: 'never' }
-    for (let sent = 0; sent < 2 * TOKENS; sent++) {
+    const turnAway = async (): Promise<void> => {
       assert.equal((await service.post('/conversations', bad, { headers: withKey() })).status, 400)
       assert.equal((await submit({ token: 'nobody-has-this-token' })).status, 401)
       assert.equal((await submit({ headers: { 'Content-Type': 'text/plain' } })).status, 415)
     }
+    for (let sent = 0; sent < TOKENS; sent++) await turnAway()
     await spendAll()
     await age(WINDOW_SECONDS - 30)
     for (let sent = 0; sent < TOKENS; sent++) assertLimited(await submit())
+    await turnAway()
     await age(30)
     await spendAll()
   })
 
-  it('comes after validation', async () => {
-    await spendAll()
-    assert.equal((await service.post('/conversations', {}, { headers: withKey() })).status, 400)
-  })
-
-  it('is counted for each workspace, whatever token it uses', async () => {
-    await createWorkspace(service.sql, 'other')
-    const token = makeToken()
-    await addToken(service.sql, { token, workspace: 'other', scopes: ['submit'], expiresAt: null })
+  it('is counted for each workspace and operation, whatever the token', async () => {
+    const other = await idleService()
     await spendAll()
     assertLimited(await submit({ token: service.adminToken }))
-    assert.equal((await submit({ token })).status, 200)
+    assert.equal((await submit({ token: other.accessToken })).status, 200)
+    await other.stop()
+    const { status, headers } = await service.post('/feedbacks', LEAST['/feedbacks']('x'))
+    assert.deepEqual([status, headers.get('ratelimit-policy')], [201, null])
   })
 
-  it('leaves the other operations alone', async () => {
+  it('is kept to by a batch, which says when to come back', async () => {
+    const items = Array.from({ length: TOKENS + 2 }, (_, at) => ({
+      operation: 'submit_conversation',
+      body: LEAST['/conversations'](`batch-${at}`),
+      idempotencyKey: `batch-${at}`,
+    }))
+    const { results } = (await service.post('/batch', { items })).body as { results: BatchResult[] }
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      [...Array.from({ length: TOKENS }, () => 200), 429, 429],
+    )
+    const { retryAfter = 0 } = results.at(-1)!
+    assert.ok(retryAfter > 0 && retryAfter <= WINDOW_SECONDS, String(retryAfter))
+  })
+
+  it('that is known to be used up is told before a body is read, unless it may come for the second time', async () => {
     await spendAll()
-    for (const path of ['/feedbacks', '/contacts/identify', '/accounts/identify'] as const) {
-      for (let sent = 0; sent < 2 * TOKENS; sent++) {
-        const { status, headers } = await service.post(path, LEAST[path]('x'))
-        assert.equal(status, 201)
-        assert.equal(headers.get('ratelimit-policy'), null)
+    await service.post('/conversations', LEAST['/conversations']('refused'))
+    const announce = async (more: string, timeoutMs: number): Promise<Answer> => {
+      const connection = new RawConnection(service.urls[0]!)
+      const head =
+        `POST /api/v1/conversations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.accessToken}\r\n` +
+        `Content-Type: application/json\r\n${more}Content-Length: 4000000\r\n\r\n`
+      try {
+        const { status, headers } = await connection.send(Buffer.from(head), { hasBody: true, timeoutMs })
+        return { status, headers: new Headers([...headers]), text: '', body: undefined }
+      } finally {
+        connection.close()
       }
     }
+    const answer = await announce('', ANSWERED_WITHIN_MS)
+    assert.deepEqual(said(answer), [429, POLICY, 0])
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
+    await assert.rejects(announce('Idempotency-Key: first\r\n', NOT_ANSWERED_WITHIN_MS), /no answer within/)
   })
 
   if (process.env['TEST_SIZE'] === 'long') {
@@ -233,26 +239,6 @@ describe('a limit on the other operations', () => {
       assert.equal(refused.status, 429)
       assert.match(refused.body.error, /\b3 per minute\b/)
       assert.ok(Number(refused.headers.get('retry-after')) > 0)
-    }
-  })
-})
-
-describe('a limit while too much is waiting', () => {
-  let service: Service
-  before(async () => {
-    service = await startService({ workers: 0, environment: { MAX_BACKLOG: '1' } })
-  })
-  after(() => service?.stop())
-
-  it('is told with a 503, and not used up', async () => {
-    assert.equal((await service.post('/feedbacks', LEAST['/feedbacks']('x'))).status, 201)
-    await until('too much is waiting', async () => {
-      const { status } = await service.post('/feedbacks', LEAST['/feedbacks']('x'))
-      return status === 503
-    })
-    for (let sent = 0; sent < 2; sent++) {
-      const refused = await service.post('/conversations', LEAST['/conversations']('x'))
-      assert.deepEqual(said(refused), [503, POLICY, TOKENS])
     }
   })
 })

@@ -5,9 +5,11 @@ import { after, before, describe, it } from 'node:test'
 import postgres from 'postgres'
 import { READABLE_TABLES } from '../../db/readers.ts'
 import type { Sql } from '../../db/postgres.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 import { runCommand } from '../support/command.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const QUERIES = [
@@ -34,7 +36,9 @@ describe('the role that only reads', () => {
   let service: Service
   let reader: Sql
   before(async () => {
-    service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '1000' } })
+    // The queries are about the first workspace.
+    service = await operatedService()
+    await service.redis.del(workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation'))
     const demo = createDemoData(readReviews(), new Date())
     for (const group of [demo.accounts, demo.contacts, demo.feedback.slice(0, FEEDBACK), demo.conversations]) {
       for (let at = 0; at < group.length; at += AT_ONCE) {
@@ -45,9 +49,9 @@ describe('the role that only reads', () => {
       }
     }
     const isTagged = async (): Promise<boolean> => {
-      const [{ left }] = await service.sql<[{ left: number }]>`
-        select (${FEEDBACK} - count(*) filter (where tags is not null))::int as left from feedback`
-      return left === 0
+      const [{ tagged, left }] = await service.sql<[{ tagged: number; left: number }]>`
+        select count(*)::int as tagged, (count(*) filter (where tags is null))::int as left from feedback`
+      return tagged >= FEEDBACK && left === 0
     }
     await until('everything is stored and tagged', isTagged, TAGGED_WITHIN_MS)
     const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)

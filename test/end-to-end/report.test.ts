@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { createWorkspace } from '../../db/workspaces.ts'
 import { runCommand } from '../support/command.ts'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const DAY_MS = 86_400_000
@@ -15,10 +14,11 @@ const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).t
 describe('npm run report', () => {
   const role = `reader_${randomBytes(4).toString('hex')}`
   const directory = temporaryDirectory()
-  let service: Service
-  let asReader: Pick<Service, 'environment'>
+  let service: SharedService
+  let other: SharedService
+  let asReader: Pick<SharedService, 'environment'>
   before(async () => {
-    service = await startService()
+    service = await sharedService()
     const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)
     assert.equal(code, 0, stderr)
     const url = new URL(service.environment['DATABASE_URL']!)
@@ -32,16 +32,25 @@ describe('npm run report', () => {
     }
     await service.submit('/feedbacks', { description: 'Fine', rating: 5, tags: ['praise'], createdAt: daysAgo(40) })
     await service.submit('/feedbacks', { description: 'Long ago', tags: ['ancient'], createdAt: daysAgo(900) })
-    await createWorkspace(service.sql, 'other')
+    other = await sharedService()
   })
   after(async () => {
     await runCommand(service, 'cli/reader-command.ts', 'drop', role)
     await service?.stop()
+    await other?.stop()
   })
 
   const report = async (...words: string[]): Promise<string> => {
+    const inWorkspace = ['--workspace', service.workspace]
     const out = join(directory, `${randomBytes(4).toString('hex')}.html`)
-    const { code, stdout, stderr } = await runCommand(asReader, 'cli/report/report-command.ts', '--out', out, ...words)
+    const { code, stdout, stderr } = await runCommand(
+      asReader,
+      'cli/report/report-command.ts',
+      '--out',
+      out,
+      ...inWorkspace,
+      ...words,
+    )
     assert.equal(code, 0, stderr)
     assert.match(stdout, /\d+ feedback/)
     assert.equal(statSync(out).mode & 0o777, 0o600)
@@ -62,9 +71,9 @@ describe('npm run report', () => {
     const until = daysAgo(800).slice(0, 10)
     const earlier = await report('--since', since, '--until', until)
     assert.ok(earlier.includes('ancient') && !earlier.includes('battery drain'))
-    const other = await report('--workspace', 'other')
-    assert.ok(!other.includes('battery drain') && !other.includes('Acme'))
-    for (const page of [earlier, other]) assert.doesNotMatch(page, /NaN|Infinity|undefined/)
+    const ofOther = await report('--workspace', other.workspace)
+    assert.ok(!ofOther.includes('battery drain') && !ofOther.includes('Acme'))
+    for (const page of [earlier, ofOther]) assert.doesNotMatch(page, /NaN|Infinity|undefined/)
   })
 
   it('says what is wrong with how it was called', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { createLog } from '../../queue/log.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
@@ -9,6 +8,7 @@ import { type CollectedSpan, type Collector, startCollector } from '../support/c
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { RawConnection } from '../support/raw-connection.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
+import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const SERVER = 2
@@ -26,10 +26,7 @@ describe('traces', () => {
     collector = await startCollector()
     service = await startService({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
   })
-  after(async () => {
-    await service?.stop()
-    collector?.close()
-  })
+  after(() => collector?.close())
 
   const spanOf = (submission: string, kind: number): Promise<CollectedSpan> =>
     collector.span(`kind ${kind} of ${submission}`, (span) => {
@@ -198,60 +195,46 @@ describe('traces', () => {
     const { customerId } = (await service.post('/feedbacks', body)).body.feedback
     for (const held of [canary, customerId, service.accessToken]) assert.ok(!collector.received().includes(held))
   })
+
+  it('come in full before a process has ended', async () => {
+    const id = idIn(await service.submit('/feedbacks', { description: 'The last one', tags: [] }))
+    await service.stop()
+    const kinds = collector.spans().flatMap(({ attributes, kind }) => (attributes[SUBMISSION] === id ? [kind] : []))
+    assert.deepEqual(
+      kinds.toSorted((one, other) => one - other),
+      [SERVER, CONSUMER],
+    )
+  })
 })
 
 describe('a process that traces', () => {
-  it('sends what is left when it is stopped', async () => {
-    const collector = await startCollector()
-    try {
-      const service = await startService({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` } })
-      const answer = await service.submit('/feedbacks', { description: 'The last one', tags: [] })
-      await service.stop()
-      const kinds = collector.spans().flatMap(({ attributes, kind }) => {
-        return attributes[SUBMISSION] === idIn(answer) ? [kind] : []
-      })
-      assert.deepEqual(
-        kinds.toSorted((one, other) => one - other),
-        [SERVER, CONSUMER],
-      )
-    } finally {
-      collector.close()
-    }
-  })
+  const accepts = async (service: Service): Promise<void> => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => service.submit('/feedbacks', { description: 'Still here', tags: [] })),
+    )
+    assert.ok(answers.every(({ status }) => status === 201))
+  }
 
-  it('works as ever while its collector is away, says so once, and says when it is back', async () => {
+  it('works as ever while its collector is away, says so once, and stops in time while it hangs', async () => {
     const first = await startCollector()
     first.close()
-    const service = await startService({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: first.url } })
+    const service = await startService({
+      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: first.url, SHUTDOWN_SECONDS: '5' },
+    })
     const says = (event: string): number => service.output().split(`"event":"${event}"`).length - 1
+    const port = Number(new URL(first.url).port)
+    const hung = createServer(() => {})
     try {
       await accepts(service)
       await until('both processes say it', async () => says('collector_unreachable') === 2)
       await accepts(service)
-      const second = await startCollector(Number(new URL(first.url).port))
-      try {
-        await until('both processes say that it is back', async () => {
-          await accepts(service)
-          return says('collector_reachable') === 2
-        })
-      } finally {
-        second.close()
-      }
+      const second = await startCollector(port)
+      await until('both processes say that it is back', async () => {
+        await accepts(service)
+        return says('collector_reachable') === 2
+      }).finally(() => second.close())
       assert.equal(says('collector_unreachable'), 2)
-    } finally {
-      await service.stop()
-    }
-  })
-
-  it('works as ever while its collector hangs, and stops in time', async () => {
-    const hung = createServer(() => {})
-    await once(hung.listen(0, '127.0.0.1'), 'listening')
-    const { port } = hung.address() as AddressInfo
-    const endpoint = `http://127.0.0.1:${port}`
-    const service = await startService({
-      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, SHUTDOWN_SECONDS: '5' },
-    })
-    try {
+      await once(hung.listen(port, '127.0.0.1'), 'listening')
       await accepts(service)
     } finally {
       // Fails when a process does not come to a clean end within SHUTDOWN_SECONDS.
@@ -259,28 +242,15 @@ describe('a process that traces', () => {
       hung.close()
     }
   })
-
-  const accepts = async (service: Service): Promise<void> => {
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => service.submit('/feedbacks', { description: 'Still here', tags: [] })),
-    )
-    assert.ok(answers.every(({ status }) => status === 201))
-  }
 })
 
 describe('a process that does not trace', () => {
   it('keeps no trace of a submission, whatever the caller sends', async () => {
-    const service = await startService({ workers: 0 })
-    try {
-      const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
-      const id = idIn(await service.post('/feedbacks', { description: 'Untraced' }, { headers }))
-      const { workspaceId, redis, redisPrefix } = service
-      const [submission, ...others] = await Array.fromAsync(createLog(redis, redisPrefix).readWaiting(workspaceId))
-      assert.deepEqual([submission?.submissionId, submission?.traceparent, others.length], [id, undefined, 0])
-      const job = await until('a worker is woken', async () => (await service.queues.wake.getJobs())[0])
-      assert.deepEqual(job.data, { workspaceIds: [workspaceId] })
-    } finally {
-      await service.stop()
-    }
+    const { post, workspaceId, redis, redisPrefix, stop } = await idleService()
+    const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
+    const id = idIn(await post('/feedbacks', { description: 'Untraced' }, { headers }))
+    const [submission, ...others] = await Array.fromAsync(createLog(redis, redisPrefix).readWaiting(workspaceId))
+    assert.deepEqual([submission?.submissionId, submission?.traceparent, others.length], [id, undefined, 0])
+    await stop()
   })
 })

@@ -1,77 +1,217 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
+import type { QueueName } from '../../contract/queues.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces.ts'
-import { type Service, startService } from '../support/service.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { type CommandResult, runCommand } from '../support/command.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { spawnProgram } from '../support/service-process.ts'
+import { requestsTo } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { findTraces } from '../support/traces.ts'
+import { until } from '../support/until.ts'
 
 const EMAIL = 'ada@example.com'
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
 describe('two workspaces', () => {
-  let service: Service
-  let other: { id: string; token: string }
+  let one: SharedService
+  let other: SharedService
   before(async () => {
-    service = await startService()
-    const workspace = await createWorkspace(service.sql, 'other')
-    other = { id: workspace!.id, token: makeToken() }
-    await addToken(service.sql, { token: other.token, workspace: 'other', scopes: ['admin'], expiresAt: null })
-    await tell(service.accessToken)
-    await tell(other.token)
+    one = await sharedService()
+    other = await sharedService()
+    for (const workspace of [one, other]) await tell(workspace)
   })
-  after(() => service?.stop())
+  after(async () => {
+    await one?.stop()
+    await other?.stop()
+  })
 
-  /** The same of everything, in the workspace of the token. */
-  const tell = async (token: string): Promise<void> => {
+  /** The same of everything. */
+  const tell = async ({ submit }: SharedService): Promise<void> => {
     const account = { id: 'account', properties: { $name: 'Acme', $domain: 'acme.example' } }
-    await service.submit('/contacts/identify', { id: 'contact', properties: { $email: EMAIL }, account }, { token })
+    await submit('/contacts/identify', { id: 'contact', properties: { $email: EMAIL }, account })
     const record = { source: 'Zendesk', sourceId: '1', tags: ['Tag'], project: { name: 'Apollo' } }
-    await service.submit('/feedbacks', { description: 'x', ...record, contact: { email: EMAIL } }, { token })
+    await submit('/feedbacks', { description: 'x', ...record, contact: { email: EMAIL } })
     const messages = [{ id: '1', incoming: true, content: 'x', createdAt: CREATED_AT, contactId: 'contact' }]
     const conversation = { id: '1', source: 'Intercom', createdAt: CREATED_AT, contacts: [{ id: 'contact' }], messages }
-    await service.submit('/conversations', conversation, { token })
+    await submit('/conversations', conversation)
   }
-  const idsOf = async (table: string, workspaceId: string): Promise<string[]> => {
-    const { sql } = service
-    const rows = await sql<{ id: string }[]>`select id from ${sql(table)} where workspace_id = ${workspaceId}`
+  const idsOf = async ({ sql }: SharedService, table: string): Promise<string[]> => {
+    const rows = await sql<{ id: string }[]>`select id from ${sql(table)}`
     return rows.map(({ id }) => id)
   }
 
-  for (const table of ['contact', 'account', 'project', 'feedback', 'feedback_category', 'conversation', 'message']) {
-    it(`have a ${table} each, with an id of its own`, async () => {
-      const ids = [...(await idsOf(table, service.workspaceId)), ...(await idsOf(table, other.id))]
-      assert.ok(ids.length >= 2)
-      assert.equal(new Set(ids).size, ids.length)
-      assert.equal((await idsOf(table, other.id)).length, (await idsOf(table, service.workspaceId)).length)
-    })
-  }
+  it('have the same records, each with an id of its own', async () => {
+    const tables = ['contact', 'account', 'project', 'feedback', 'feedback_category', 'conversation', 'message']
+    for (const table of tables) {
+      const ids = [...(await idsOf(one, table)), ...(await idsOf(other, table))]
+      assert.ok(ids.length >= 2, table)
+      assert.equal(new Set(ids).size, ids.length, table)
+    }
+  })
 
   it("know nobody by each other's own ids", async () => {
-    const [contactId] = await idsOf('contact', service.workspaceId)
-    const [accountId] = await idsOf('account', service.workspaceId)
-    const [projectId] = await idsOf('project', service.workspaceId)
-    const named = { description: 'x', contactId, accountId, projectId }
-    const answer = await service.submit('/feedbacks', named, { token: other.token })
+    const [[contactId], [accountId], [projectId]] = [
+      await idsOf(one, 'contact'),
+      await idsOf(one, 'account'),
+      await idsOf(one, 'project'),
+    ]
+    const answer = await other.submit('/feedbacks', { description: 'x', contactId, accountId, projectId })
     assert.deepEqual(Object.keys(answer.body.feedback), ['id', 'description'])
-    const [row] = await service.sql`
+    const [row] = await other.sql`
       select contact_id, account_id, project_id from feedback where id = ${answer.body.feedback.id}`
     assert.deepEqual({ ...row }, { contact_id: null, account_id: null, project_id: null })
   })
 
-  it("do not see each other's submissions", async () => {
-    const { headers } = await service.submit('/feedbacks', { description: 'x' })
-    const path = `/api/v1/submissions/${headers.get('submission-id')}`
-    const ask = (token: string) => service.request(path, undefined, { method: 'GET', token })
-    assert.equal((await ask(service.accessToken)).status, 200)
-    assert.equal((await ask(other.token)).status, 404)
+  it('purge their own contacts alone', async () => {
+    const purge = await other.post('/contacts/purge', { id: 'contact', email: EMAIL }, { token: other.adminToken })
+    assert.equal(purge.status, 200, purge.text)
+    assert.equal(await other.settled(purge), 'applied')
+    assert.deepEqual(await idsOf(other, 'contact'), [])
+    assert.equal((await idsOf(one, 'contact')).length, 1)
+    assert.equal((await idsOf(one, 'message')).length, 1)
+  })
+})
+
+const COMMAND = 'cli/workspace-command.ts'
+const QUEUES = ['wake', 'backlog', 'removal'] as const satisfies QueueName[]
+
+describe('npm run workspace -- delete', () => {
+  let service: SharedService
+  before(async () => {
+    const shared = await sharedService()
+    // Submits to any workspace, and waits for it there.
+    service = { ...shared, ...requestsTo(shared.urls, shared.accessToken, shared.all) }
+  })
+  after(() => service?.stop())
+
+  const command = (...words: string[]): Promise<CommandResult> => runCommand(service, COMMAND, ...words)
+  const verify = (...words: string[]) => runCommand(service, 'cli/purge/verify-command.ts', ...words)
+  const succeed = async (running: Promise<CommandResult>): Promise<string> => {
+    const { code, stdout, stderr } = await running
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const make = async (name: string): Promise<{ id: string; token: string }> => {
+    const { id } = (await createWorkspace(service.all, name))!
+    const token = makeToken()
+    await addToken(service.all, { token, workspace: name, scopes: ['admin'], expiresAt: null })
+    return { id, token }
+  }
+  const isGone = async (id: string): Promise<void> => {
+    assert.match(await succeed(verify('--workspace', id)), /^workspace: found nowhere$/m)
+  }
+  const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
+  const isBegun = async (id: string): Promise<boolean> =>
+    (await service.all`select from deleted_workspace where id = ${id}`).count === 1
+  const die = async (workspaceId: string, text: string): Promise<string> => {
+    const body = feedbackBody(`${text} \u0000`)
+    const { submissionId } = await inject({ ...service, workspaceId }, service.queues, { body })
+    await until(`${submissionId} is dead`, async () => {
+      const { count } = await service.all`select from dead_submission where id = ${submissionId}`
+      return count === 1
+    })
+    return submissionId
+  }
+
+  it('removes what is stored, waits, is dead or is replayed, and leaves all of another workspace', async () => {
+    const { id, token } = await make('leaving')
+    const text = 'Exporting a report takes ages'
+    const said = { description: text, contact: { email: 'leaving@x.example' }, account: { name: 'Leaving Ltd' } }
+    await service.submit('/feedbacks', said, { token })
+    await service.submit('/contacts/identify', { id: 'left-1', properties: { $name: 'Ada' } }, { token })
+    const stays = await service.submit('/feedbacks', { description: 'stays', contact: { email: 'stays@x.example' } })
+    await die(id, text)
+    const replayed = await die(id, text)
+    await holdWork(service.queues)
+    await succeed(runCommand(service, 'cli/dead/dead-command.ts', 'replay', replayed))
+    for (let waiting = 0; waiting < 5; waiting++) {
+      const headers = { 'Idempotency-Key': `key-${waiting}` }
+      assert.equal((await service.post('/feedbacks', said, { token, headers })).status, 201)
+    }
+    const purging = service.post('/contacts/purge', { id: 'left-1' }, { token })
+
+    const found = await verify('--workspace', id)
+    assert.equal(found.code, 1)
+    assert.match(found.stdout, /^workspace:\n(?: {2}\w+: \d+ rows?\n)+ {2}Redis: \d+\n/)
+    const printed = await succeed(command('delete', 'leaving', '--yes'))
+    const [, total] = /^Deleting: (\d+)\/\1\b/m.exec(printed)!
+    assert.match(printed, new RegExp(`^deleted leaving, with ${total} rows and \\d+ keys in Redis$`, 'm'))
+    assert.match(printed, new RegExp(`purge:verify -- --workspace ${id}$`, 'm'))
+    await isGone(id)
+    await purging
+    await resumeWork(service.queues)
+    await until('no job is left', async () => (await Promise.all(QUEUES.map(countOf))).every((count) => count === 0))
+    await service.submit('/feedbacks', { description: 'after them' })
+    await isGone(id)
+    assert.deepEqual(
+      await findTraces({ ...service, sql: service.all }, [text, 'leaving@x.example', 'Leaving Ltd', 'left-1']),
+      [],
+    )
+    assert.equal((await service.all`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
+    assert.equal((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0, true)
   })
 
-  it('purge their own contacts alone', async () => {
-    const purge = await service.post('/contacts/purge', { id: 'contact', email: EMAIL }, { token: other.token })
-    assert.equal(purge.status, 200, purge.text)
-    assert.equal(await service.settled(purge), 'applied')
-    assert.deepEqual(await idsOf('contact', other.id), [])
-    assert.equal((await idsOf('contact', service.workspaceId)).length, 1)
-    assert.equal((await idsOf('message', service.workspaceId)).length, 1)
+  it('ends tokens that API processes remember; what they still let in is gone when it has ended', async () => {
+    const { id, token } = await make('remembered')
+    const give = async (api: number) => (await service.post('/feedbacks', { description: 'x' }, { token, api })).status
+    for (const api of [0, 1]) assert.equal(await give(api), 201)
+    const deleting = command('delete', 'remembered', '--yes')
+    // The processes remember the token anew for as long as it is valid, however slow the command starts.
+    await until('it has begun', async () => {
+      for (const api of [0, 1]) await give(api)
+      return isBegun(id)
+    })
+    let late = 0
+    for (const api of [0, 1]) {
+      await until(`API ${api} refuses the token`, async () => {
+        const status = await give(api)
+        if (status === 201) late++
+        return status === 401
+      })
+    }
+    assert.ok(late > 0)
+    await succeed(deleting)
+    await isGone(id)
+  })
+
+  it('goes on when it is run again after it was killed; until then the list says so, and the name is taken', async () => {
+    const { id, token } = await make('half')
+    for (let stored = 0; stored < 3; stored++) await service.submit('/feedbacks', { description: 'x' }, { token })
+    const holder = await service.all.reserve()
+    await holder`begin`
+    await holder`select from submission where workspace_id = ${id} for update`
+    const [held] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const child = spawnProgram(COMMAND, ['delete', 'half', '--yes'], { ...service.environment })
+    await until('it is in the middle', async () => {
+      const blocked = await service.all`select from pg_stat_activity where ${held!.pid} = any (pg_blocking_pids(pid))`
+      return blocked.count > 0
+    })
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+    await holder`rollback`
+    holder.release()
+
+    assert.match(await succeed(command('list')), /^\S+ {2}\S+ {2}half {2}\(being deleted: run delete again\)$/m)
+    assert.match((await command('create', 'half')).stderr, /being deleted/)
+    const more = await runCommand(service, 'cli/token-command.ts', 'create', '--workspace', 'half', '--scope', 'submit')
+    assert.equal(more.code, 1)
+    assert.equal((await verify('--workspace', id)).code, 1)
+    await succeed(command('delete', 'half', '--yes'))
+    await isGone(id)
+    assert.equal((await command('delete', 'half', '--yes')).code, 1)
+
+    await succeed(command('create', 'half'))
+    const [again] = await service.all<{ id: string }[]>`select id from workspace where name = 'half'`
+    assert.notEqual(again!.id, id)
+    const [own, unknown] = [makeToken(), token]
+    await addToken(service.all, { token: own, workspace: 'half', scopes: ['submit'], expiresAt: null })
+    await service.submit('/feedbacks', { description: 'again' }, { token: own })
+    assert.equal((await service.post('/feedbacks', { description: 'x' }, { token: unknown })).status, 401)
   })
 })

@@ -71,8 +71,12 @@ describe('accounts by name and domain', () => {
     const tables = after(
       ...names.map(($name) => feedback({ account: { name: $name } })),
       ...domains.map(($domain) => feedback({ account: { domain: $domain } })),
+      feedback({ account: { name: 'SOCI\u00c9T\u00c9 A' } }),
     )
-    assert.deepEqual(new Set(tables.account.map(({ name, domain }) => name ?? domain)), new Set([names[0], domains[0]]))
+    assert.deepEqual(
+      new Set(tables.account.map(({ name, domain }) => name ?? domain)),
+      new Set([names[0], domains[0], 'SOCI\u00c9T\u00c9 A']),
+    )
   })
 
   it('keep a claimed name and domain when an older identify claims them', () => {

@@ -72,6 +72,36 @@ describe('a conversation', () => {
     )
   })
 
+  it('is one of its source and id, and its messages are its own', () => {
+    const messages = [message('1')]
+    const tables = after(
+      conversation({ messages }),
+      conversation({ source: 'desk', messages }),
+      conversation({ id: 'D', messages }),
+    )
+    assert.deepEqual([tables.conversation.length, tables.message.length], [3, 3])
+  })
+
+  it('unflattens itself and each message where each asks for it, then propagates at the top level alone', () => {
+    const unflattening = { shouldUnflattenProperties: true }
+    const given = { ...unflattening, propagatePropertiesToMessages: true, properties: { 'a.b': 1, 'c.d': 2 } }
+    const properties = { 'a.x': 9 }
+    const messages = [message('1', { properties, ...unflattening }), message('2', { properties }), message('3')]
+    const tables = after(conversation({ ...given, messages }))
+    assert.deepEqual(
+      ['1', '2', '3'].map((id) => messageOf(tables, id)?.raw_data),
+      [
+        { a: { x: 9 }, c: { d: 2 } },
+        { a: { b: 1 }, 'a.x': 9, c: { d: 2 } },
+        { a: { b: 1 }, c: { d: 2 } },
+      ],
+    )
+    for (const propagatePropertiesToMessages of [undefined, null, false]) {
+      const kept = after(conversation({ ...given, propagatePropertiesToMessages, messages }))
+      assert.deepEqual(messageOf(kept, '3')?.raw_data, {})
+    }
+  })
+
   it('creates its contacts in its own source, but finds those without a source in all', () => {
     const tables = after(
       contact({ id: 'x', source: 'crm' }),

@@ -9,7 +9,12 @@ describe('a feedback', () => {
     const tables = after(
       feedback({ ...first, contact: { email: 'ann@example.org' }, project: { name: 'Web' } }),
       feedback({ sourceId: 'T', source: 'API', shouldUnflattenSourceData: true, sourceData: { 'a.b': 1 } }),
-      feedback({ projectId: idOf('project', 'Web'), project: { name: 'Other' }, tags: ['ui', ' ui', 'UI'] }),
+      feedback({
+        projectId: idOf('project', 'Web'),
+        project: { name: 'Other' },
+        tags: ['ui', ' ui', 'UI'],
+        sourceData: { 'a.b': 1 },
+      }),
     )
     assert.deepEqual(
       tables.feedback.find(({ source_id }) => source_id === 'T'),
@@ -34,7 +39,7 @@ describe('a feedback', () => {
       },
     )
     const other = tables.feedback.find(({ source_id }) => source_id === null)
-    assert.deepEqual(other?.tags, ['ui', 'UI'])
+    assert.deepEqual([other?.tags, other?.source_data], [['ui', 'UI'], { 'a.b': 1 }])
     assert.equal(other?.project_id, idOf('project', 'Web'))
     assert.deepEqual(tables.project, [{ workspace_id: workspaceId, id: idOf('project', 'Web'), name: 'Web' }])
     assert.deepEqual(
@@ -42,6 +47,34 @@ describe('a feedback', () => {
       ['UI', 'ui'],
     )
     assert.equal(tables.contact.length, 1)
+  })
+
+  it('is one of its source and source id, of API where it names no source, and of nothing without a source id', () => {
+    const sources = [{}, { source: null }, { source: 'API' }, { source: 'desk' }]
+    const tables = after(
+      ...sources.map((source) => feedback({ sourceId: 'T', ...source })),
+      feedback({}),
+      feedback({ sourceId: null }),
+    )
+    assert.deepEqual(
+      new Set(tables.feedback.map(({ id }) => id)),
+      new Set([idOf('feedback', 'API', 'T'), idOf('feedback', 'desk', 'T'), submissionId(5), submissionId(6)]),
+    )
+  })
+
+  it('finds its project by name, upper and lower case apart, and by the id that was answered', () => {
+    const WEB = idOf('project', 'Web')
+    const tables = after(
+      feedback({ project: { name: 'Web' } }),
+      feedback({ project: { id: WEB } }),
+      feedback({ projectId: WEB }),
+      feedback({ project: { name: 'WEB' } }),
+    )
+    const projects = new Map(tables.feedback.map(({ id, project_id }) => [id, project_id]))
+    assert.deepEqual(
+      [1, 2, 3, 4].map((number) => projects.get(submissionId(number))),
+      [WEB, WEB, WEB, idOf('project', 'WEB')],
+    )
   })
 
   it('is left as it is by the replay of an older one, which then writes nothing', () => {

@@ -23,27 +23,6 @@ describe('workspaces', () => {
 })
 
 describe('any history', () => {
-  const histories = submissionHistories({ hashKey, maxLength: 40, firstNumber: 1_000, purges: true, replays: true })
-
-  it('leaves no id twice, and no id of a record that is missing', () => {
-    fc.assert(
-      fc.property(histories, (history) => {
-        const tables = applyAll(hashKey, history)
-        const ids = (rows: readonly { workspace_id: string; id: string }[]) =>
-          new Set(rows.map((row) => `${row.workspace_id} ${row.id}`))
-        for (const rows of [tables.contact, tables.account, tables.project, tables.feedback, tables.message]) {
-          assert.equal(ids(rows).size, rows.length)
-        }
-        for (const { workspace_id, contact_id, account_id, project_id } of tables.feedback) {
-          if (contact_id !== null) assert.ok(ids(tables.contact).has(`${workspace_id} ${contact_id}`))
-          if (account_id !== null) assert.ok(ids(tables.account).has(`${workspace_id} ${account_id}`))
-          if (project_id !== null) assert.ok(ids(tables.project).has(`${workspace_id} ${project_id}`))
-        }
-      }),
-      seeded(),
-    )
-  })
-
   it('keeps every id resolving that an answer may have told', () => {
     fc.assert(
       fc.property(submissionHistories({ hashKey, replays: true }), (history) => {

@@ -29,6 +29,20 @@ describe('properties', () => {
     assert.deepEqual([row?.created_number, row?.updated_number], [1, 3])
   })
 
+  it('are unflattened where the object itself asks for it, without the keys that begin with $', () => {
+    const properties = { $name: 'Ann', '$custom.key': 1, 'plan.name': 'gold' }
+    const tables = after(
+      contact({
+        id: 'x',
+        shouldUnflattenProperties: true,
+        properties,
+        account: { id: 'a', properties: { ...properties, $domain: 'acme.example' } },
+      }),
+    )
+    assert.deepEqual(contactOf(tables, X)?.properties, { '$custom.key': 1, plan: { name: 'gold' } })
+    assert.deepEqual(tables.account[0]?.properties, { '$custom.key': 1, 'plan.name': 'gold' })
+  })
+
   it('given by a reference fill what has no value: a column that is null, but no metadata key that is null', () => {
     const tables = after(
       contact({ id: 'x', properties: { $email: 'ann@example.org', $name: null, plan: null } }),

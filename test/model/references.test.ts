@@ -15,6 +15,7 @@ import {
   contactOf,
   feedback,
   idOf,
+  submissionId,
   workspaceId,
   X,
   Y,
@@ -54,6 +55,21 @@ describe('own ids', () => {
     assert.deepEqual([contactIdOf(said(1), 2), contactIdOf(said(1), 3)], [X, null])
   })
 
+  it('that nothing has are passed over for the keys beside them', () => {
+    const NOBODY = submissionId(99)
+    const tables = after(
+      contact({ id: 'x' }),
+      feedback({ contactId: NOBODY, accountId: NOBODY, projectId: NOBODY, contact: { email: 'ann@example.org' } }),
+      feedback({ contact: { id: 'nobody', email: 'ann@example.org' }, accountId: 'nobody', projectId: 'nobody' }),
+      feedback({ contactId: X, contact: { email: 'ann@example.org' } }),
+    )
+    assert.deepEqual(
+      [2, 3, 4].map((number) => contactIdOf(tables, number)),
+      [ANN, ANN, X],
+    )
+    assert.deepEqual([tables.account, tables.project], [[], []])
+  })
+
   it('are no account ids', () => {
     const tables = after(contact({ id: 'x' }), feedback({ accountId: X }))
     assert.equal(accountIdOf(tables, 2), null)
@@ -72,6 +88,26 @@ describe('own ids', () => {
 })
 
 describe('external ids', () => {
+  it('are told from own ids by the flag alone, also inside of contact and account', () => {
+    const A = idOf('account_external', 'a')
+    const tables = after(
+      contact({ id: 'x', account: { id: 'a' } }),
+      feedback({ contactId: 'x', accountId: 'a' }),
+      feedback({ contact: { id: X }, account: { id: A } }),
+      feedback({ isExternalContactId: true, contact: { id: 'x' }, isExternalAccountId: true, account: { id: 'a' } }),
+      feedback({ isExternalContactId: true, contactId: X, isExternalAccountId: true, accountId: A }),
+    )
+    assert.deepEqual(
+      [2, 3, 4, 5].map((number) => [contactIdOf(tables, number), accountIdOf(tables, number)]),
+      [
+        [null, null],
+        [X, A],
+        [X, A],
+        [null, null],
+      ],
+    )
+  })
+
   it('link a feedback later that named one too early', () => {
     const tables = after(
       byExternalId('x'),

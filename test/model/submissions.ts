@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict'
 import * as v from 'valibot'
 import type { Submission } from '../../contract/submission.ts'
 import { hashKeyFrom, type KeyKind, ownId } from '../../contract/identity/own-id.ts'
 import { applyAll } from './model.ts'
 import { SCHEMAS } from './submission-arbitrary.ts'
+import { changesOf, foldAll, tablesOf } from '../worker/fold/folded.ts'
 import type { Tables } from './tables.ts'
 
 export const hashKey = hashKeyFrom('5a'.repeat(32))
@@ -46,9 +48,18 @@ export const byExternalId = (contactId: string, more: object = {}): Said =>
 export const claiming = (id: string, $email: string | null): Said => contact({ id, properties: { $email } })
 
 /**
- * The tables after these submissions, which were accepted in this order with the numbers from 1.
+ * The tables after these submissions, which were accepted in this order with the numbers from 1: as
+ * the model has them, and the fold as well, which leaves purges to Postgres.
  */
-export const after = (...said: Said[]): Tables => applyAll(hashKey, accepted(said))
+export const after = (...said: Said[]): Tables => {
+  const history = accepted(said)
+  const tables = applyAll(hashKey, history)
+  if (history.every(({ operation }) => operation !== 'purge_contact')) {
+    const changes = changesOf(foldAll(hashKey, workspaceId, history))
+    assert.deepEqual(tablesOf(changes, workspaceId), tables, 'the fold comes to what the model has')
+  }
+  return tables
+}
 
 export const accepted = (said: readonly Said[], workspace = workspaceId): Submission[] =>
   said.map(([operation, body, more], index) => {

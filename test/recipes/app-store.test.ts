@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { installRecipes, spawnRecipe } from './running-recipe.ts'
 import { feedbackRow } from './stored-rows.ts'
@@ -42,9 +42,9 @@ const ANOTHER_APP_STORE_REVIEW = {
 
 describe('the recipe for an app store', () => {
   const directory = temporaryDirectory()
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService()
+    service = await sharedService()
     await installRecipes(directory)
   })
   after(() => service?.stop())

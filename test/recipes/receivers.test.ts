@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 import { unwilling, type UnwillingService } from '../support/unwilling.ts'
@@ -40,11 +40,11 @@ const USER_SECRET = 'of the application'
 describe('the receivers', () => {
   const directory = temporaryDirectory()
   const secret = randomBytes(20).toString('hex')
-  let service: Service
+  let service: SharedService
   let between: UnwillingService
   let environment: Headers
   before(async () => {
-    service = await startService()
+    service = await sharedService()
     between = await unwilling(service.urls[0]!)
     environment = {
       FEEDBACK_URL: between.url,

@@ -6,32 +6,68 @@ import { createWorkspace } from '../../db/workspaces.ts'
 import { testServers } from './servers.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 
-/** What a test sees of a service that others use as well: nothing that would end it or change it. */
-export type SharedService = Omit<Service, 'apiPids' | 'workerPids' | 'output' | 'queues'>
+/** What a test sees of a service that others use as well: nothing that would end it. */
+export type SharedService = Omit<Service, 'apiPids' | 'workerPids'> & {
+  /** The name of the workspace. */
+  readonly workspace: string
+  /** Sees all workspaces, and may write. */
+  readonly all: Sql
+}
 
-let started: Promise<Service> | undefined
+/**
+ * Files run one after the other, so a test may pause queues or rename a table, if it undoes that.
+ * Deno runs each file by itself and starts a service for each.
+ */
+const SERVICES = {
+  working: { apis: 2, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } },
+  idle: { apis: 2, workers: 0 },
+  operated: {},
+} as const
+
+const started = new Map<keyof typeof SERVICES, Promise<Service>>()
 
 /**
  * A workspace of its own in a service that all files of a run share. `sql` sees the rows of this
- * workspace only, so that a test asks as if it were alone; it cannot write. Deno runs each file by
- * itself and starts one for each. The service ends with the run.
+ * workspace only, so that a test asks as if it were alone; it cannot write. The service ends with
+ * the run.
  */
-export const sharedService = async (): Promise<SharedService> => {
-  started ??= startService({ environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
-  const service = await started
-  const name = `w_${randomBytes(6).toString('hex')}`
-  const { id } = (await createWorkspace(service.sql, name))!
+export const sharedService = (): Promise<SharedService> => shareOf('working')
+
+/** The same in a service without a worker, and with the limit on conversations that is usual. */
+export const idleService = (): Promise<SharedService> => shareOf('idle')
+
+/**
+ * A service whose only workspace is that of its own tokens, for what operators see of all. A test
+ * leaves nothing waiting, failed or dead.
+ */
+export const operatedService = async (): Promise<Service> => ({
+  ...(await startOnce('operated')),
+  stop: async () => {},
+})
+
+const startOnce = (kind: keyof typeof SERVICES): Promise<Service> => {
+  const starting = started.get(kind) ?? startService(SERVICES[kind])
+  started.set(kind, starting)
+  return starting
+}
+
+const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {
+  const service = await startOnce(kind)
+  const workspace = `w_${randomBytes(6).toString('hex')}`
+  const { id } = (await createWorkspace(service.sql, workspace))!
   const [accessToken, adminToken] = [makeToken(), makeToken()]
-  await addToken(service.sql, { token: accessToken, workspace: name, scopes: ['submit'], expiresAt: null })
-  await addToken(service.sql, { token: adminToken, workspace: name, scopes: ['admin', 'operator'], expiresAt: null })
-  const sql = await openWorkspace(service, { schema: name, workspaceId: id })
+  await addToken(service.sql, { token: accessToken, workspace, scopes: ['submit'], expiresAt: null })
+  await addToken(service.sql, { token: adminToken, workspace, scopes: ['admin', 'operator'], expiresAt: null })
+  const sql = await openWorkspace(service, { schema: workspace, workspaceId: id })
   return {
     ...service,
     ...requestsTo(service.urls, accessToken, sql),
+    workspace,
     workspaceId: id,
     accessToken,
     adminToken,
     sql,
+    all: service.sql,
     stop: () => sql.end({ timeout: 5 }),
   }
 }

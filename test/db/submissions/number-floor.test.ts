@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Sql } from '../../../db/postgres.ts'
 import { numberFloor } from '../../../db/submissions/number-floor.ts'
-import { type Service, startService } from '../../support/service.ts'
+import { type SharedService, sharedService } from '../../support/shared-service.ts'
 
 /** A number of the far future, as if Redis's clock had gone back since. */
 const FAR = 4_000_000_000_000_000
 
 describe('acceptance numbers', () => {
-  let service: Service
+  let service: SharedService
   before(async () => {
-    service = await startService()
-    await service.sql`
+    service = await sharedService()
+    await service.all`
       update workspace_progress set applied_number = ${FAR} where workspace_id = ${service.workspaceId}`
   })
   after(() => service.stop())

@@ -1,45 +1,117 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import type { JsonObject } from '../../contract/json.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { ownWorkspace } from '../support/own-workspace.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import type { Answer } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+describe('the answer to a feedback', () => {
+  let service: SharedService
+  before(async () => {
+    service = await sharedService()
+  })
+  after(() => service?.stop())
+
+  it('has what the interface lists, and nothing else', async () => {
+    const sent = {
+      description: 'The export is slow',
+      title: 'Export',
+      tags: ['Export'],
+      rating: 4,
+      sourceId: '17',
+      sourceData: { 'view.id': 5, url: 'https://example.com' },
+      shouldUnflattenSourceData: true,
+      contact: { email: 'ada@example.com' },
+      project: { name: 'Apollo' },
+      account: { name: 'Acme' },
+    }
+    const { body, status } = await service.submit('/feedbacks', sent)
+    assert.equal(status, 201)
+    const { id, customerId, projectId } = body.feedback
+    for (const own of [id, customerId, projectId]) assert.match(own, UUID)
+    const sourceData = { url: 'https://example.com', view: { id: 5 } }
+    const { description, rating, sourceId } = sent
+    assert.deepEqual(body, { feedback: { id, description, rating, sourceId, sourceData, customerId, projectId } })
+  })
+
+  it('leaves out what has no value', async () => {
+    const absent: JsonObject[] = [
+      {},
+      {
+        rating: null,
+        sourceId: null,
+        sourceData: null,
+        contactId: null,
+        contact: null,
+        project: null,
+        projectId: null,
+      },
+    ]
+    for (const more of absent) {
+      const { body } = await service.submit('/feedbacks', { description: '', ...more })
+      assert.deepEqual(Object.keys(body.feedback), ['id', 'description'])
+    }
+  })
+
+  it('keeps an empty object and a rating of zero', async () => {
+    const { body } = await service.submit('/feedbacks', { description: 'x', rating: 0, sourceData: {} })
+    assert.deepEqual([body.feedback.rating, body.feedback.sourceData], [0, {}])
+  })
+
+  it('has the id of a submission, which the other operations give as well', async () => {
+    const createdAt = '2026-01-01T00:00:00Z'
+    const bodies: Record<string, JsonObject> = {
+      '/feedbacks': { description: 'x' },
+      '/contacts/identify': { id: 'c' },
+      '/accounts/identify': { id: 'a' },
+      '/conversations': { id: 'v', source: 's', createdAt, contacts: [], messages: [] },
+      '/contacts/purge': { id: 'c' },
+    }
+    for (const [path, body] of Object.entries(bodies)) {
+      const answer = await service.post(path, body, { token: service.adminToken })
+      assert.match(answer.headers.get('submission-id') ?? '', UUID, path)
+      if (path !== '/feedbacks') assert.deepEqual(answer.body, { success: true }, path)
+    }
+  })
+})
 
 const CONTACTS = Number(process.env['READ_YOUR_WRITES'] ?? (process.env['TEST_SIZE'] === 'long' ? 10_000 : 150))
 const AT_ONCE = 16
 const DRAINED_WITHIN_MS = 240_000 + CONTACTS * 60
 
-type Own = Awaited<ReturnType<typeof ownWorkspace<Service>>>
 /** A feedback that was answered, and the contact that the answer told. */
 type Told = { id: string; customer: string | undefined; isNobody: boolean }
 
 describe('what was answered holds for the requests after it', () => {
-  let service: Service
-  before(async () => {
-    service = await startService({ workers: 2 })
+  let own: SharedService
+  beforeEach(async () => {
+    own = await sharedService()
   })
-  after(() => service?.stop())
+  afterEach(() => own.stop())
 
-  const accepted = async (own: Own, path: string, body: object): Promise<Answer> => {
+  const accepted = async (path: string, body: object): Promise<Answer> => {
     const answer = await own.post(path, body)
     assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
     return answer
   }
 
   /** Identifies a contact and refers to it in every way; every second one is purged, and every second one of those comes back. */
-  const visit = async (own: Own, index: number): Promise<Told[]> => {
+  const visit = async (index: number): Promise<Told[]> => {
     const told: Told[] = []
     const name = async (body: object, isNobody = false): Promise<string | undefined> => {
-      const { feedback } = (await accepted(own, '/feedbacks', { description: 'x', tags: [], ...body })).body
+      const { feedback } = (await accepted('/feedbacks', { description: 'x', tags: [], ...body })).body
       told.push({ id: feedback.id, customer: feedback.customerId, isNobody })
       return feedback.customerId as string | undefined
     }
     // An answer leaves out what it cannot tell in time.
     const nameUntilTold = (body: object): Promise<string> => until('an answer tells the contact', () => name(body))
     const [id, email] = [`contact-${index}`, `contact-${index}@example.com`]
-    const identify = () => accepted(own, '/contacts/identify', { id, properties: { $email: email } })
+    const identify = () => accepted('/contacts/identify', { id, properties: { $email: email } })
     const byId = { isExternalContactId: true, contactId: id }
     const anonymous = await nameUntilTold({ contact: { email } })
     await identify()
@@ -66,19 +138,19 @@ describe('what was answered holds for the requests after it', () => {
     return told
   }
 
-  const visitAll = async (own: Own): Promise<Told[]> => {
+  const visitAll = async (): Promise<Told[]> => {
     const told: Told[] = []
     let next = 0
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
-        while (next < CONTACTS) told.push(...(await visit(own, next++)))
+        while (next < CONTACTS) told.push(...(await visit(next++)))
       }),
     )
     return told
   }
 
   /** Each id that was told means the contact that the stored record has. */
-  const assertHolds = async (own: Own, told: readonly Told[]): Promise<void> => {
+  const assertHolds = async (told: readonly Told[]): Promise<void> => {
     await until('nothing is queued', async () => (await readLedger(own)).queued === 0, DRAINED_WITHIN_MS)
     const rows = await own.sql<{ id: string; contact: string | null; means: string | null }[]>`
       select f.id, f.contact_id as contact, coalesce(a.contact_id, c.id) as means
@@ -97,41 +169,38 @@ describe('what was answered holds for the requests after it', () => {
   }
 
   it(`while workers run, for ${CONTACTS} contacts`, async () => {
-    const own = await ownWorkspace(service)
-    await assertHolds(own, await visitAll(own))
+    await assertHolds(await visitAll())
   })
 
   it('while nothing is applied: what cannot be known yet is left out of the answer, not of the record', async () => {
-    const own = await ownWorkspace(service)
-    await holdWork(service.queues)
+    await holdWork(own.queues)
     const told: Told[] = []
     try {
       const name = async (body: object): Promise<string | undefined> => {
-        const { feedback } = (await accepted(own, '/feedbacks', { description: 'x', tags: [], ...body })).body
+        const { feedback } = (await accepted('/feedbacks', { description: 'x', tags: [], ...body })).body
         told.push({ id: feedback.id, customer: feedback.customerId, isNobody: false })
         return feedback.customerId as string | undefined
       }
       const byEmail = await name({ contact: { email: 'held@example.com' } })
-      await accepted(own, '/contacts/identify', { id: 'held', properties: { $email: 'held@example.com' } })
+      await accepted('/contacts/identify', { id: 'held', properties: { $email: 'held@example.com' } })
       assert.equal(await name({ contact: { email: 'held@example.com' } }), byEmail, 'the id of the email')
       assert.equal(await name({ isExternalContactId: true, contactId: 'held' }), undefined)
       await name({ contactId: byEmail })
     } finally {
-      await resumeWork(service.queues)
+      await resumeWork(own.queues)
     }
-    await assertHolds(own, told)
+    await assertHolds(told)
   })
 
   it('a project is known by its id at once', async () => {
-    const own = await ownWorkspace(service)
-    await holdWork(service.queues)
+    await holdWork(own.queues)
     try {
-      const first = await accepted(own, '/feedbacks', { description: 'x', project: { name: 'Reports' } })
+      const first = await accepted('/feedbacks', { description: 'x', project: { name: 'Reports' } })
       const { projectId } = first.body.feedback
       assert.ok(projectId !== undefined)
-      await accepted(own, '/feedbacks', { description: 'y', projectId })
+      await accepted('/feedbacks', { description: 'y', projectId })
     } finally {
-      await resumeWork(service.queues)
+      await resumeWork(own.queues)
     }
     await until('nothing is queued', async () => (await readLedger(own)).queued === 0)
     const projects = await own.sql`
