@@ -2,21 +2,26 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Cluster } from 'ioredis'
-import { connectForCommand, connectToWork, type RedisClient } from '../../queue/connect-redis.ts'
+import { connectForCommand, connectToAnswer, connectToWork } from '../../queue/connect-redis.ts'
 import { serversOf } from '../../queue/redis-servers.ts'
-import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
+import { freeze } from '../support/kept-process.ts'
+import { type ClusterNode, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import { until } from '../support/until.ts'
+
+const AT_ONCE = 20
+const MANY = 200
+const REFUSED = 'Connection is closed.'
+const REDIRECTED = /^(MOVED|CLUSTERDOWN)/
 
 describe('connections to a Redis Cluster of which a node is away', () => {
   let cluster: RedisCluster
-  let redis: RedisClient
+  let redis: Cluster
   let copy: Cluster
   before(async () => {
     cluster = await startRedisCluster()
-    redis = connectToWork(cluster.url)
-    redis.on('error', () => {})
-    copy = (redis as Cluster).duplicate()
-    copy.on('error', () => {})
+    redis = connectToWork(cluster.url) as Cluster
+    copy = redis.duplicate()
+    for (const client of [redis, copy]) client.on('error', () => {})
     await Promise.all([once(redis, 'ready'), once(copy, 'ready')])
     const [, second, third] = cluster.nodes
     await third!.kill()
@@ -43,11 +48,55 @@ describe('connections to a Redis Cluster of which a node is away', () => {
     await cluster.isWhole()
     await connected
     assert.equal(copy.status, 'ready')
-    const known = () =>
-      serversOf(redis).then(
-        ({ length }) => length,
-        () => 0,
-      )
-    await until('all nodes are known', async () => (await known()) === cluster.nodes.length)
+    const known = () => serversOf(redis).catch(() => [])
+    await until('all nodes are known', async () => (await known()).length === cluster.nodes.length)
   })
 })
+
+describe('a Redis Cluster of which a node is away and another hangs', () => {
+  let cluster: RedisCluster
+  let redis: Cluster
+  let goOn = (): void => {}
+  before(async () => {
+    // The node that is well is to answer all the while, not to notice that it is alone.
+    cluster = await startRedisCluster({ nodeTimeoutMs: 600_000 })
+    redis = connectToAnswer(cluster.url) as Cluster
+    redis.on('error', () => {})
+    await once(redis, 'ready')
+  })
+  after(async () => {
+    goOn()
+    redis.disconnect()
+    await cluster.stop()
+  })
+
+  it('gets a pipeline as a whole or not at all, so that no command gets the answer to another', async () => {
+    const [away, hanging, well] = cluster.nodes
+    const keys = await keyOfEach(cluster)
+    const [lost, kept] = [keys.get(away!)!, keys.get(well!)!]
+    await redis.set(kept, 'kept')
+    await away!.kill()
+    const pid = Number(/process_id:(\d+)/.exec(await hanging!.redis.info('server'))![1])
+    await hanging!.redis.call('CLIENT', 'KILL', 'TYPE', 'normal')
+    goOn = freeze({ pid: () => pid })
+    let refused = 0
+    await until('many pipelines were refused', async () => {
+      const pipelines = Array.from({ length: AT_ONCE }, () => redis.pipeline().get(lost).ping().exec())
+      assert.equal(await redis.get(kept), 'kept')
+      for (const results of await Promise.all(pipelines)) {
+        const [got, ping] = results!
+        // No node can answer the first command.
+        assert.ok(got![0] !== null, `answered ${String(got![1])}`)
+        assert.ok(ping![0] === null ? ping![1] === 'PONG' : !REDIRECTED.test(ping![0].message), String(ping![0]))
+        if (got![0].message === REFUSED && ping![0]?.message === REFUSED) refused++
+      }
+      return refused >= MANY
+    })
+  })
+})
+
+const keyOfEach = async ({ nodes, holderOf }: RedisCluster): Promise<Map<ClusterNode, string>> => {
+  const keys = new Map<ClusterNode, string>()
+  for (let index = 0; keys.size < nodes.length; index++) keys.set(await holderOf(`key ${index}`), `key ${index}`)
+  return keys
+}

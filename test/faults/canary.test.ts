@@ -57,11 +57,6 @@ describe('of a purged contact', () => {
     assert.ok(answer.status === 200 || answer.status === 201, `${path}: ${answer.status} ${answer.text}`)
   }
 
-  /** Postgres refuses it, so it ends as a dead submission. */
-  const kill = async (mark: string, email: string): Promise<void> => {
-    await inject(service, service.queues, { body: feedbackBody(`${mark} \u0000`, { contact: { email } }) })
-  }
-
   const submitAll = async (mark: string, { source, steps }: Scenario): Promise<void> => {
     const [id, email] = [`${mark}-id`, `${mark}@example.com`]
     const properties = { $email: email, $name: mark, [mark]: { [mark]: mark } }
@@ -70,41 +65,34 @@ describe('of a purged contact', () => {
     const message = { incoming: true, content: mark, createdAt, properties: { [mark]: mark }, sourceUrl: mark }
     const conversation = { source: 'chat', createdAt, properties: {} }
     await accepted('/contacts/identify', contact)
-    for (const [place, step] of steps.entries()) {
-      const texts = { description: `${mark} dark mode`, title: mark, sourceData: { [mark]: mark } }
-      const byEmail = { ...texts, contact: { email, name: mark, sourceData: { [mark]: mark } } }
-      if (step === 'identify')
-        await accepted('/contacts/identify', { ...contact, properties: { ...properties, again: mark } })
-      if (step === 'by-email') await accepted('/feedbacks', { ...byEmail, tags: [mark] })
-      if (step === 'by-id') await accepted('/feedbacks', { ...texts, isExternalContactId: true, contactId: id })
-      if (step === 'unknown')
-        await accepted('/feedbacks', { ...byEmail, isExternalContactId: true, contactId: `${mark}-no` })
-      if (step === 'replaced') {
-        await accepted('/feedbacks', { ...byEmail, sourceId: `${mark}-record` })
-        await accepted('/feedbacks', { ...byEmail, sourceId: `${mark}-record`, description: `${mark} once more` })
-      }
-      if (step === 'alone') {
-        const messages = [{ ...message, id: mark, contactId: id }]
-        await accepted('/conversations', {
-          ...conversation,
-          id: `${mark}-${place}`,
-          title: mark,
-          contacts: [contact],
-          messages,
-        })
-      }
-      if (step === 'shared') {
-        const others = [{ ...message, id: 'other', contactId: KEPT, content: 'Hello', properties: {}, sourceUrl: null }]
-        await accepted('/conversations', {
-          ...conversation,
-          id: `shared-${place}-${steps.length}`,
-          contacts: [contact, { id: KEPT }],
-          messages: [{ ...message, id: mark, contactId: id }, ...others],
-        })
-      }
-      if (step === 'dead') await kill(mark, email)
-      if (step === 'keyed') await accepted('/feedbacks', byEmail, { 'Idempotency-Key': mark })
+    const texts = { description: `${mark} dark mode`, title: mark, sourceData: { [mark]: mark } }
+    const byEmail = { ...texts, contact: { email, name: mark, sourceData: { [mark]: mark } } }
+    const other = { ...message, id: 'other', contactId: KEPT, content: 'Hello', properties: {}, sourceUrl: null }
+    const own = { ...message, id: mark, contactId: id }
+    const recorded = { ...byEmail, sourceId: `${mark}-record` }
+    const submitStep: Readonly<Record<Scenario['steps'][number], (place: number) => Promise<void>>> = {
+      identify: () => accepted('/contacts/identify', { ...contact, properties: { ...properties, again: mark } }),
+      'by-email': () => accepted('/feedbacks', { ...byEmail, tags: [mark] }),
+      'by-id': () => accepted('/feedbacks', { ...texts, isExternalContactId: true, contactId: id }),
+      unknown: () => accepted('/feedbacks', { ...byEmail, isExternalContactId: true, contactId: `${mark}-no` }),
+      replaced: async () => {
+        for (const more of ['', ' once more'])
+          await accepted('/feedbacks', { ...recorded, description: `${mark}${more}` })
+      },
+      alone: (place) => {
+        const told = { ...conversation, id: `${mark}-${place}`, title: mark }
+        return accepted('/conversations', { ...told, contacts: [contact], messages: [own] })
+      },
+      shared: (place) => {
+        const told = { ...conversation, id: `shared-${place}-${steps.length}` }
+        return accepted('/conversations', { ...told, contacts: [contact, { id: KEPT }], messages: [own, other] })
+      },
+      // Postgres refuses it, so it ends as a dead submission.
+      dead: async () =>
+        void (await inject(service, service.queues, { body: feedbackBody(`${mark} \u0000`, { contact: { email } }) })),
+      keyed: () => accepted('/feedbacks', byEmail, { 'Idempotency-Key': mark }),
     }
+    for (const [place, step] of steps.entries()) await submitStep[step](place)
   }
 
   const purge = async (mark: string, { by, source }: Scenario): Promise<void> => {

@@ -1,50 +1,48 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from '../../db/postgres.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
+import { runCommand } from '../support/command.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { freeze } from '../support/kept-process.ts'
-import { outlive } from '../support/outlive.ts'
+import { moveAllSlots } from '../support/move-slots.ts'
+import { describeFaults, type Fault, startOn } from '../support/outlive.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
+import { startRedisCluster } from '../support/redis-cluster.ts'
+import { startRedisSentinel } from '../support/redis-sentinel.ts'
 import { type Service, startService } from '../support/service.ts'
+import { startThreeWorkers, WORKERS_DIE } from '../support/three-workers.ts'
 import { until } from '../support/until.ts'
+
+type AtPair = Service & { readonly pair: PostgresPair }
+type AtReplicas = Service & Servers
+type Servers = {
+  readonly url: string
+  /** Kills the master that has a key; resolves when its replica has taken over. */
+  readonly failOver: (key: string) => Promise<void>
+  /** Starts the former master again. */
+  readonly bringBack: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
 
 /** Far more than the time between the last commit that the standby got and its promotion, on a busy machine as well. */
 const REDO_SECONDS = '300'
 const WITHIN_MS = 120_000
-const MISSED = 100
+const MISSED = 60
+/** Shorter and longer than the time after which the others take a node for failed and refuse everything. */
+const AWAY_MS = [1_000, 3_000, 1_000]
+const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
 
-/** What happens to the primary before its standby is promoted, and how the former primary comes back. */
-const STRIKES: Readonly<Record<string, (pair: PostgresPair) => Promise<() => Promise<void>>>> = {
-  'is killed': async (pair) => {
-    await pair.killPrimary()
-    return pair.bringBack
-  },
-  hangs: (pair) => {
-    const goOn = freeze({ pid: () => pair.primaryPid })
-    return Promise.resolve(() => Promise.resolve(goOn()))
-  },
-  'takes no more writes': async ({ atFormer }) => {
-    await atFormer`alter system set default_transaction_read_only = on`
-    await atFormer`select pg_reload_conf()`
-    return async () => {
-      await atFormer`alter system reset default_transaction_read_only`
-      await atFormer`select pg_reload_conf()`
-    }
-  },
-}
-
-const withRig = async (
-  isSynchronous: boolean,
-  work: (pair: PostgresPair, service: Service) => Promise<void>,
-): Promise<void> => {
-  await using running = new AsyncDisposableStack()
-  const pair = await startPostgresPair({ isSynchronous })
-  running.defer(pair.stop)
-  const environment = { CONVERSATIONS_PER_MINUTE: '1000000', REDO_SECONDS }
-  const service = await startService({ workers: 2, databaseUrl: pair.url, environment })
-  running.defer(service.stop)
+const startAt = async (settings: Parameters<typeof startService>[0]): Promise<Service> => {
+  const service = await startService(settings)
   // Generated tags depend on the order of texts.
   await service.queues.tagging.pause()
-  await work(pair, service)
+  return service
+}
+const startAtPair = async (isSynchronous: boolean): Promise<AtPair> => {
+  const pair = await startPostgresPair({ isSynchronous })
+  const settings = { workers: 2, databaseUrl: pair.url, environment: { ...environment, REDO_SECONDS } }
+  return startOn({ pair, stop: pair.stop }, () => startAt(settings))
 }
 
 /** The submissions that a server has. */
@@ -56,14 +54,15 @@ const holdsMore = (sql: Sql, service: Service, than: number) =>
   until('more is stored', async () => (await storedAt(sql, service).catch(() => new Set())).size > than, WITHIN_MS)
 
 /** Promotes the standby, and waits until workers store there. */
-const promote = async (pair: PostgresPair, service: Service): Promise<void> => {
-  const { size } = await storedAt(pair.atStandby, service)
-  await pair.promote()
-  await holdsMore(pair.atStandby, service, size)
+const promote = async (service: AtPair): Promise<void> => {
+  const { atStandby, promote: promoteStandby } = service.pair
+  const { size } = await storedAt(atStandby, service)
+  await promoteStandby()
+  await holdsMore(atStandby, service, size)
 }
 
-const assertChangeLogged = async ({ atStandby }: PostgresPair, { output, apiPids, workerPids }: Service) => {
-  const [standby] = await atStandby<[{ port: number }]>`select inet_server_port() as port`
+const assertChangeLogged = async ({ pair, output, apiPids, workerPids }: AtPair): Promise<void> => {
+  const [standby] = await pair.atStandby<[{ port: number }]>`select inet_server_port() as port`
   const lines = output().split('\n')
   const changes = lines.filter((line) => line.includes('"postgres-primary-changed"'))
   assert.equal(changes.length, apiPids.length + workerPids.length, 'each process says it once')
@@ -72,58 +71,185 @@ const assertChangeLogged = async ({ atStandby }: PostgresPair, { output, apiPids
 }
 
 /** What is submitted after the former primary is back is stored at the new one alone, with higher numbers. */
-const assertFormerIsLeftAlone = async (pair: PostgresPair, service: Service): Promise<void> => {
+const assertFormerIsLeftAlone = async (service: AtPair): Promise<void> => {
   const answer = await service.submit('/feedbacks', { description: 'after all' })
   const id = answer.headers.get('Submission-Id')!
-  assert.equal((await storedAt(pair.atFormer, service)).has(id), false)
-  const [row] = await service.sql<[{ number: string; highest: string }]>`
-    select (select acceptance_number from submission where id = ${id}) as number,
-      (select max(acceptance_number) from submission) as highest`
-  assert.equal(row.number, row.highest)
+  assert.equal((await storedAt(service.pair.atFormer, service)).has(id), false)
 }
 
-describe('a primary of Postgres with a synchronous standby', () => {
-  for (const [how, strike] of Object.entries(STRIKES)) {
-    it(`that ${how}: what is confirmed around the promotion is stored as the model has it`, () =>
-      withRig(true, async (pair, service) => {
-        const confirmed = await outlive(service, {
-          strike: async () => {
-            await holdsMore(pair.atStandby, service, 0)
-            const bringBack = await strike(pair)
-            await promote(pair, service)
-            await bringBack()
-          },
-        })
-        await assertChangeLogged(pair, service)
-        await assertFormerIsLeftAlone(pair, service)
-        const [used] = await service.sql<[{ attempts: number }]>`select max(attempts) as attempts from submission`
-        assert.equal(used.attempts, 1, 'a primary that is away or takes no writes is no attempt that failed')
-        console.log(`primary ${how}: ${confirmed.size} confirmed`)
-      }))
-  }
+/** What happens to the primary before its standby is promoted, and how the former primary comes back. */
+const PRIMARY: Readonly<Record<string, (pair: PostgresPair) => Promise<() => Promise<unknown>>>> = {
+  'is killed': async (pair) => {
+    await pair.killPrimary()
+    return pair.bringBack
+  },
+  hangs: async (pair) => {
+    const goOn = freeze({ pid: () => pair.primaryPid })
+    return async () => goOn()
+  },
+  'takes no more writes': async ({ atFormer }) => {
+    await atFormer`alter system set default_transaction_read_only = on`
+    await atFormer`select pg_reload_conf()`
+    return async () => {
+      await atFormer`alter system reset default_transaction_read_only`
+      await atFormer`select pg_reload_conf()`
+    }
+  },
+}
+
+describeFaults('a primary of Postgres with a synchronous standby', {
+  start: () => startAtPair(true),
+  rows: Object.entries(PRIMARY).map(([how, begin]): Fault<AtPair> => ({
+    fault: `the primary ${how}, and its standby is promoted`,
+    endsRig: true,
+    strike: async (rig) => {
+      await holdsMore(rig.pair.atStandby, rig, 0)
+      const bringBack = await begin(rig.pair)
+      await promote(rig)
+      await bringBack()
+    },
+    afterwards: async (rig) => {
+      await assertChangeLogged(rig)
+      await assertFormerIsLeftAlone(rig)
+      const [used] = await rig.sql<[{ attempts: number }]>`select max(attempts) as attempts from submission`
+      assert.equal(used.attempts, 1, 'a primary that is away or takes no writes is no attempt that failed')
+    },
+  })),
 })
 
-describe('a primary of Postgres with an asynchronous standby', () => {
-  // A finished purge has taken out of the log what was accepted before it: docs/operate.md says so.
-  it('that dies with commits that the standby lacks: they are applied again from the log, and nothing is lost', () =>
-    withRig(false, async (pair, service) => {
-      let missed = 0
-      const confirmed = await outlive(service, {
-        purges: false,
-        strike: async () => {
-          await holdsMore(pair.atStandby, service, 10)
-          await pair.part()
-          const { size } = await storedAt(pair.atFormer, service)
-          await holdsMore(pair.atFormer, service, size + MISSED)
-          await pair.killPrimary()
-          const atStandby = await storedAt(pair.atStandby, service)
-          await promote(pair, service)
-          await pair.bringBack()
-          missed = [...(await storedAt(pair.atFormer, service))].filter((id) => !atStandby.has(id)).length
-        },
-      })
-      assert.ok(missed >= MISSED, `the standby lacked ${missed}`)
-      await assertFormerIsLeftAlone(pair, service)
-      console.log(`${confirmed.size} confirmed; the standby had missed ${missed}, which were applied again`)
-    }))
+describeFaults('a primary of Postgres with an asynchronous standby', {
+  start: () => startAtPair(false),
+  rows: [
+    {
+      fault: 'the primary dies with commits that the standby lacks, which are applied again from the log',
+      endsRig: true,
+      // A finished purge has taken out of the log what was accepted before it: docs/operate.md says so.
+      purges: false,
+      strike: async (rig) => {
+        const { atFormer, atStandby, part, killPrimary, bringBack } = rig.pair
+        await holdsMore(atStandby, rig, 10)
+        await part()
+        const { size } = await storedAt(atFormer, rig)
+        await holdsMore(atFormer, rig, size + MISSED)
+        await killPrimary()
+        const had = await storedAt(atStandby, rig)
+        await promote(rig)
+        await bringBack()
+        const missed = (await storedAt(atFormer, rig)).difference(had).size
+        assert.ok(missed >= MISSED, `the standby lacked ${missed}`)
+        return { note: `the standby lacked ${missed}` }
+      },
+      afterwards: assertFormerIsLeftAlone,
+    },
+  ],
+})
+
+const startReplicatedCluster = async (): Promise<Servers> => {
+  const { nodes, ...cluster } = await startRedisCluster({ replicas: 1 })
+  let former = nodes[0]!
+  return {
+    ...cluster,
+    failOver: async (key) => {
+      former = await cluster.holderOf(key)
+      await former.kill()
+      const replica = nodes[nodes.indexOf(former) + 3]!
+      await until('its replica is a master', async () =>
+        (await replica.redis.info('replication')).includes('role:master'),
+      )
+    },
+    bringBack: () => former.start(),
+  }
+}
+
+const startAtReplicas = async <S extends Servers>(servers: S): Promise<Service & S> =>
+  startOn(servers, ({ url }) =>
+    startAt({ apis: 2, redisUrl: url, environment: { ...environment, REDIS_REPLICAS_ACK: '1' } }),
+  )
+
+const masterDies: Fault<AtReplicas> = {
+  fault: 'the master dies, and comes back as a replica',
+  purges: false,
+  idle: async (service) => {
+    const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
+    const has = 'Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and takes what they do not have'
+    assert.match(stdout, new RegExp(`warning .*${has}[^]*min-replicas-to-write 1`))
+  },
+  strike: async ({ failOver, bringBack, queues, redisPrefix }, { workspaceId }) => {
+    // Until the former master is back, Redis alone has what is confirmed.
+    await holdWork(queues)
+    await failOver(workspaceKeys(redisPrefix, workspaceId).state)
+    await bringBack()
+    await resumeWork(queues)
+  },
+}
+
+describeFaults('a Redis with a replica and a sentinel, and submissions that count when the replica has them', {
+  start: async () => startAtReplicas(await startRedisSentinel()),
+  rows: [
+    {
+      fault: 'the replica does not answer, and nothing is confirmed meanwhile',
+      purges: false,
+      strike: async ({ replicaPid, post }) => {
+        const headers = { 'Idempotency-Key': 'once' }
+        const goOn = freeze({ pid: () => replicaPid })
+        try {
+          // The second API has written nothing that it could wait for, but for what the repeated one writes.
+          for (const api of [0, 1]) {
+            const answer = await post('/feedbacks', { description: 'once' }, { headers, api })
+            assert.equal(answer.status, 503, answer.text)
+            assert.match(answer.text, /Too few copies/)
+            assert.ok(Number(answer.headers.get('Retry-After')) > 0)
+          }
+        } finally {
+          goOn()
+        }
+      },
+    },
+    masterDies,
+  ],
+})
+
+describeFaults('a Redis Cluster whose masters have a replica each, and submissions that count when it has them', {
+  start: async () => startAtReplicas(await startReplicatedCluster()),
+  rows: [masterDies],
+})
+
+const startAtCluster = async () => {
+  const cluster = await startRedisCluster()
+  return startOn({ cluster, stop: cluster.stop }, () => startThreeWorkers({ redisUrl: cluster.url }))
+}
+
+describeFaults('three workers on a Redis Cluster of three nodes', {
+  start: startAtCluster,
+  rows: [
+    {
+      fault: 'its slots move from node to node',
+      purges: false,
+      strike: async ({ cluster }) => {
+        const moved = await moveAllSlots(cluster)
+        assert.ok(moved > 5)
+        return { note: `${moved} slots moved` }
+      },
+    },
+    {
+      fault: 'its nodes are killed one after the other, and come back',
+      purges: false,
+      strike: async ({ cluster }) => {
+        for (const [index, { kill, start }] of cluster.nodes.entries()) {
+          await kill()
+          await pause(AWAY_MS[index])
+          await start()
+          await cluster.isWhole()
+        }
+      },
+      // The queue of removals was empty meanwhile: its workers have waited all the time.
+      afterwards: async ({ settled }, { post, adminToken }) => {
+        const contact = { id: 'waited', properties: { $email: 'waited@example.com' } }
+        assert.equal(await settled(await post('/contacts/identify', contact)), 'applied')
+        const options = { headers: { Prefer: 'wait=30' }, token: adminToken }
+        assert.equal(await settled(await post('/contacts/purge', { id: 'waited' }, options)), 'applied')
+      },
+    },
+    ...WORKERS_DIE,
+  ],
 })

@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { printHelp } from '../../process/print-help.ts'
-import { readLedgers } from '../support/ledgers.ts'
+import { readLedger } from '../support/ledgers.ts'
+import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { whyNoNetwork } from '../support/network.ts'
-import { askedOf, describeOutcome, partFor, PARTITIONS, underLoad } from '../support/partitions.ts'
-import { damage } from '../support/recovery.ts'
-import { PURGED, restoreUnderLoad } from '../support/restoration.ts'
+import { partFor, PARTITIONS } from '../support/partitions.ts'
+import { askedOf, damage, recovery } from '../support/recovery.ts'
+import { makeDisaster, PURGED, storedIds } from '../support/restoration.ts'
 import { type Sites, startSites } from '../support/sites.ts'
 import { findTraces } from '../support/traces.ts'
 
@@ -23,7 +20,7 @@ const ON_SITES: Readonly<Record<string, Readonly<Record<string, Strike>>>> = {
   partition: Object.fromEntries(
     Object.keys(PARTITIONS).map((name) => [
       `The network parts ${name} for ${SECONDS} s.`,
-      (sites: Sites) => partFor(sites, { name, ms: SECONDS * 1_000, isFlapping: false })(),
+      (sites: Sites) => partFor(sites, { name, ms: SECONDS * 1_000, isFlapping: false }),
     ]),
   ),
   failover: {
@@ -51,32 +48,39 @@ const rehearse = async (kind: string): Promise<number> => {
 }
 
 const rehearseRestore = async (): Promise<number> => {
-  using directory = temporary()
-  const redis = await startRedis({ dataDir: join(directory.path, 'redis') })
+  console.log('Submitting, taking a base backup, submitting on, purging, and restoring to a moment in between …')
+  const disaster = await makeDisaster()
+  const startedAt = performance.now()
+  const elapsedMs = (): number => Math.round(performance.now() - startedAt)
   try {
-    console.log('Submitting, taking a base backup, submitting on, purging, and restoring to a moment in between …')
-    const restored = await restoreUnderLoad(redis.url)
+    const { service, stored, confirmed, run, purgesFile } = disaster
+    await disaster.restore()
+    const restoredMs = elapsedMs()
+    await run('cli/migrate-command.ts')
+    await run('cli/purge/replay-command.ts', purgesFile)
+    const served = await disaster.serve()
     try {
-      const { service, before, after, restoredMs, goesOnMs } = restored
-      const { lost, doubled } = await damage(service.sql, before)
-      const traces = await findTraces({ ...service, output: restored.output }, PURGED)
+      const load = startLoad(askedOf(served))
+      await moreIsAccepted(load)
+      await load.stop()
+      await recovery(askedOf(served), load.seen)
+      const goesOnMs = elapsedMs()
+      const held = await storedIds(service)
+      const lost = stored.before.difference(held).size
+      const { doubled } = await damage(service.sql, load.seen)
+      const traces = await findTraces(served, Object.values(PURGED))
       console.log(
-        `  of ${before.accepted.size} confirmed before that moment ${lost} lost, ${doubled} doubled; ` +
-          `${after.accepted.size} confirmed after it are gone, as npm run doctor tells; ${traces.length} traces of whom a purge removed`,
+        `  of ${stored.before.size} stored before that moment ${lost} lost, ${doubled} doubled; of ${confirmed.size} confirmed in all ` +
+          `${confirmed.difference(held).size} are gone, as npm run doctor tells; ${traces.length} traces of whom a purge removed`,
       )
-      console.log(`  restored in ${Math.round(restoredMs)} ms, goes on after ${Math.round(goesOnMs)} ms`)
+      console.log(`  restored in ${restoredMs} ms, goes on after ${goesOnMs} ms`)
       return lost + doubled + traces.length === 0 ? 0 : 1
     } finally {
-      await restored.stop()
+      await served.end()
     }
   } finally {
-    await redis.stop()
+    await disaster.stop()
   }
-}
-
-const temporary = () => {
-  const path = mkdtempSync(join(tmpdir(), 'feedback-insights-rehearsal-'))
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
 const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Promise<number> => {
@@ -93,18 +97,39 @@ const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Pr
   try {
     for (const [title, strike] of Object.entries(rehearsals)) {
       console.log(title)
-      const outcome = await underLoad(sites, () => strike(sites))
-      const { lost, doubled } = await damage(sites.service.sql, outcome.seen)
-      damaged += lost + doubled
-      console.log(`  ${lost} lost, ${doubled} doubled; ${describeOutcome(outcome)}`)
+      damaged += await strikeUnderLoad(sites, strike)
     }
-    const { sql, redis, prefix } = askedOf(sites)
-    const [ledger] = await readLedgers(sql, redis, prefix)
-    console.log(`The ledger: ${ledger!.accepted} accepted, ${ledger!.applied} applied, ${ledger!.difference} missing.`)
+    const { accepted, applied, difference } = await readLedger(sites.service)
+    console.log(`The ledger: ${accepted} accepted, ${applied} applied, ${difference} missing.`)
   } finally {
     await sites.stop()
   }
   return damaged === 0 ? 0 : 1
+}
+
+/** Clients submit before, while and after something is wrong. Returns how much was lost or doubled. */
+const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> => {
+  const asked = askedOf(sites.service)
+  const load = startLoad(asked)
+  try {
+    await moreIsAccepted(load)
+    await strike(sites)
+    const mendedAt = performance.now()
+    await moreIsAccepted(load)
+    const acceptsMs = performance.now() - mendedAt
+    await load.stop()
+    const appliedMs = await recovery(asked, load.seen, mendedAt)
+    await sites.isWhole()
+    const { accepted, refused, unknown, slowestMs } = load.seen
+    const { lost, doubled } = await damage(asked.sql, load.seen)
+    console.log(
+      `  ${lost} lost, ${doubled} doubled; ${accepted.size} confirmed, ${refused} refused, ${unknown} unknown, ` +
+        `slowest ${Math.round(slowestMs)} ms; accepts after ${Math.round(acceptsMs)} ms, all applied after ${Math.round(appliedMs)} ms`,
+    )
+    return lost + doubled
+  } finally {
+    await load.stop()
+  }
 }
 
 printHelp(`usage: npm run rehearse -- failover|partition|restore

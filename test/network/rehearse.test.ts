@@ -9,7 +9,7 @@ describe('npm run rehearse', () => {
   it('restores a Postgres of its own, and prints that nothing is lost', async () => {
     const { code, stdout, stderr } = await rehearse('restore')
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /of \d+ confirmed before that moment 0 lost, 0 doubled; \d+ confirmed after it are gone/)
+    assert.match(stdout, /of \d+ stored before that moment 0 lost, 0 doubled; of \d+ confirmed in all \d+ are gone/)
     assert.match(stdout, /0 traces of whom a purge removed/)
   })
 

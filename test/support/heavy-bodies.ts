@@ -4,19 +4,17 @@ import { DEAREST, type Dearest, type Submitted } from './dearest-bodies.ts'
 
 /** A request below the base path; the body is JSON. */
 export type HeavyRequest = { path: string; body: string }
-/** The requests of one attacker, by their place in the order of sending: no two bring the same, where it says "new". */
+/** The requests of one attacker, by their place in the order of sending. */
 export type Attack = (place: number) => HeavyRequest
 
-// What the bounds of the ingress allow: members of an object, JSON of one member of properties, tags and their characters.
+/** As many members as a conversation may have, or an object. */
+const CONVERSATION_MEMBERS = 10_000
 const MEMBERS = 1_000
-const MEMBER_BYTES = 16 * 1024
-const TAGS = 100
-const TAG_CHARACTERS = 200
+const MEMBER_CHARACTERS = 400
 /** For names, punctuation and the members that are not what the body is heavy with. */
 const SPARE_BYTES = 2_048
-const SOMETIME = '2026-01-31T09:30:00Z'
-/** Of so many requests one claims what the others have named, so that what has to be linked anew grows on and on. */
-const CLAIMED_EVERY = 10
+const FILLING_CHARACTERS = Math.floor((MAX_BODY_BYTES - SPARE_BYTES) / MEMBERS) - 24
+const CREATED_AT = '2026-01-31T09:30:00Z'
 
 /** Text that a database cannot make smaller; any part of it looks like any other. */
 const NOISE = (() => {
@@ -25,7 +23,7 @@ const NOISE = (() => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
     return (state >>> 27).toString(32)
   }
-  return Array.from({ length: 2 * MEMBER_BYTES }, letter).join('')
+  return Array.from({ length: 64 * 1024 }, letter).join('')
 })()
 const noise = (place: number, characters: number): string => {
   const from = (place * 7_919) % (NOISE.length - characters)
@@ -34,141 +32,37 @@ const noise = (place: number, characters: number): string => {
 
 const members = (count: number, memberOf: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => memberOf(at)).join(',')
-/** New names whatever the place; so many that short values would not come to the bytes of a body have longer ones. */
-const newKeys = (place: number, valueCharacters: number): string =>
-  members(MEMBERS, (at) => `"k${place}.${at}":"${noise(place + at, valueCharacters)}"`)
-
-const identify = (id: string, properties: string, more = ''): HeavyRequest => ({
-  path: '/contacts/identify',
-  body: `{"id":"${id}","source":"crm",${more}"properties":{${properties}}}`,
-})
-const feedback = (more: string): HeavyRequest => ({
-  path: '/feedbacks',
-  body: `{"description":"Heavy","tags":[],${more}}`,
-})
-/** Names them anew in each, so that nothing is known of one but what is in it. */
-const newMessages = (count: number, place: number): string =>
-  members(
-    count,
-    (at) =>
-      `{"id":"${place}.${at}","incoming":true,"contactId":"c${at}","createdAt":"${SOMETIME}","content":"${noise(at, MEMBER_CHARACTERS - 80)}"}`,
-  )
-const conversation = (id: string, contacts: string, messages: string): HeavyRequest => ({
+const conversation = (id: string, { contacts = '', messages = '' }): HeavyRequest => ({
   path: '/conversations',
-  body: `{"id":"${id}","source":"chat","createdAt":"${SOMETIME}","contacts":[${contacts}],"messages":[${messages}]}`,
+  body: `{"id":"${id}","source":"chat","createdAt":"${CREATED_AT}","contacts":[${contacts}],"messages":[${messages}]}`,
 })
 
-const FILLING_CHARACTERS = Math.floor((MAX_BODY_BYTES - SPARE_BYTES) / MEMBERS) - 24
-const MOST_CONVERSATION_MEMBERS = 10_000
-/**
- * A tenth of what a conversation may have: to read one of 10,000 takes an API process, which is one thread, half a second, in which it
- * accepts nobody's submissions. That is no matter of how they are stored.
- */
-const CONVERSATION_MEMBERS = 1_000
-const MEMBER_CHARACTERS = 400
-
-/** What somebody with an ordinary token may try; all of it is accepted. */
+/** What an ordinary token may send; all of it is accepted. No two requests bring the same, but for the email. */
 export const ATTACKS = {
-  /** As many keys as there may be, with as little behind them as there can be. */
-  'contacts with as many keys as there may be': (place) =>
-    identify(
-      `many ${place}`,
-      members(MEMBERS, (at) => `"${place}.${at}":1`),
-    ),
-  'one contact with as many keys, new ones each time': (place) =>
-    identify(
-      'one',
-      members(MEMBERS, (at) => `"${place}.${at}":1`),
-    ),
-  'as many and as long tags as there may be, new ones each time': (place) => ({
+  'feedback of one email': () => ({
     path: '/feedbacks',
-    body: `{"description":"Heavy","tags":[${members(TAGS, (at) => `"${`${place} ${at} `.padEnd(TAG_CHARACTERS, 'tag ')}"`)}]}`,
+    body: '{"description":"Heavy","tags":[],"contact":{"email":"shared@example.com"}}',
   }),
-  'one contact with the longest values, under new keys each time': (place) =>
-    identify(
-      'one',
-      members(
-        Math.floor((MAX_BODY_BYTES - SPARE_BYTES) / MEMBER_BYTES),
-        (at) => `"k${place}.${at}":"${noise(place + at, MEMBER_BYTES - 30)}"`,
-      ),
-    ),
-  'feedback of one email': () => feedback('"contact":{"email":"shared@example.com"}'),
-  'contacts as large as a body may be': (place) => identify(`large ${place}`, newKeys(place, FILLING_CHARACTERS)),
-  'one contact as large as a body may be, with new keys each time': (place) =>
-    identify('one', newKeys(place, FILLING_CHARACTERS)),
-  /** Each claim makes all the feedback of that email somebody else's. */
-  'an email with much feedback that two contacts claim in turn': (place) =>
-    place % CLAIMED_EVERY > 0
-      ? feedback('"contact":{"email":"disputed@example.com"}')
-      : identify(`claimant ${(place / CLAIMED_EVERY) % 2}`, '"$email":"disputed@example.com"'),
-  'a domain with many feedback that two accounts claim in turn': (place) =>
-    place % CLAIMED_EVERY > 0
-      ? feedback(
-          `"contact":{"email":"p${place}@example.com"},"account":{"name":"A${place}","domain":"disputed.example"}`,
-        )
-      : {
-          path: '/accounts/identify',
-          body: `{"id":"claimant ${(place / CLAIMED_EVERY) % 2}","properties":{"$domain":"disputed.example","$name":"B${place}"}}`,
-        },
-  /** Each contact is waited for by two feedback, and claims an email that all have. */
-  'contacts that feedback waits for, all with one email': (place) =>
-    place % 3 === 2
-      ? identify(`late ${Math.floor(place / 3)}`, '"$email":"everybody@example.com","$name":"Somebody"')
-      : feedback(`"isExternalContactId":true,"contactId":"late ${Math.floor(place / 3)}"`),
-  'one feedback that is replaced by one of somebody else': (place) =>
-    feedback(`"source":"s","sourceId":"one","contact":{"email":"p${place}@example.com","name":"P${place}"}`),
-  'one external id in ever more sources': (place) => ({
+  'contacts as large as a body may be': (place) => ({
     path: '/contacts/identify',
-    body: `{"id":"one","source":"s${place}","properties":{"$email":"one@example.com","k${place}":1}}`,
+    body: `{"id":"large ${place}","source":"crm","properties":{${members(MEMBERS, (at) => `"k${place}.${at}":"${noise(place + at, FILLING_CHARACTERS)}"`)}}}`,
   }),
-  'dotted keys as deep as they may be': (place) =>
-    identify(
-      `deep ${place}`,
-      members(MEMBERS, (at) => `"${`${place}_${at}.`.padEnd(62, 'a.')}a":1`),
-      '"shouldUnflattenProperties":true,',
-    ),
-  'conversations of a thousand messages': (place) =>
-    conversation(
-      `messages ${place}`,
-      '',
-      members(
-        CONVERSATION_MEMBERS,
-        (at) =>
-          `{"id":"${at}","incoming":true,"contactId":"c${at}","createdAt":"${SOMETIME}","content":"${noise(at, MEMBER_CHARACTERS)}"}`,
-      ),
-    ),
   'conversations of ten thousand messages': (place) =>
-    conversation(`most messages ${place}`, '', newMessages(MOST_CONVERSATION_MEMBERS, place)),
+    conversation(`most messages ${place}`, {
+      messages: members(
+        CONVERSATION_MEMBERS,
+        (at) =>
+          `{"id":"${place}.${at}","incoming":true,"contactId":"c${at}","createdAt":"${CREATED_AT}","content":"${noise(at, MEMBER_CHARACTERS - 80)}"}`,
+      ),
+    }),
   'conversations of ten thousand contacts': (place) =>
-    conversation(
-      `most contacts ${place}`,
-      members(
-        MOST_CONVERSATION_MEMBERS,
-        (at) =>
-          `{"id":"c${place}.${at}","properties":{"$email":"c${at}@example.com","k":"${noise(at, MEMBER_CHARACTERS)}"}}`,
-      ),
-      '',
-    ),
-  'conversations of a thousand contacts': (place) =>
-    conversation(
-      `contacts ${place}`,
-      members(
+    conversation(`most contacts ${place}`, {
+      contacts: members(
         CONVERSATION_MEMBERS,
         (at) =>
           `{"id":"c${place}.${at}","properties":{"$email":"c${at}@example.com","k":"${noise(at, MEMBER_CHARACTERS)}"}}`,
       ),
-      '',
-    ),
-  'one conversation of a thousand messages, over and over': (place) =>
-    conversation(
-      'over and over',
-      '{"id":"c","properties":{"$email":"c@example.com"}}',
-      members(
-        CONVERSATION_MEMBERS,
-        (at) =>
-          `{"id":"${at}","incoming":true,"contactId":"c","createdAt":"${SOMETIME}","content":"${place} ${noise(at, MEMBER_CHARACTERS)}"}`,
-      ),
-    ),
+    }),
 } as const satisfies Record<string, Attack>
 
 /** So many at a time of what is dearest: some of it is dear by what came before it. */

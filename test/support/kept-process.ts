@@ -13,8 +13,8 @@ export type FaultSignal = (typeof SIGNALS)[number]
 export type Kept = {
   pid: () => number | undefined
   exited: () => Promise<unknown>
-  /** Ends it and does not start it again until it is let go. */
-  hold: () => Promise<void>
+  /** Ends it, by default as an init system does, and does not start it again until it is let go. */
+  hold: (how?: 'SIGKILL') => Promise<void>
   letGo: () => void
   stop: () => Promise<void>
 }
@@ -63,9 +63,12 @@ export const keep = async (start: () => Promise<Running>): Promise<Kept> => {
   return {
     pid: () => current?.pid,
     exited: async () => current?.exited,
-    hold: async () => {
+    hold: async (how) => {
       isHeld = true
-      await end()
+      if (how === undefined) return end()
+      const exited = current?.exited
+      send(current?.pid, how)
+      await exited
     },
     letGo: () => {
       isHeld = false

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FaultStack } from './fault-stack.ts'
 import { until } from './until.ts'
 
 /** What a client saw. `late`: requests that had no answer within LATE_MS; `unknown` may have been accepted or not. */
@@ -11,6 +10,7 @@ export type Seen = {
   slowestMs: number
   wrong: string[]
 }
+export type Asked = { readonly url: string; readonly accessToken: string }
 export type Load = { seen: Seen; stop: () => Promise<void> }
 
 const CLIENTS = 4
@@ -30,7 +30,7 @@ export const nothingSeen = (): Seen => ({
 })
 
 /** Clients that submit one thing after the other until they are stopped, each with a text that nothing else has. */
-export const startLoad = (stack: Pick<FaultStack, 'url' | 'accessToken'>): Load => {
+export const startLoad = (stack: Asked): Load => {
   const seen = nothingSeen()
   const stopped = new AbortController()
   const client = async (): Promise<void> => {
@@ -59,7 +59,7 @@ export const moreIsAccepted = ({ seen: { accepted } }: Load, more = 20): Promise
 
 /** True when it was accepted. Anything but a 2xx or a 503 that says when to come back is wrong. */
 export const submitOne = async (
-  { url, accessToken }: Pick<FaultStack, 'url' | 'accessToken'>,
+  { url, accessToken }: Asked,
   seen: Seen,
   { index, more = '' }: { index: number; more?: string },
 ): Promise<boolean> => {

@@ -4,6 +4,8 @@ export type LosingAnswers = Between & {
   loseAnswers: (count?: number) => void
   /** Resolves when a request with this text has gone on to the server. From then on nobody gets an answer. */
   loseAnswersFrom: (text: string) => Promise<void>
+  /** Whether an answer was lost since then. */
+  hasLost: () => boolean
   /** Ends what `loseAnswersFrom` began. */
   passAnswers: () => void
 }
@@ -12,17 +14,20 @@ export type LosingAnswers = Between & {
 export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> => {
   let toLose = 0
   let isSilent = false
+  let hasLost = false
   let awaited: { isSeen: ReturnType<typeof sightOf>; begin: () => void } | undefined
   const between = await standBetween(serverUrl, {
     request: (bytes, client) => {
       if (awaited?.isSeen(bytes, client)) {
         isSilent = true
+        hasLost = false
         awaited.begin()
         awaited = undefined
       }
       return true
     },
     answer: (_, client) => {
+      if (isSilent) hasLost = true
       if (isSilent) return false
       if (toLose === 0) return true
       if (--toLose === 0) client.destroy()
@@ -35,6 +40,7 @@ export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> =
       toLose = count
     },
     loseAnswersFrom: (text) => new Promise((begin) => (awaited = { isSeen: sightOf(text), begin })),
+    hasLost: () => hasLost,
     passAnswers: () => {
       isSilent = false
     },

@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
 import type { Sql } from '../../db/postgres.ts'
 import { readLedgers } from './ledgers.ts'
-import type { FaultStack } from './fault-stack.ts'
-import type { Seen } from './load.ts'
+import type { Asked as AskedByLoad, Seen } from './load.ts'
+import type { Service } from './service.ts'
 import { until } from './until.ts'
 
 /** Generous: it is there so that a test that hangs ends. */
 export const RECOVERED_WITHIN_MS = 240_000
 const PROBE_TIMEOUT_MS = 15_000
 
-type Asked = Pick<FaultStack, 'url' | 'accessToken' | 'sql'>
+type Asked = AskedByLoad & Pick<Service, 'sql'>
+
+/** How `recovery` and `startLoad` see a service. */
+export const askedOf = <S extends Pick<Service, 'urls' | 'redisPrefix'>>(service: S) => ({
+  ...service,
+  url: service.urls[0]!,
+  prefix: service.redisPrefix,
+})
 
 /** Milliseconds since `startedAt` until something new is accepted and applied, and everything that was accepted is settled. */
 export const recovery = async (stack: Asked, seen: Seen, startedAt = performance.now()): Promise<number> => {
@@ -70,7 +77,7 @@ export const damage = async (sql: Sql, { accepted }: Seen): Promise<{ lost: numb
  * `unconfirmed`: so many at most were applied, and are not counted in the Redis that took over before a replica had them.
  */
 export const assertNothingLost = async (
-  stack: Pick<FaultStack, 'sql' | 'redis' | 'prefix'>,
+  stack: Pick<Service, 'sql' | 'redis'> & { prefix: string },
   seen: Seen,
   unconfirmed = 0,
 ): Promise<void> => {

@@ -3,40 +3,52 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { runCommand } from './command.ts'
-import { nothingSeen, type Seen, startLoad } from './load.ts'
+import { moreIsAccepted, startLoad } from './load.ts'
+import { stopInTurn } from './outlive.ts'
 import { archiveAll, restoreTo, startArchivedPostgres, takeBackup } from './postgres-archive.ts'
-import { recovery } from './recovery.ts'
-import { type Service, startService } from './service.ts'
+import { assertWellAnswered } from './recovery.ts'
+import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
-import { until } from './until.ts'
 
-/** A service whose Postgres was restored to a point in time, with the purges since repeated, and which goes on. */
-export type Restoration = {
+/** Contacts, two of whom are purged: one before the moment that is restored, one after it. No other text has their names. */
+export const PURGED = { before: 'wilhelmina', after: 'bartholomew' } as const
+export const OTHER = 'konstantin'
+const MORE = 60
+/** Requests that are in flight when a moment is noted. */
+const IN_FLIGHT = 10
+const CREATED_AT = '2026-01-01T00:00:00Z'
+
+export type Served = Service & { readonly end: () => Promise<void> }
+
+/** A service whose Postgres is lost, and what there is to restore it from. */
+export type Disaster = {
   readonly service: Service
-  /** What was confirmed before the point in time, and after it. */
-  readonly before: Seen
-  readonly after: Seen
-  readonly restoredMs: number
-  /** From the end of the service until it stored something new. */
-  readonly goesOnMs: number
-  readonly output: () => string
+  /** Of the submissions: all that were confirmed, and what had become of them at the end. `after` came after the last purge, too. */
+  readonly confirmed: ReadonlySet<string>
+  readonly stored: Readonly<Record<'before' | 'after', ReadonlySet<string>>>
+  readonly waiting: ReadonlySet<string>
+  /** The last acceptance number. */
+  readonly highest: number
+  /** The purges that the backup does not know. */
+  readonly purgesFile: string
+  /** Makes Postgres what it was at the moment. Each time begins with the same backup. */
+  readonly restore: () => Promise<void>
+  /** Starts an API and a worker. */
+  readonly serve: () => Promise<Served>
+  readonly run: (program: string, ...words: string[]) => Promise<string>
   readonly stop: () => Promise<void>
 }
 
-/** Contacts who are purged: the first before the point in time, the second after it. Everything of them has their name. */
-export const PURGED = ['purgedbefore', 'purgedafter'] as const
-const SUBMISSIONS = 100
-
-const isGone = (pid: number): boolean => {
-  try {
-    return !process.kill(pid, 0)
-  } catch {
-    return true
-  }
+export const storedIds = async ({ sql }: Pick<Service, 'sql'>): Promise<Set<string>> => {
+  const rows = await sql<{ id: string }[]>`select id from submission where state <> 'queued'`
+  return new Set(rows.map(({ id }) => id))
 }
 
-export const restoreUnderLoad = async (redisUrl?: string): Promise<Restoration> => {
+/** Submits under load, takes a base backup meanwhile, and lets Postgres die with much that came after the moment. */
+export const makeDisaster = async (): Promise<Disaster> => {
   const running = new AsyncDisposableStack()
   try {
     const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-restore-'))
@@ -44,85 +56,102 @@ export const restoreUnderLoad = async (redisUrl?: string): Promise<Restoration> 
     const postgres = await startArchivedPostgres(directory)
     let { server } = postgres
     running.defer(() => server.stop())
-    const backup = join(directory, 'backup')
-    const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
-    const service = await startService({ databaseUrl: postgres.server.url, environment, ...(redisUrl && { redisUrl }) })
+    const redisServer = await startRedis({ dataDir: join(directory, 'redis') })
+    running.defer(redisServer.stop)
+    const service = await startService({
+      databaseUrl: server.url,
+      redisUrl: redisServer.url,
+      apis: 0,
+      workers: 0,
+      environment: { CONVERSATIONS_PER_MINUTE: '1000000', REDO_SECONDS: '600' },
+    })
     running.defer(service.stop)
-    const asked = { ...service, url: service.urls[0]! }
-    const seenWhile = async (work: (seen: Seen) => Promise<unknown>): Promise<Seen> => {
-      const load = startLoad(asked)
-      try {
-        await work(load.seen)
-      } finally {
-        await load.stop()
-      }
-      await recovery(asked, load.seen)
-      return load.seen
-    }
-    const much = (seen: Seen) => until('much is accepted', () => Promise.resolve(seen.accepted.size > SUBMISSIONS))
-    const say = (name: string, sourceId: string) =>
-      service.submit('/feedbacks', {
-        description: `${name} says`,
-        sourceId,
-        source: 'desk',
-        contact: { email: `${name}@example.com` },
-      })
-    const purge = (id: string) => service.submit('/contacts/purge', { id }, { token: service.adminToken })
-    const command = async (program: string, ...words: string[]): Promise<string> => {
+    const run: Disaster['run'] = async (program, ...words) => {
       const { code, stdout, stderr } = await runCommand(service, program, ...words)
-      assert.equal(code, 0, stderr)
+      assert.equal(code, 0, stdout + stderr)
       return stdout
     }
-
-    for (const name of PURGED) {
-      await service.submit('/contacts/identify', {
-        id: name,
-        properties: { $email: `${name}@example.com`, [name]: name },
-      })
-      await say(name, name)
+    const serve = async () => {
+      const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
+      const api = await startProcess('api/main.ts', 'listening', { ...service.environment })
+      const urls = [`http://127.0.0.1:${api.port}`]
+      const end = stopInTurn(api.stop, worker.stop)
+      const output = () => api.output() + worker.output()
+      return { ...service, ...requestsTo(urls, service.accessToken, service.sql), urls, output, worker, end }
     }
-    const before = await seenWhile(async (seen) => {
-      await takeBackup(postgres, backup)
-      await much(seen)
-    })
-    await purge(PURGED[0])
-    const [{ time }] = await service.sql<[{ time: string }]>`select clock_timestamp()::text as time`
-    const after = await seenWhile(much)
-    await purge(PURGED[1])
-    const fences = join(directory, 'fences.ndjson')
-    writeFileSync(fences, await command('cli/purge/export-command.ts'))
-    await archiveAll(postgres)
 
-    const pids = [...service.apiPids, ...service.workerPids]
-    for (const pid of pids) process.kill(pid, 'SIGTERM')
-    await until('the service has ended', () => Promise.resolve(pids.every(isGone)))
-    const endedAt = performance.now()
-    await postgres.server.stop()
-    const {
-      archive,
-      server: { port },
-    } = postgres
-    server = await restoreTo(join(directory, 'restored'), { backup, archive, at: time, port })
-    const restoredMs = performance.now() - endedAt
-    await command('cli/migrate-command.ts')
-    await command('cli/purge/replay-command.ts', fences)
-    const api = await startProcess('api/main.ts', 'listening', { ...service.environment })
-    running.defer(api.stop)
-    const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
-    running.defer(worker.stop)
-    await recovery({ ...service, url: `http://127.0.0.1:${api.port}` }, nothingSeen())
-    const goesOnMs = performance.now() - endedAt
+    const first = await serve()
+    const load = startLoad({ url: first.urls[0]!, accessToken: service.accessToken })
+    const backup = join(directory, 'backup')
+    const others = new Set<string>()
+    const submit = async (path: string, body: object, key?: string): Promise<void> => {
+      const options = { token: service.adminToken, headers: { ...(key !== undefined && { 'Idempotency-Key': key }) } }
+      others.add((await first.submit(path, body, options)).headers.get('Submission-Id')!)
+    }
+    for (const name of [PURGED.before, PURGED.after, OTHER])
+      for (const [path, body] of submissionsOf(name)) await submit(path, body)
+    await moreIsAccepted(load, MORE)
+    await takeBackup(postgres, backup)
+    await submit('/contacts/purge', { id: PURGED.before })
+    await submit('/feedbacks', { description: 'kept', sourceId: 'kept' }, 'key-of-kept')
+    await moreIsAccepted(load, MORE)
+
+    const before = await storedIds(service)
+    const [{ at }] = await service.sql<[{ at: string }]>`select clock_timestamp()::text as at`
+    await submit('/feedbacks', { description: 'lost', sourceId: 'lost' }, 'key-of-lost')
+    await submit('/contacts/purge', { id: PURGED.after })
+    const atPurge = load.seen.accepted.size
+    await moreIsAccepted(load, MORE)
+    const purgesFile = join(directory, 'purged.ndjson')
+    writeFileSync(purgesFile, await run('cli/purge/export-command.ts'))
+
+    await first.worker.stop()
+    await moreIsAccepted(load, MORE)
+    await load.stop()
+    assertWellAnswered(load.seen)
+    await first.end()
+    const loaded = [...load.seen.accepted.keys()]
+    const confirmed = new Set([...loaded, ...others])
+    const last = await storedIds(service)
+    const { state } = workspaceKeys(service.redisPrefix, service.workspaceId)
+    const highest = Number(await service.redis.hget(state, 'number'))
+    await archiveAll(postgres)
+    process.kill(server.pid, 'SIGKILL')
+    await server.exited
+
+    let restored = 0
     return {
       service,
-      before,
-      after,
-      restoredMs,
-      goesOnMs,
-      output: () => api.output() + worker.output(),
+      confirmed,
+      stored: { before, after: last.intersection(new Set(loaded.slice(atPurge + IN_FLIGHT))) },
+      waiting: confirmed.difference(last),
+      highest,
+      purgesFile,
+      restore: async () => {
+        await server.stop()
+        const where = { backup, archive: postgres.archive, at, port: postgres.server.port }
+        server = await restoreTo(join(directory, `restored ${restored++}`), where)
+      },
+      serve,
+      run,
       stop: () => running.disposeAsync(),
     }
   } catch (error) {
     await running.disposeAsync()
     throw error
   }
+}
+
+/** One of each kind. Another contact of the conversation stays. */
+const submissionsOf = (name: string): [path: string, body: object][] => {
+  const contact = { id: name, properties: { $email: `${name}@example.com`, $name: name } }
+  const contacts = [contact, { id: 'somebody else' }]
+  const question = `${name} has a question`
+  const messages = [{ id: 'm', incoming: true, contactId: name, content: question, createdAt: CREATED_AT }]
+  return [
+    ['/feedbacks', { description: `of ${name}`, sourceId: name, contact: { email: `${name}@example.com` } }],
+    ['/contacts/identify', contact],
+    ['/accounts/identify', { id: `account of ${name.length}`, properties: { $name: 'Acme', $domain: 'acme.example' } }],
+    ['/conversations', { id: `chat of ${name.length}`, source: 'chat', createdAt: CREATED_AT, contacts, messages }],
+  ]
 }

@@ -1,28 +1,22 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import process from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { sightOf, standBetween } from './between.ts'
 import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
 export type Crew = {
-  /** Ends the one that has worked longest as a power cut would, as soon as all of the crew work. */
-  killOne: () => Promise<void>
+  /** Until this has ended, the one that has worked longest is killed every 1.5 s, if all of the crew work. */
+  readonly killWhile: <T>(work: Promise<T>) => Promise<T>
+  /** From now on a worker that sends this to Postgres dies of it at once, and Postgres does not get it. */
+  readonly dieOf: (text: string) => void
   /** How often a worker died, of a kill or of the deadly text. */
-  deaths: () => { killed: number; ofText: number }
-  output: () => string
+  readonly deaths: () => { killed: number; ofText: number }
   /** Ends them as an init system would, and fails when one does not come to a clean end. */
-  stop: () => Promise<void>
+  readonly stop: () => Promise<void>
 }
 
-type Settings = {
-  size: number
-  environment: Readonly<Record<string, string>>
-  /** A worker that sends this to Postgres dies of it at once, and Postgres does not get it. */
-  deadlyText?: string
-  /** What is done when the text has killed a worker, before another one is started in its place. */
-  afterDeath?: () => Promise<void>
-}
 type Member = {
   child: ReturnType<typeof spawnProgram>
   isWorking: () => boolean
@@ -30,20 +24,24 @@ type Member = {
   leave: () => void
 }
 
+const KILL_EVERY_MS = 1_500
+
 /** Worker processes, each of which is started anew when it dies. */
-export const startCrew = async ({ size, environment, deadlyText, afterDeath }: Settings): Promise<Crew> => {
+export const startCrew = async (size: number, environment: Readonly<Record<string, string>>): Promise<Crew> => {
   const members: Member[] = []
   const deaths = { killed: 0, ofText: 0 }
+  let deadlyText: string | undefined
   let isStopping = false
   let output = ''
 
   const startOne = async (): Promise<void> => {
     let own = ''
     let diesOfText = false
-    const isDeadly = deadlyText === undefined ? () => false : sightOf(deadlyText)
+    let isDeadly: ReturnType<typeof sightOf> | undefined
     const postgres = await standBetween(environment['DATABASE_URL']!, {
       request: (bytes, client) => {
-        if (diesOfText || !isDeadly(bytes, client)) return !diesOfText
+        if (deadlyText !== undefined) isDeadly ??= sightOf(deadlyText)
+        if (diesOfText || !isDeadly?.(bytes, client)) return !diesOfText
         diesOfText = true
         child.kill('SIGKILL')
         return false
@@ -58,32 +56,37 @@ export const startCrew = async ({ size, environment, deadlyText, afterDeath }: S
     const exited = once(child, 'exit')
     const member = { child, isWorking: () => own.includes('"event":"working"'), exited, leave: postgres.stop }
     members.push(member)
-    void exited.then(async () => {
-      if (isStopping) return
+    void exited.then(() => {
+      if (isStopping) return undefined
       members.splice(members.indexOf(member), 1)
       postgres.stop()
       deaths[diesOfText ? 'ofText' : 'killed']++
-      if (diesOfText) await afterDeath?.()
-      await startOne()
+      return startOne()
     })
   }
   await Promise.all(Array.from({ length: size }, startOne))
-
+  const areWorking = (): boolean => members.length === size && members.every(({ isWorking }) => isWorking())
+  const whole = () => until('the whole crew works', () => Promise.resolve(areWorking()))
+  await whole()
   return {
-    killOne: async () => {
-      await until('the whole crew works', () =>
-        Promise.resolve(members.length === size && members.every(({ isWorking }) => isWorking())),
-      )
-      const { child, exited } = members[0]!
-      child.kill('SIGKILL')
-      await exited
+    killWhile: async (work) => {
+      const ended = new AbortController()
+      const working = work.finally(() => ended.abort())
+      const killing = (async () => {
+        while (!ended.signal.aborted) {
+          if (areWorking()) members[0]!.child.kill('SIGKILL')
+          await pause(KILL_EVERY_MS)
+        }
+      })()
+      const [result] = await Promise.all([working, killing])
+      return result
+    },
+    dieOf: (text) => {
+      deadlyText = text
     },
     deaths: () => ({ ...deaths }),
-    output: () => output,
     stop: async () => {
-      await until('the whole crew works', () =>
-        Promise.resolve(members.length === size && members.every(({ isWorking }) => isWorking())),
-      )
+      await whole()
       isStopping = true
       for (const { child } of members) process.kill(child.pid!, 'SIGTERM')
       await Promise.all(members.map(({ exited }) => exited))

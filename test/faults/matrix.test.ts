@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import * as fc from 'fast-check'
+import { runCommand } from '../support/command.ts'
+import { type FaultStack, startFaultStack, type Target, TARGETS } from '../support/fault-stack.ts'
+import { freeze, type FaultSignal, SIGNALS, strike } from '../support/kept-process.ts'
+import { readLedger } from '../support/ledgers.ts'
+import { losingAnswers } from '../support/losing-answers.ts'
+import { assertAnswersWithoutPostgres, assertAnswersWithoutRedis } from '../support/outage-answers.ts'
+import { describeFaults, type Fault } from '../support/outlive.ts'
+import { seeded } from '../support/property-seed.ts'
+import { standBetween } from '../support/between.ts'
+import { testServers } from '../support/servers.ts'
+import { startService } from '../support/service.ts'
+import type { HistoryService } from '../support/submitted-history.ts'
+import { until } from '../support/until.ts'
+import { startThreeWorkers, WORKERS_DIE } from '../support/three-workers.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const STOP_MS = LONG ? 5_000 : 3_000
+const OUTAGE_MS = LONG ? 60_000 : 0
+/** The most lines of log that two processes write during an outage: not every attempt is worth a line. */
+const MOST_LINES = LONG ? 700 : 100
+const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 6))
+const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 4))
+const LARGEST_SEED = 2 ** 31
+/** Each way, so that a round trip takes 100. */
+const EACH_WAY_MS = 50
+/** One piece in a hundred is lost, which TCP sends again after this long, and what comes behind it waits. */
+const LOST_EACH = 100
+const SENT_AGAIN_AFTER_MS = 200
+
+type Row = Fault<FaultStack>
+type Away = (stack: FaultStack) => Promise<() => void>
+
+/** An API that ends, and a Redis that is away or hangs, lose answers. */
+const losesAnswers = (target: Target): boolean => target === 'api' || target === 'redis'
+
+const signalled: readonly Row[] = TARGETS.flatMap((target) =>
+  SIGNALS.map((signal): Row => {
+    const strikeOne = async ({ kept }: FaultStack) => void (await strike(kept[target], signal, STOP_MS))
+    return {
+      fault: `${target} gets ${signal}, first idle and then under load`,
+      purges: !losesAnswers(target),
+      idle: async (stack) => {
+        await strikeOne(stack)
+        await stack.isReady()
+      },
+      strike: strikeOne,
+    }
+  }),
+)
+
+const away =
+  (target: Target): Away =>
+  async ({ kept }) => {
+    await kept[target].hold()
+    return kept[target].letGo
+  }
+const hangs =
+  (target: Target): Away =>
+  async ({ kept }) =>
+    freeze(kept[target])
+const hasNoRoom: Away = async ({ sql }) => {
+  await sql`
+    create function has_no_room() returns trigger language plpgsql as $$
+    begin raise exception using errcode = 'disk_full', message = 'could not extend file'; end $$`
+  await sql`create trigger full_disk before insert on submission for each statement execute function has_no_room()`
+  return () => void sql`drop function has_no_room() cascade`.execute()
+}
+
+const whileAway = (begin: Away, check: (stack: FaultStack) => Promise<void>) => async (stack: FaultStack) => {
+  const end = await begin(stack)
+  try {
+    await pause(OUTAGE_MS)
+    await check(stack)
+  } finally {
+    end()
+  }
+}
+
+/** A token that was never seen is not known while Postgres is away. */
+const useToken = ({ submit }: FaultStack) => submit('/feedbacks', { description: 'probe' })
+const storedAtOnce = async (_: FaultStack, { sql, workspaceId }: HistoryService): Promise<void> => {
+  const rows = await sql`select from submission where workspace_id = ${workspaceId} and attempts > 1`
+  assert.equal(rows.count, 0, 'an outage is no attempt that failed')
+}
+
+const outages: readonly Row[] = [
+  ...Object.entries({ 'is away': away('postgres'), hangs: hangs('postgres') }).map(([how, begin]): Row => ({
+    fault: `Postgres ${how}; submissions are accepted, and all else says when to come back`,
+    purges: false,
+    refusesNone: true,
+    idle: useToken,
+    strike: async (stack) => {
+      const lines = stack.output().length
+      await whileAway(begin, assertAnswersWithoutPostgres)(stack)
+      const written = stack.output().slice(lines).split('\n').length
+      assert.ok(written < MOST_LINES, stack.output().slice(lines))
+    },
+    afterwards: storedAtOnce,
+  })),
+  {
+    fault: 'the disk of Postgres is full; submissions are accepted, and stored when there is room',
+    purges: false,
+    refusesNone: true,
+    strike: whileAway(hasNoRoom, async ({ post }) => {
+      const waited = await post('/feedbacks', { description: 'probe' }, { headers: { Prefer: 'wait=3' } })
+      assert.deepEqual([waited.status, waited.headers.get('Submission-State')], [201, 'queued'])
+    }),
+    afterwards: storedAtOnce,
+  },
+  ...Object.entries({ 'is away': away('redis'), hangs: hangs('redis') }).map(([how, begin]): Row => ({
+    fault: `Redis ${how}; everything says when to come back`,
+    purges: false,
+    idle: useToken,
+    strike: whileAway(begin, assertAnswersWithoutRedis),
+  })),
+]
+
+/** Redis ends, and comes back without some of what is stored. Nothing is queued at that moment, and nothing comes in. */
+const restartRedis = async (stack: FaultStack, own: HistoryService, change: (directory: string) => void) => {
+  const { redis, kept } = stack
+  const goOn = freeze(kept.api)
+  try {
+    await until('all that came is stored', async () => (await readLedger(own)).queued === 0)
+    const [, directory] = (await redis.config('GET', 'dir')) as [string, string]
+    await kept.redis.hold()
+    change(directory)
+    kept.redis.letGo()
+    await until('Redis is there again', async () => (await redis.ping()) === 'PONG')
+    // It has forgotten that this queue is paused.
+    await stack.queues.tagging.pause()
+  } finally {
+    goOn()
+  }
+}
+const doctorTells = async (stack: FaultStack): Promise<void> => {
+  const { stdout } = await runCommand(stack, 'cli/doctor/doctor-command.ts')
+  assert.match(stdout, /Postgres has more submissions than Redis has accepted/)
+}
+
+const lostData: readonly Row[] = [
+  {
+    fault: 'Redis with appendfsync always is killed',
+    purges: false,
+    strike: async ({ redis, kept }) => {
+      await redis.config('SET', 'appendfsync', 'always')
+      await strike(kept.redis, 'SIGKILL', 0)
+    },
+  },
+  {
+    fault: 'Redis goes back to a moment before, as a replica does that was behind',
+    purges: false,
+    forgets: true,
+    strike: async (stack, own) => {
+      // What it writes from now on is lost when it ends.
+      await stack.redis.config('SET', 'appendonly', 'no')
+      const { accepted } = await readLedger(own)
+      await until('more is accepted', async () => (await readLedger(own)).accepted > accepted + 50)
+      await restartRedis(stack, own, () => {})
+    },
+    afterwards: doctorTells,
+  },
+  {
+    fault: 'Redis loses its data',
+    purges: false,
+    forgets: true,
+    strike: (stack, own) =>
+      restartRedis(stack, own, (directory) => rmSync(join(directory, 'appendonlydir'), { recursive: true })),
+    afterwards: doctorTells,
+  },
+]
+
+const randomFaults = fc.record({
+  target: fc.constantFrom(...TARGETS),
+  signal: fc.constantFrom<FaultSignal[]>(...SIGNALS),
+  stopMs: fc.integer({ min: 100, max: 2_500 }),
+  thenMs: fc.integer({ min: 0, max: 1_500 }),
+})
+const inARow: Row = {
+  fault: `${RANDOM_FAULTS} faults in a row`,
+  purges: false,
+  strike: async ({ kept }) => {
+    const { seed = randomInt(LARGEST_SEED) } = seeded()
+    for (const { target, signal, stopMs, thenMs } of fc.sample(randomFaults, { numRuns: RANDOM_FAULTS, seed })) {
+      await strike(kept[target], signal, stopMs)
+      await pause(thenMs)
+    }
+    return { note: `FC_SEED=${seed}` }
+  },
+}
+
+describeFaults('a service with an API, a worker, Redis and Postgres', {
+  start: startFaultStack,
+  rows: [...signalled, ...outages, ...lostData, inARow],
+})
+
+const startBehindRedis = async () => {
+  let between: Awaited<ReturnType<typeof losingAnswers>>
+  const redisOfApi = async (url: string) => (between = await losingAnswers(url)).url
+  const stack = await startFaultStack({ redisOfApi })
+  return { ...stack, between: between!, stop: () => stack.stop().finally(between.stop) }
+}
+
+describeFaults('a service whose API is killed after an admission, before it wakes a worker', {
+  start: startBehindRedis,
+  rows: [
+    {
+      fault: `${KILLS} times; what it left is applied without a wake, before any of it is repeated`,
+      purges: false,
+      strike: async ({ between, kept }, own) => {
+        let left = 0
+        let before = 0
+        for (let kills = 0; kills < KILLS;) {
+          // Clients first repeat what was not answered.
+          await until('more is accepted', async () => (await readLedger(own)).accepted > before + 10)
+          // Only an admission sends this to Redis.
+          await between.loseAnswersFrom('"description"')
+          await until('Redis has carried it out', () => Promise.resolve(between.hasLost()))
+          await kept.api.hold('SIGKILL')
+          between.passAnswers()
+          const { queued, accepted } = await readLedger(own)
+          before = accepted
+          // A repeated request leaves nothing.
+          if (queued > 0) kills++
+          left += queued
+          await until('all of it is applied', async () => (await readLedger(own)).queued === 0)
+          kept.api.letGo()
+        }
+        return { note: `${left} left by ${KILLS} of them` }
+      },
+    },
+  ],
+})
+
+describeFaults('three workers', { start: () => startThreeWorkers(), rows: WORKERS_DIE })
+
+let pieces = 0
+const delayMs = (): number => EACH_WAY_MS + (++pieces % LOST_EACH === 0 ? SENT_AGAIN_AFTER_MS : 0)
+const startFarAway = async () => {
+  const { databaseUrl, redisUrl } = testServers()
+  const [database, redis] = [await standBetween(databaseUrl, { delayMs }), await standBetween(redisUrl, { delayMs })]
+  const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
+  const service = await startService({ databaseUrl: database.url, redisUrl: redis.url, environment })
+  await service.queues.tagging.pause()
+  const stop = async () => {
+    await service.stop()
+    for (const link of [database, redis]) link.stop()
+  }
+  return { ...service, stop }
+}
+
+describeFaults('a service to which Redis and Postgres are 100 ms away', {
+  start: startFarAway,
+  rows: [
+    {
+      fault: 'one piece in a hundred is lost on the way',
+      submissions: LONG ? 600 : 60,
+      refusesNone: true,
+      strike: async () => {},
+    },
+  ],
+})

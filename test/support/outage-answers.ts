@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { TOKEN_REMEMBERED_MS } from '../../contract/limits.ts'
+import type { Answer, RequestOptions, Service } from './service.ts'
+
+type Asked = Pick<Service, 'request' | 'accessToken' | 'adminToken'>
+
+const FEEDBACK = { description: 'probe', contact: { email: 'ada@example.com' }, project: { name: 'x' } }
+const SUBMISSIONS: Readonly<Record<string, object>> = {
+  '/api/v1/feedbacks': FEEDBACK,
+  '/api/v1/contacts/identify': { id: 'x' },
+  '/api/v1/accounts/identify': { id: 'x' },
+  '/api/v1/conversations': { id: 'x', source: 'x', createdAt: '2026-01-01T00:00:00Z', contacts: [], messages: [] },
+}
+
+const get = ({ request, adminToken }: Asked, path: string): Promise<Answer> =>
+  request(path, undefined, { method: 'GET', token: adminToken })
+
+const assertRefused = async (what: string, asked: Promise<Answer>): Promise<void> => {
+  const { status, headers, text } = await asked
+  assert.equal(status, 503, `${what}: ${text}`)
+  assert.ok(Number(headers.get('Retry-After')) > 0, `${what} says when to come back`)
+}
+
+const assertOthersRefused = async (asked: Asked): Promise<void> => {
+  const { request, adminToken } = asked
+  const purge = request('/api/v1/contacts/purge', { id: 'nobody' }, { token: adminToken })
+  await assertRefused('a purge', purge)
+  await assertRefused('a receipt', get(asked, '/api/v1/submissions/01890000-0000-7000-8000-000000000000'))
+  assert.equal((await get(asked, '/readyz')).status, 503)
+  assert.equal((await get(asked, '/healthz')).status, 200)
+}
+
+/** While Postgres is away, submissions are accepted, and all else says when to come back. */
+export const assertAnswersWithoutPostgres = async (asked: Asked): Promise<void> => {
+  // Longer than a token is trusted without asking.
+  await pause(TOKEN_REMEMBERED_MS)
+  for (const [path, body] of Object.entries(SUBMISSIONS)) {
+    const { status, text } = await asked.request(path, body)
+    assert.ok(status === 200 || status === 201, `${path}: ${text}`)
+  }
+  const waited = await asked.request('/api/v1/feedbacks', FEEDBACK, { headers: { Prefer: 'wait=1' } })
+  assert.deepEqual([waited.status, waited.headers.get('Submission-State')], [201, 'queued'])
+  await assertOthersRefused(asked)
+  await assertRefused('an unknown token', asked.request('/api/v1/feedbacks', {}, { token: 'x'.repeat(30) }))
+  await assertRefused('the metrics', get(asked, '/metrics'))
+}
+
+/** While Redis is away, everything says when to come back. */
+export const assertAnswersWithoutRedis = async (asked: Asked): Promise<void> => {
+  const headers = { 'Idempotency-Key': 'x', Prefer: 'wait=1' }
+  const submit = (path: string, body: object, options: RequestOptions = {}) =>
+    assertRefused(path, asked.request(path, body, options))
+  await Promise.all([
+    ...Object.entries(SUBMISSIONS).flatMap(([path, body]) => [submit(path, body), submit(path, body, { headers })]),
+    assertOthersRefused(asked),
+    get(asked, '/metrics').then(({ status }) =>
+      assert.ok([200, 503].includes(status), 'what is known all the same, or when to come back'),
+    ),
+  ])
+}
