@@ -4,6 +4,7 @@ import { isMadeWith } from '../../db/installation.ts'
 import { type Migration, readApplied, reasonToRefuse } from '../../db/migrate.ts'
 import type { Sql } from '../../db/postgres.ts'
 import { listTokens, type Scope } from '../../db/tokens.ts'
+import { checkBlockers } from './check-blockers.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */
@@ -20,6 +21,7 @@ export const checkPostgres = async (
   return [
     ...(await checkServer(sql)),
     await checkClock(sql),
+    ...(await checkBlockers(sql)),
     migrated,
     // Before the migration the tables of the further checks may not exist.
     ...(migrated.state === 'well'

@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { processIdentity, readPidFile, writePidFile } from './pid-file.ts'
-import { refuseForeignPath } from './trusted-path.ts'
+import { refuseForeignDirectory } from './trusted-path.ts'
 
 /** Another live process works in this directory. */
 export class DataDirInUse extends Error {
@@ -25,7 +25,7 @@ export const lockDataDir = (dir: string): { readonly release: () => void } => {
   // Others may pass through it and not list it: as root, PostgreSQL may have to run as another
   // user.
   mkdirSync(dir, { recursive: true, mode: 0o711 })
-  refuseForeignPath(dir, 'directory')
+  refuseForeignDirectory(dir)
   const file = join(dir, 'lock')
   const draft = `${file}.${process.pid}`
   rmSync(draft, { force: true })

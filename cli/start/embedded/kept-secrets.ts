@@ -3,7 +3,7 @@ import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import process from 'node:process'
 import { makeToken } from '../../../contract/token-format.ts'
-import { refuseForeignPath } from './trusted-path.ts'
+import { refuseForeignFile } from './trusted-path.ts'
 
 const HASH_KEY_BYTES = 32
 const PASSWORD_BYTES = 24
@@ -53,6 +53,6 @@ const keptFile = (file: string, make: () => string): string => {
       rmSync(draft, { force: true })
     }
   }
-  refuseForeignPath(file, 'file')
+  refuseForeignFile(file)
   return readFileSync(file, 'utf8').trimEnd()
 }
