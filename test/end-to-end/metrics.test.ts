@@ -7,8 +7,8 @@ import { createWorkspace } from '../../db/workspaces.ts'
 import { forgetWorkspace } from '../../queue/forget-workspace.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import type { Service } from '../support/service.ts'
-import { idleService, operatedService } from '../support/shared-service.ts'
+import { type Service, startService } from '../support/service.ts'
+import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const MINUTE_MS = 60_000
@@ -20,7 +20,8 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 describe('metrics', () => {
   let service: Service
   before(async () => {
-    service = await operatedService()
+    // Counts are exact: work of another file would be counted as well.
+    service = await startService()
   })
   after(() => service?.stop())
 

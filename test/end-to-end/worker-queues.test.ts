@@ -4,8 +4,8 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { type ServiceProcess, spawnProgram, startProcess } from '../support/service-process.ts'
-import type { Answer } from '../support/service.ts'
-import { type SharedService, idleService } from '../support/shared-service.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const CONVERSATION = {
@@ -19,10 +19,11 @@ const CONVERSATION = {
 const MISSED_WITHIN_MS = 45_000
 
 describe('WORKER_QUEUES', () => {
-  let service: SharedService
+  let service: Service
   const workers: ServiceProcess[] = []
   before(async () => {
-    service = await idleService()
+    // The worker serves the queues of all workspaces: those of other files would be counted.
+    service = await startService({ workers: 0 })
   })
   after(async () => {
     await Promise.all(workers.map((worker) => worker.stop()))
