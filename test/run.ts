@@ -13,6 +13,7 @@ import { countTests, errorsBesideTests, type TestCounts } from './support/test-c
 
 type Runtime = {
   readonly name: string
+  readonly environment?: Readonly<Record<string, string>>
   readonly command: (files: readonly string[], reportFile: string) => readonly string[]
 }
 type Run = { readonly runtime: Runtime; readonly files: readonly string[]; readonly reportFile: string }
@@ -39,6 +40,9 @@ const BUN: Runtime = {
   ],
 }
 
+/** The tests on Bun, the API, the workers and the commands on Deno. So these files share services as well. */
+const SERVICE_ON_DENO: Runtime = { ...BUN, name: 'Bun, service on Deno', environment: { TEST_RUNTIME: 'deno' } }
+
 const DENO: Runtime = {
   name: 'Deno',
   command: (files, reportFile) => [
@@ -54,8 +58,9 @@ const DENO: Runtime = {
 /** These take long, so each is a run of its own, and two run at once. */
 const BY_THEMSELVES =
   /^test\/(?:faults|cluster|network|browser|bench)\/|\/(?:client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
-/** On Deno run the API, a worker and the client, as their users have them. The rooms are tested on Bun alone. */
-const ON_DENO = /^test\/(?:end-to-end|client)\//
+/** Users have the service and the client on Deno, too. The rooms are tested on Bun alone. */
+const SERVICE_FILES = /^test\/end-to-end\//
+const CLIENT_FILES = /^test\/client\//
 /** Memory and trusted certificates depend on the runtime. Short runs try one runtime only. */
 const ON_EACH = /\/(?:large-bodies|cluster\/tls)\.test/
 /** A short run uses both cores of a small machine. A long run gives each test the whole machine. */
@@ -117,7 +122,8 @@ const runsOf = (files: readonly string[], directory: string): Run[] => {
   const alone = files.filter((file) => BY_THEMSELVES.test(file))
   return [
     { runtime: BUN, files: both },
-    { runtime: DENO, files: both.filter((file) => ON_DENO.test(file)) },
+    { runtime: SERVICE_ON_DENO, files: both.filter((file) => SERVICE_FILES.test(file)) },
+    { runtime: DENO, files: both.filter((file) => CLIENT_FILES.test(file)) },
     ...alone.map((file) => ({ runtime: BUN, files: [file] })),
     ...alone.filter((file) => LONG && ON_EACH.test(file)).map((file) => ({ runtime: DENO, files: [file] })),
   ]
@@ -149,7 +155,10 @@ const runOne = async (
   const startedAt = performance.now()
   const title = `\n── ${runtime.name}: ${files.length === 1 ? files[0] : `${files.length} files`}`
   if (isShown) console.log(title)
-  const { exitCode, output } = await runTool(runtime.command(files, reportFile), { env, isShown })
+  const { exitCode, output } = await runTool(runtime.command(files, reportFile), {
+    env: { ...env, ...runtime.environment },
+    isShown,
+  })
   if (!isShown) console.log(`${title}\n${output}`)
   const counted = countTests(readReport(reportFile), files)
   const failed = [...errorsBesideTests(output), ...counted.failed]

@@ -3,10 +3,10 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { readLedgers } from '../support/ledgers.ts'
 import { type Ending, exchange, type Piece, type Seen } from '../support/raw-exchange.ts'
+import { SERVICE_RUNTIME } from '../support/service-runtime.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const RUNTIME = process.versions['deno'] === undefined ? 'bun' : 'deno'
 const WITHIN_MS = 40_000
 /** The runtime cuts a head off after some 12 s, and the service a body after 30 s. */
 const SLOW_WITHIN_MS = 90_000
@@ -68,9 +68,12 @@ describe('HTTP that is broken, rare or cut off', () => {
     cases: Readonly<Record<string, readonly [Expected, () => string | readonly Piece[], Ending?]>>,
   ): void => {
     for (const [what, [expected, send, ending]] of Object.entries(cases)) {
-      it(`${what}: ${expected[RUNTIME]}`, () => {
+      it(`${what}: ${expected[SERVICE_RUNTIME]}`, () => {
         const sent = send()
-        return sees({ send: typeof sent === 'string' ? [sent] : sent, ...(ending && { ending }) }, expected[RUNTIME])
+        return sees(
+          { send: typeof sent === 'string' ? [sent] : sent, ...(ending && { ending }) },
+          expected[SERVICE_RUNTIME],
+        )
       })
     }
   }
@@ -86,7 +89,7 @@ describe('HTTP that is broken, rare or cut off', () => {
       'a trailer field in a packet of its own': [BUN_BREAKS_OFF, () => [inChunks(), pause, TRAILER]],
       'a trailer field once it is answered': [
         { bun: '201, 400 bare, closed', deno: '201' },
-        () => [`${inChunks()}0\r\n`, ...(RUNTIME === 'bun' ? [ANSWERED] : [pause]), 'X-Sum: 1\r\n\r\n'],
+        () => [`${inChunks()}0\r\n`, ...(SERVICE_RUNTIME === 'bun' ? [ANSWERED] : [pause]), 'X-Sum: 1\r\n\r\n'],
       ],
       'a trailer field that was announced': [
         { bun: '400, 400 bare, closed', deno: '201' },
@@ -131,7 +134,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
 
     it('that is wrong is answered with those that are right, where the runtime knows it', async () => {
-      const methods = RUNTIME === 'bun' ? ['TRACE', 'QUERY'] : ['FOO', 'get', 'post', 'QUERY']
+      const methods = SERVICE_RUNTIME === 'bun' ? ['TRACE', 'QUERY'] : ['FOO', 'get', 'post', 'QUERY']
       for (const [method, path, allow] of methods.flatMap((one) => [
         [one, '/api/v1/feedbacks', 'POST'],
         [one, '/healthz', 'GET'],
@@ -212,7 +215,7 @@ describe('HTTP that is broken, rare or cut off', () => {
       isEnough: ({ isClosed }) => isClosed,
       withinMs: WITHIN_MS,
     })
-    assert.equal(said(seen), RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
+    assert.equal(said(seen), SERVICE_RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
     assert.equal(await accepted(), acceptedBefore + 1)
   })
 
@@ -224,7 +227,7 @@ describe('HTTP that is broken, rare or cut off', () => {
       exchange(service.urls[0]!, { pieces, isEnough: ({ isClosed }) => isClosed, withinMs: SLOW_WITHIN_MS })
 
     // Deno has no such bound, says docs/operate.md: there a proxy has to have one.
-    if (RUNTIME === 'bun') {
+    if (SERVICE_RUNTIME === 'bun') {
       it('with the head of a request is cut off', async () => {
         const heads = [[], [START], [`${START}X-Slow: `, ...trickle]]
         for (const { isClosed, answers } of await Promise.all(heads.map(closed))) {
@@ -242,10 +245,10 @@ describe('HTTP that is broken, rare or cut off', () => {
         const pieces = [post('Content-Length: 1000'), '{"description": "', ...trickle]
         const seen = await exchange(service.urls[0]!, {
           pieces,
-          isEnough: ({ answers, isClosed }) => (RUNTIME === 'bun' ? isClosed : answers.length > 0),
+          isEnough: ({ answers, isClosed }) => (SERVICE_RUNTIME === 'bun' ? isClosed : answers.length > 0),
           withinMs: SLOW_WITHIN_MS,
         })
-        assert.equal(said(seen), RUNTIME === 'bun' ? '408, closed' : '408')
+        assert.equal(said(seen), SERVICE_RUNTIME === 'bun' ? '408, closed' : '408')
       })
     }
   })

@@ -8,6 +8,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '../support/command.ts'
+import { SERVICE_COMMAND } from '../support/service-runtime.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -112,8 +113,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
 
   /** Code and error output of a program that a shell runs as `$@`. */
   const ends = async (script: string, program: string, ...words: string[]): Promise<[number | null, string]> => {
-    const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
-    const child = spawn('sh', ['-c', script, 'sh', process.execPath, ...runtime, program, ...words], {
+    const child = spawn('sh', ['-c', script, 'sh', ...SERVICE_COMMAND, program, ...words], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       env: { ...process.env, ...service.environment },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { SERVICE_COMMAND } from './service-runtime.ts'
 
 export type ServiceProcess = {
   readonly pid: number
@@ -29,11 +30,10 @@ const inherited = (): Record<string, string> =>
 /** One of the project's programs; `via` are words before the command, which run it on another host of a test's network. */
 export type Program = string | { readonly file: string; readonly via: readonly string[] }
 
-/** Runs it on the runtime that runs the tests. */
+/** Runs it on the runtime of the service. */
 export const spawnProgram = (program: Program, words: readonly string[], environment: Record<string, string>) => {
   const via = typeof program === 'string' ? [] : program.via
-  const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
-  const [command, ...args] = [...via, process.execPath, ...runtime, fileOf(program), ...words]
+  const [command, ...args] = [...via, ...SERVICE_COMMAND, fileOf(program), ...words]
   const child = spawn(command!, args, {
     cwd: root,
     env: { ...inherited(), NODE_ENV: 'production', ...environment },

@@ -4,6 +4,7 @@ import process from 'node:process'
 import { before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { usageOf } from '../../../bench/figures/usage.ts'
+import { SERVICE_RUNTIME } from '../../support/service-runtime.ts'
 import { readLedgers } from '../../support/ledgers.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { exchange, type Seen } from '../../support/raw-exchange.ts'
@@ -17,7 +18,7 @@ const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 1_50
 /** After each so many everything is drained and compared with what was answered. */
 const ROUND = 20_000
 const LANES = 32
-const ON_BUN = process.versions['deno'] === undefined
+const ON_BUN = SERVICE_RUNTIME === 'bun'
 const ANSWERED_WITHIN_MS = 60_000
 /** A server that waits for more tells nobody. */
 const QUIET_MS = 60
