@@ -88,7 +88,7 @@ const acceptItems = async (
   if (isRefusal(parsed)) return { refusal: parsed }
   const checked = checkBody(batchRequest, parsed.value, { isStrict: isStrict(headers) })
   if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
-  const items = await Promise.all(checked.valid.items.map((item) => checkItem(dependencies, batch, item as JsonValue)))
+  const items = await checkItems(dependencies, batch, checked.valid.items as JsonValue[])
   if (!(await dependencies.isWhole(batch.request))) return { refusal: BROKEN_OFF }
   const outcomes: Outcome[] = []
   for (const group of groupsOf(items)) {
@@ -106,6 +106,28 @@ const KEY_OF_BATCH: Refusal = {
       path: 'Idempotency-Key',
     },
   ],
+}
+
+/** Others get the process so often while a large batch is checked. */
+const LONGEST_TURN_MS = 10
+
+const checkItems = async (
+  dependencies: IntakeDependencies,
+  batch: Batch,
+  items: readonly JsonValue[],
+): Promise<Item[]> => {
+  const checks: Promise<Item>[] = []
+  let beganAt = performance.now()
+  for (const item of items) {
+    const checking = checkItem(dependencies, batch, item)
+    // A fault is thrown where all are waited for.
+    checking.catch(() => {})
+    checks.push(checking)
+    if (performance.now() - beganAt < LONGEST_TURN_MS) continue
+    await new Promise((resolve) => setImmediate(resolve))
+    beganAt = performance.now()
+  }
+  return Promise.all(checks)
 }
 
 /**
