@@ -13,10 +13,7 @@ export type Wake = {
   ended: () => Promise<unknown>
 }
 
-/**
- * A job and its stride cost much the same however many workspaces they name: with 15 ms and 50
- * workspaces, 1,000 busy workspaces took a third more processor time. A lone wake goes at once.
- */
+/** A job and its stride cost much the same however many workspaces they name. A lone wake goes at once. */
 const JOB_EVERY_MS = 50
 const WORKSPACES_OF_A_JOB = 100
 const WAKES_AT_ONCE = 10_000
