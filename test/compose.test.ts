@@ -170,7 +170,7 @@ describe('the Compose file', () => {
   })
 
   it('makes the programs owners of their database, and superusers of nothing', () => {
-    const { user } = parse(text, { merge: true })['x-environment']['DATABASE_URL'].match(/\/\/(?<user>\w+):/).groups
+    const [, user] = /\/\/(\w+):/.exec(service('api').environment['DATABASE_URL']!)!
     const script = configs['owner']!.content.replaceAll('$$', '$')
     const statements = runWithStub('psql', ['sh', '-c', script], { POSTGRES_PASSWORD: 'p4ss' })
     assert.match(statements, new RegExp(`create role ${user} login nosuperuser .* password :'password';`))

@@ -80,8 +80,8 @@ describe('clients that send little and read nothing', { skip: process.platform !
   it('do not take the memory of the API, which answers others meanwhile', async () => {
     for (const body of [numbersOutOfRange, echoed]) {
       await postBatch(body)
-      const before = residentMb()
-      let most = before
+      const atFirst = residentMb()
+      let most = atFirst
       for (let client = 0; client < CLIENTS; client++) sendUnread(body)
       for (let look = 0; look < CLIENTS; look++) {
         assert.equal((await fetch(`${service.urls[0]}/healthz`)).status, 200)
@@ -95,7 +95,7 @@ describe('clients that send little and read nothing', { skip: process.platform !
       await inHand()
       for (const socket of sockets.splice(0)) socket.destroy()
       await until('nothing is in hand', async () => (await inHand()) === 0)
-      assert.ok(most - before < MOST_GROWTH_MB, `grew from ${before.toFixed(0)} to ${most.toFixed(0)} MB`)
+      assert.ok(most - atFirst < MOST_GROWTH_MB, `grew from ${atFirst.toFixed(0)} to ${most.toFixed(0)} MB`)
     }
   })
 })

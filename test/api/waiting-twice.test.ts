@@ -55,7 +55,7 @@ describe('one idempotency key that is sent twice at once, waiting', () => {
     const results = body.results as { status: number; submissionId: string; state: string }[]
     assert.deepEqual(
       results.map(({ status, state }) => ({ status, state })),
-      Array(2).fill({ status: 201, state: 'applied' }),
+      [1, 2].map(() => ({ status: 201, state: 'applied' })),
     )
     assert.equal(results[0]!.submissionId, results[1]!.submissionId)
   })

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { until } from '../support/until.ts'
+import { installRecipes, startReceiver } from './running-recipe.ts'
+import { contactRow, feedbackRow, onlyRow } from './stored-rows.ts'
+import { type Headers, sha256, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
+
+describe('receivers of deliveries without values', () => {
+  const directory = temporaryDirectory()
+  const secret = randomBytes(20).toString('hex')
+  let service: SharedService
+  let environment: Headers
+  before(async () => {
+    service = await sharedService()
+    environment = {
+      FEEDBACK_URL: service.urls[0]!,
+      ACCESS_TOKEN: service.accessToken,
+      WEBHOOK_SECRET: secret,
+      USER_SECRET,
+    }
+    await installRecipes(directory)
+  })
+  after(async () => {
+    await service?.stop()
+  })
+
+  const rowOf = (query: string) => onlyRow(service, query)
+  const contact = (source: string, id: string) => contactRow(service, source, id)
+  const feedback = (source: string, id: string) => feedbackRow(service, source, id)
+
+  /** Deliveries of a recipe, each answered 200. */
+  const deliverAll = async (file: string, sign: Sign, payloads: readonly unknown[]): Promise<void> => {
+    const { url, stop } = await startReceiver(file, { directory, runtime: 'Bun', environment })
+    try {
+      assert.equal((await fetch(url, { method: 'HEAD' })).status, 200)
+      for (const payload of payloads) {
+        const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
+        const response = await fetch(url, { method: 'POST', headers: sign(body, secret), body })
+        assert.equal(response.status, 200, `${body} was answered ${await response.text()}`)
+      }
+    } finally {
+      await stop()
+    }
+  }
+
+  it('segment.ts keeps what is said when the rating or the user is no value', async () => {
+    const review = (id: string, more: object) => ({
+      type: 'track',
+      messageId: id,
+      event: 'Product Reviewed',
+      properties: { review_id: id, review_body: 'words', ...more },
+    })
+    const noRatings = [null, '', ' ', false, true, [], {}, '0x10', '1e3']
+    await deliverAll('segment.ts', SIGNS['segment']!, [
+      ...noRatings.map((rating, at) => review(`r-${at}`, { rating })),
+      { ...review('of-nobody', { rating: '4.5' }), userId: null },
+      { ...review('of-empty', { rating: 4 }), userId: '' },
+      { ...review('of-number', { rating: 4 }), userId: 4711 },
+      { type: 'identify', messageId: 'i-null', userId: null, traits: { company: { id: 'co-1', name: 'Initech' } } },
+      { type: 'identify', messageId: 'i-number', userId: 4711, traits: { createdAt: 1389747592 } },
+      { type: 'identify', messageId: 'i-co', userId: 'u-co', traits: { company: { name: 'No id' } } },
+      { type: 'group', messageId: 'g-null', userId: null, groupId: 17, traits: { website: 'www.globex.example' } },
+      // Names of Object.prototype are events as any other.
+      ...['constructor', '__proto__', 'toString'].map((event) => ({ type: 'track', messageId: `e-${event}`, event })),
+      '{"type":"track","messageId":"big","event":"Product Reviewed","properties":{"review_id":9912140633506421}}',
+    ])
+    for (const [at] of noRatings.entries()) assert.equal((await feedback('app', `r-${at}`))['rating'], null)
+    const ratings = { 'of-nobody': 4.5, 'of-empty': 4, 'of-number': 4, '9912140633506421': null }
+    for (const [id, rating] of Object.entries(ratings)) assert.equal((await feedback('app', id))['rating'], rating, id)
+    await until('it is linked', async () => (await feedback('app', 'of-number'))['contact'] === '4711')
+    assert.deepEqual((await contact('app', 'u-co'))['properties'], { company: { name: 'No id' } })
+    const accounts = `select name, domain from account join account_external_id on account_id = id where external_id =`
+    assert.deepEqual(await rowOf(`${accounts} 'co-1'`), { name: 'Initech', domain: 'co-1' })
+    assert.deepEqual(await rowOf(`${accounts} '17'`), { name: '17', domain: 'globex.example' })
+    const others = `select 1 as found from feedback where source_data ->> 'event' <> 'Product Reviewed'`
+    assert.equal((await service.sql.unsafe(others)).length, 0)
+  })
+
+  it('typeform.ts takes nobody for a user whose id the application has not signed', async () => {
+    const response = (id: string, hidden: object | null, email: string) => ({
+      event_id: id,
+      event_type: 'form_response',
+      form_response: {
+        form_id: 'f',
+        token: id,
+        submitted_at: '2026-01-01T10:00:00Z',
+        hidden,
+        definition: { title: 'Survey' },
+        answers: [{ type: 'email', email, field: { id: 'm', type: 'email' } }],
+      },
+    })
+    await service.submit('/contacts/identify', { id: 'victim', source: 'app', properties: { $email: 'v@x.example' } })
+    await deliverAll('typeform.ts', SIGNS['typeform']!, [
+      response('t-forged', { user_id: 'victim' }, 'attacker@x.example'),
+      response('t-bad', { user_id: 'victim', user_signature: '00' }, 'attacker@x.example'),
+      response('t-empty', { user_id: '' }, 'p1@x.example'),
+      response('t-zero', { user_id: '0', user_signature: sign256(USER_SECRET, '0') }, 'p2@x.example'),
+      response('t-none', null, 'p3@x.example'),
+    ])
+    const said = `select source_id, email from feedback join contact on contact.id = contact_id where title = 'Survey' order by 1`
+    await until('all are stored', async () => (await service.sql.unsafe(said)).length === 5)
+    assert.deepEqual(
+      (await service.sql.unsafe<{ email: string }[]>(said)).map(({ email }) => email),
+      ['attacker@x.example', 'p1@x.example', 'attacker@x.example', 'p3@x.example', 'p2@x.example'],
+    )
+    assert.equal((await contact('app', 'victim'))['email'], 'v@x.example')
+  })
+
+  it('zendesk.ts and intercom.ts keep what is said when its author is missing', async () => {
+    const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
+    const zendesk =
+      (invocation: string): Sign =>
+      (bytes, key) => ({
+        ...SIGNS['zendesk']!(bytes, key),
+        'x-zendesk-webhook-invocation-id': invocation,
+      })
+    await deliverAll('zendesk.ts', zendesk('7'), [
+      { ticket, requester: { id: '', name: '', email: '' }, organization: '' },
+    ])
+    await deliverAll('zendesk.ts', zendesk('8'), [{ ticket: { ...ticket, id: '5161' } }])
+    for (const id of ['5160', '5161']) assert.equal((await feedback('zendesk', id))['contact'], null)
+    const author = { type: 'user', id: null }
+    const item = {
+      type: 'conversation',
+      id: 41,
+      created_at: 1767261600,
+      source: { id: 1, body: 'Where is my invoice?', author: { type: 'user', id: 'u-41' } },
+      conversation_parts: {
+        conversation_parts: [
+          { id: 2, body: 'thanks', created_at: 1767262000, author },
+          { id: 3, body: 'bye', created_at: 1767262001 },
+        ],
+      },
+      conversation_rating: { rating: null },
+    }
+    await deliverAll('intercom.ts', SIGNS['intercom']!, [{ id: 'n-41', topic: 'x', data: { item } }])
+    const messages = `select content, contact_id is null as "isOfNobody" from message where conversation_id in
+      (select id from conversation where external_id = '41') order by created_at`
+    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 3)
+    assert.deepEqual(
+      (await service.sql.unsafe<{ isOfNobody: boolean }[]>(messages)).map(({ isOfNobody }) => isOfNobody),
+      [false, true, true],
+    )
+  })
+
+  it('take the former secret while it is changed, and no signature of another day', async () => {
+    const run = { directory, runtime: 'Bun' as const, environment: { ...environment, WEBHOOK_SECRET_BEFORE: 'former' } }
+    const { url, stop } = await startReceiver('zendesk.ts', run)
+    try {
+      const body = JSON.stringify({ type: 'another event', detail: {} })
+      const statusOf = async (headers: Headers): Promise<number> =>
+        (await fetch(url, { method: 'POST', headers, body })).status
+      const sign = SIGNS['zendesk']!
+      assert.deepEqual([await statusOf(sign(body, secret)), await statusOf(sign(body, 'former'))], [200, 200])
+      const old = '2021-03-25T05:09:27Z'
+      const signature = sha256(secret, `${old}${body}`)
+      const headers = {
+        'x-zendesk-webhook-signature-timestamp': old,
+        'x-zendesk-webhook-signature': signature,
+      }
+      assert.equal(await statusOf(headers), 401)
+    } finally {
+      await stop()
+    }
+  })
+})
