@@ -82,7 +82,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
   }
 }
 
-/** Refusals of which nothing more has to be said. */
+/** Refusals whose status and text are always the same. */
 const FIXED = {
   'not-json': [415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'],
   'no-such-contact': [404, NO_SUCH_CONTACT],

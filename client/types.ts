@@ -351,7 +351,7 @@ export type Error = {
 
 /** Everything that is wrong with the request. */
 export type ValidationError = {
-  /** All problems at once, up to 100. */
+  /** All problems at once, up to 100. The items of a batch share this number, and each refused item tells at least one. */
   readonly error: readonly Problem[]
 }
 

@@ -84,7 +84,7 @@ class Line {
     return this.#line.size === 0 && !this.#waiting.has(workspaceId)
   }
 
-  /** Of a workspace of which something waits. */
+  /** The bytes that wait of a workspace. Something of it has to wait. */
   bytesOf(workspaceId: string): number {
     return this.#waiting.get(workspaceId)!.reduce((bytes, { load }) => bytes + load.bytes, 0)
   }

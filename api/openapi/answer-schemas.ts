@@ -130,7 +130,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
       minItems: 1,
       maxItems: MAX_REPORTED_PROBLEMS,
       items: reference('Problem'),
-      description: `All problems at once, up to ${MAX_REPORTED_PROBLEMS}.`,
+      description: `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each refused item tells at least one.`,
     },
   }),
   Problem: object('One thing that is wrong.', {

@@ -12,17 +12,17 @@ export type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
   /** Submits what the payload says. The same delivery again has to give the same keys. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>
-  /** It sends conversations, of which the service takes few a minute unless told otherwise. */
+  /** It sends conversations. The service takes ten a minute unless CONVERSATIONS_PER_MINUTE says more. */
   readonly sendsConversations?: boolean
 }
 
 const MOST_BYTES = 5 * 1024 * 1024
-/** Of all deliveries at once: whoever signs nothing can send as well. */
+/** Of all deliveries at once. A signature is checked after the body has arrived, so strangers can send bodies, too. */
 const MOST_BYTES_IN_HAND = 32 * 1024 * 1024
 const BODY_MS = 10_000
 /** Vendors wait as little as 5 s, and deliver again what got no 200. */
 const PATIENCE_MS = 3_000
-/** An older signature is somebody's copy. */
+/** A delivery with an older signature may be a copy. */
 const SIGNED_WITHIN_MS = 5 * 60 * 1_000
 const AGAIN = { status: 503, text: 'again, please', headers: { 'Retry-After': '30' } }
 

@@ -55,7 +55,7 @@ const send = (
     }),
   )
 
-/** Status, whole body, and headers of which there may be no others with a meaning. */
+/** Status, whole body, and all headers that have a meaning. */
 const assertRefused = async (sent: Sent, [status, error, headers = {}]: Expected, given?: Given): Promise<void> => {
   const response = await send(sent, given)
   const named = ['WWW-Authenticate', 'Retry-After', 'Allow', 'Submission-Id'].flatMap((name) => {
@@ -251,14 +251,14 @@ describe('a request is refused when', () => {
     )
   }
 
-  it('something fails that nobody foresaw: the answer tells the id of the request alone', async () => {
+  it('an unforeseen fault happens: the answer tells only the id of the request', async () => {
     const fault: Given = { intake: { admit: () => fails(new TypeError('sEcReT')) } }
     const headers = { 'X-Request-Id': 'abc' }
     const told = 'Something went wrong on our side. Quote request abc when you report it.'
     await assertRefused({ body: '{"description":"x"}', headers }, [500, told], fault)
   })
 
-  it('its path is none, whatever the method', async () => {
+  it('its path does not exist, with any method', async () => {
     const paths = ['/nope', '/api/v1', '/api/v1/nope', '/api/v2/feedbacks', '/api/v1/feedbacks/1', '/%', '/a%ffb']
     for (const path of paths) {
       for (const method of ['GET', 'POST', 'DELETE']) await assertRefused({ path, method, token: null }, NOTHING)

@@ -53,7 +53,7 @@ describe('connections to a Redis Cluster of which a node is away', () => {
   })
 })
 
-describe('a Redis Cluster of which a node is away and another hangs', () => {
+describe('a Redis Cluster with one node away and another that hangs', () => {
   let cluster: RedisCluster
   let redis: Cluster
   let goOn = (): void => {}

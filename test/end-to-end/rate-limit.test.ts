@@ -163,7 +163,7 @@ describe('the limit on conversations', () => {
     await spendAll()
   })
 
-  it('is counted for each workspace and operation, whatever the token', async () => {
+  it('is counted for each workspace and operation, with any token', async () => {
     const other = await idleService()
     await spendAll()
     assertLimited(await submit({ token: service.adminToken }))

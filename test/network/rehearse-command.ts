@@ -71,7 +71,7 @@ const rehearseRestore = async (): Promise<number> => {
       const traces = await findTraces(served, Object.values(PURGED))
       console.log(
         `  of ${stored.before.size} stored before that moment ${lost} lost, ${doubled} doubled; of ${confirmed.size} confirmed in all ` +
-          `${confirmed.difference(held).size} are gone, as npm run doctor tells; ${traces.length} traces of whom a purge removed`,
+          `${confirmed.difference(held).size} are gone, as npm run doctor tells; ${traces.length} traces of purged contacts`,
       )
       console.log(`  restored in ${restoredMs} ms, goes on after ${goesOnMs} ms`)
       return lost + doubled + traces.length === 0 ? 0 : 1

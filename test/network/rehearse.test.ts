@@ -10,7 +10,7 @@ describe('npm run rehearse', () => {
     const { code, stdout, stderr } = await rehearse('restore')
     assert.equal(code, 0, stderr)
     assert.match(stdout, /of \d+ stored before that moment 0 lost, 0 doubled; of \d+ confirmed in all \d+ are gone/)
-    assert.match(stdout, /0 traces of whom a purge removed/)
+    assert.match(stdout, /0 traces of purged contacts/)
   })
 
   it('says what it can do when it is asked for something else', async () => {

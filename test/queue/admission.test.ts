@@ -245,7 +245,7 @@ describe('submissions that are admitted together', () => {
       assert.equal(submissions, DEEP + 2)
     })
 
-    it('nobody while a worker holds the log: it sees them when it takes its next stride', async () => {
+    it('no worker while one holds the log: it sees them when it takes its next stride', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
       const { number } = entered(await admit(asked({ workspaceId })))

@@ -72,7 +72,7 @@ describe('process reports', () => {
     for (const key of [figures, seen]) assert.ok((await redis.pttl(key)) > 0, key)
   })
 
-  it('from before the clock of Redis went back are gone once somebody reports', async () => {
+  it('from before the clock of Redis went back are gone once a process reports', async () => {
     await reports.report({ ...REPORT, id: 'ahead', stored: [] })
     await redis.zadd(seen, Date.now() + 3_600_000, 'ahead')
     await reports.report({ ...REPORT, stored: [] })

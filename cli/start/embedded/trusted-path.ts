@@ -29,5 +29,7 @@ export const refuseForeignFile = (path: string): void => {
 
 const refuseWritable = (path: string, mode: number): void => {
   if ((mode & WRITABLE_BY_OTHERS) !== 0)
-    throw new Error(`Other users can write to ${path}. Run chmod go-w on it if nobody else has, or: ${REMEDY}`)
+    throw new Error(
+      `Other users can write to ${path}. If no other user has written to it, run chmod go-w on it. Otherwise: ${REMEDY}`,
+    )
 }
