@@ -22,7 +22,10 @@ describe('a DATA_DIR that another user prepared', () => {
   it('is refused when others can write to it', () => {
     const dir = newDir('open')
     chmodSync(dir, 0o777)
-    assert.throws(() => lockDataDir(dir), /Other users can write to .*open. If no other user has written to it, run chmod go-w/)
+    assert.throws(
+      () => lockDataDir(dir),
+      /Other users can write to .*open. If no other user has written to it, run chmod go-w/,
+    )
     chmodSync(dir, 0o755)
     lockDataDir(dir).release()
   })
