@@ -4,7 +4,6 @@ import type { Log } from '../process/log.ts'
 import type { Tracing } from '../process/tracing.ts'
 import { bearerToken } from './authenticate.ts'
 import { forOrigins } from './cors.ts'
-import type { OnFault } from './fault-ids.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
@@ -12,7 +11,10 @@ import { identifyContact, purgeContact } from './operations/contacts.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
 import type { Metrics } from './operators/metrics.ts'
+import { metricsPage } from './operators/metrics-page.ts'
 import { operatorOnly } from './operators/operator-only.ts'
+import { READ_ROUTES } from './reads/read-routes.ts'
+import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { type Refusal, refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
@@ -46,6 +48,7 @@ const startAnswer = ({ headers }: Request): Response =>
 export type AppDependencies = {
   intake: IntakeDependencies
   receipts: ReceiptSources
+  reads: ReadDependencies
   /** Whether the runtime reads the trailer fields of a body in chunks. */
   readsTrailers: boolean
   /** Whether Redis and Postgres answer and the process takes requests. */
@@ -124,7 +127,7 @@ const BATCH_KINDS = {
 
 /** The routes. They open nothing: every store, clock and page is handed in. */
 const createRoutes = (dependencies: AppDependencies) => {
-  const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
+  const { intake, receipts, reads, isReady, board, overview, metrics, tracing, log } = dependencies
   const timed = timedBy(dependencies.answered, tracing)
   const submission = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
@@ -133,7 +136,7 @@ const createRoutes = (dependencies: AppDependencies) => {
       operatorOnly(intake.authenticate, request, page)
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
-  return emptyApp(log)
+  return withReads(emptyApp(log), reads, timed)
     .post(`${BASE_PATH}/feedbacks`, submission(createFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, submission(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, submission(purgeContact), UNPARSED)
@@ -160,6 +163,18 @@ const createRoutes = (dependencies: AppDependencies) => {
     .get(`${OVERVIEW_PATH}/:file`, forOperators(overview))
     .all(BOARD_PATH, forOperators(board), UNPARSED)
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
+}
+
+const withReads = (
+  app: ReturnType<typeof emptyApp>,
+  reads: ReadDependencies,
+  timed: ReturnType<typeof timedBy>,
+): ReturnType<typeof emptyApp> => {
+  for (const { path, read } of READ_ROUTES) {
+    const handle = timed((arrival, params) => answerRead(reads, arrival, read(params)))
+    app.get(`${BASE_PATH}${path}`, handle, UNPARSED)
+  }
+  return app
 }
 
 type RouteContext = {
@@ -215,23 +230,14 @@ const readyAnswer = async (isReady: AppDependencies['isReady']): Promise<Respons
   return Response.json({ ready }, { status: ready ? 200 : 503 })
 }
 
-const metricsPage =
-  (metrics: AppDependencies['metrics'], onFault: OnFault): Handler =>
-  async (request) => {
-    try {
-      return new Response(await metrics(), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
-    } catch (error) {
-      onFault('metrics_failed', error, { requestId: requestIdOf(request) })
-      return refusalResponse({ refused: 'unavailable', why: 'stores' })
-    }
-  }
-
-/**
- * Each path takes one method; the board decides about methods itself. Without this, a wrong one
- * would be a 404.
- */
+/** The board decides about methods itself. Without this, a wrong one would be a 404. */
 const refuseOtherMethods = (routes: ReturnType<typeof createRoutes>): void => {
-  for (const { method, path } of routes.routes.filter((route) => route.method !== 'ALL')) {
-    routes.all(path, () => refusalResponse({ refused: 'wrong-method', allow: method }), UNPARSED)
+  const paths = Map.groupBy(
+    routes.routes.filter(({ method }) => method !== 'ALL'),
+    ({ path }) => path,
+  )
+  for (const [path, own] of paths) {
+    const allow = own.map(({ method }) => method).join(', ')
+    routes.all(path, () => refusalResponse({ refused: 'wrong-method', allow }), UNPARSED)
   }
 }

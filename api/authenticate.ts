@@ -111,17 +111,18 @@ export const bearerToken = (authorization: string): string | undefined =>
 export type Caller = { workspaceId: string }
 
 /**
- * The caller, if the token permits submitting (an admin token does, too) or, for `admin`, purging.
+ * The caller, if the token permits submitting or reading (an admin token does both) or, for
+ * `admin`, purging.
  */
 export const callerOf = async (
   authenticate: Authenticate,
   { token, span }: { token: string | undefined; span: Span | undefined },
-  needs: 'submit' | 'admin',
+  needs: 'submit' | 'read' | 'admin',
 ): Promise<Caller | Refusal> => {
   const holder = await authenticate(token)
   if (isRefusal(holder)) return holder
   const { scopes, workspaceId } = holder
-  const suffices = scopes.includes('admin') || (needs === 'submit' && scopes.includes('submit'))
+  const suffices = scopes.includes('admin') || scopes.includes(needs)
   if (!suffices || workspaceId === null) return { refused: 'forbidden', needs }
   span?.set({ 'feedback_insights.workspace.id': workspaceId })
   return { workspaceId }

@@ -23,6 +23,8 @@ const NAMES = [
   'MAX_BACKLOG',
   'CONVERSATIONS_PER_MINUTE',
   'SUBMISSIONS_PER_MINUTE',
+  'READS_AT_ONCE',
+  'READS_DATABASE_URL',
 ] as const
 
 /** The settings that the API process takes from its environment. */

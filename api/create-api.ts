@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { conditionOf, type ReadCondition } from '../condition/condition.ts'
 import { answerSeconds } from '../db/answer-time.ts'
 import { knownWorkspaces } from '../db/known-workspaces.ts'
+import { readChanges } from '../db/reads/changes.ts'
+import { readList } from '../db/reads/lists.ts'
+import { currentId, readRecords } from '../db/reads/records.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
 import { watchLoopDelay } from '../process/event-loop-delay.ts'
 import { describeFault } from '../process/fault.ts'
@@ -19,11 +22,14 @@ import { createBoard } from './operators/board.ts'
 import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
+import { createReadingTurns } from './reads/reading-turns.ts'
+import type { ReadDependencies } from './reads/reads.ts'
 import { requestIdOf } from './request-id.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
 import { createBodiesInHand } from './submit/bodies-in-hand.ts'
 import { countBacklog } from './submit/count-backlog.ts'
-import { watchPressure } from './submit/pressure.ts'
+import type { IntakeDependencies } from './submit/intake-dependencies.ts'
+import { type Pressure, watchPressure } from './submit/pressure.ts'
 
 /** A page is answered within 3 s also when Redis or Postgres hangs. */
 const ANSWER_TIMEOUT_MS = 2_000
@@ -46,11 +52,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   await stores.listWorkspaces()
   const wake = createWake({ queues })
   const bodies = createBodiesInHand(mostBytesInHand(config))
-  const pressure = watchPressure(async () => {
-    const counting = countBacklog({ ...stores, queues }, config.MAX_BACKLOG)
-    const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(redis), counting])
-    return { usedBytes, maxBytes, waiting }
-  }, config.MAX_BACKLOG)
+  const pressure = pressureOf({ ...stores, queues }, config.MAX_BACKLOG)
   const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
   const readCondition = conditionOf({ ...stores, queues: Object.values(queues) })
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
@@ -58,6 +60,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
   const app = createApp({
     intake,
+    reads: readsIn(resources, intake, stopping.signal),
     receipts: { authenticate: intake.authenticate, ...receiptsIn(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
     board: boardOf(queues, onFault),
@@ -76,6 +79,42 @@ export const createApi = async (resources: Resources): Promise<Api> => {
     await closeQueues(queues)
   }
   return { handle: app.handle, drain: () => stopping.abort(), stop }
+}
+
+const pressureOf = (stores: Parameters<typeof countBacklog>[0], mostWaiting: number): Pressure =>
+  watchPressure(async () => {
+    const counting = countBacklog(stores, mostWaiting)
+    const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(stores.redis), counting])
+    return { usedBytes, maxBytes, waiting }
+  }, mostWaiting)
+
+/** A statement is cancelled by then: the answer waits a little longer. */
+const READ_TIMEOUT_MS = 6_000
+
+const readsIn = (
+  { config, readingSql: sql }: Resources,
+  { authenticate, bodies, onFault }: Pick<IntakeDependencies, 'authenticate' | 'bodies' | 'onFault'>,
+  stop: AbortSignal,
+): ReadDependencies => {
+  const turns = createReadingTurns(config.READS_AT_ONCE)
+  return {
+    authenticate,
+    turns,
+    takeAnswer: (answer) => {
+      const [written, endTurn] = [bodies.takeAnswer(answer), turns.hold(answer.workspaceId)]
+      return () => {
+        written()
+        endTurn()
+      }
+    },
+    onFault,
+    stop,
+    readRecord: async (workspaceId, name) =>
+      (await withinTime(readRecords(sql, workspaceId, [name]), READ_TIMEOUT_MS))[0],
+    currentId: (workspaceId, name) => withinTime(currentId(sql, workspaceId, name), READ_TIMEOUT_MS),
+    readList: (request) => withinTime(readList(sql, request), READ_TIMEOUT_MS),
+    readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
+  }
 }
 
 const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>

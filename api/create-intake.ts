@@ -38,6 +38,8 @@ export type Resources = {
   log: Log
   hashKey: HashKey
   sql: Sql
+  /** A pool for reads of its own, so that they take no connection from submissions. */
+  readingSql: Sql
   redis: RedisClient
   /** Another connection for admissions that wait for replicas; else the same one. */
   admitting: RedisClient

@@ -27,10 +27,14 @@ const replacedTokens = await setBootstrapTokens(sql, {
   ...(config.BOOTSTRAP_ADMIN_TOKEN !== undefined && { admin: config.BOOTSTRAP_ADMIN_TOKEN }),
 })
 for (const kind of replacedTokens) log('warn', 'bootstrap_token_replaced', { kind })
+const readingSql = openDatabase(
+  { ...config, DATABASE_URL: config.READS_DATABASE_URL ?? config.DATABASE_URL },
+  { name: 'api-reads', statementTimeoutMs: STATEMENT_TIMEOUT_MS, isReader: true },
+)
 const tracing = await openTracing('api', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const waitsForReplicas = config.REDIS_REPLICAS_ACK > 0
 const admitting = waitsForReplicas ? await whenReady(connectToAnswer(config.REDIS_URL), log) : redis
-const api = await createApi({ config, log, hashKey, sql, redis, admitting, tracing })
+const api = await createApi({ config, log, hashKey, sql, readingSql, redis, admitting, tracing })
 
 const listening = (() => {
   try {
@@ -55,7 +59,7 @@ const drain = async (): Promise<void> => {
   await tracing?.stop()
   redis.disconnect()
   admitting.disconnect()
-  await sql.end({ timeout: 5 })
+  await Promise.all([sql.end({ timeout: 5 }), readingSql.end({ timeout: 5 })])
   clearTimeout(late)
   process.exit(0)
 }

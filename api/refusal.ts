@@ -6,7 +6,7 @@ import type { Problem } from '../contract/problem.ts'
  */
 export type Refusal =
   | { refused: 'unauthenticated' }
-  | { refused: 'forbidden'; needs: 'submit' | 'admin' | 'operator' }
+  | { refused: 'forbidden'; needs: 'submit' | 'read' | 'admin' | 'operator' }
   | { refused: 'not-json' }
   | { refused: 'too-large'; maxBytes: number }
   | { refused: 'too-large-propagated'; maxBytes: number }
@@ -15,6 +15,8 @@ export type Refusal =
   | { refused: 'rate-limited'; tokens: number; windowSeconds: number; retryAfterSeconds: number }
   | { refused: 'no-such-contact' }
   | { refused: 'no-such-submission' }
+  | { refused: 'no-such-record' }
+  | { refused: 'position-expired' }
   | { refused: 'idempotency-key-of-other-body' }
   | { refused: 'not-found' }
   | { refused: 'wrong-method'; allow: string }
@@ -32,6 +34,8 @@ export type Unavailable = {
     | 'bodies-in-hand'
     | 'postgres'
     | 'stores'
+    | 'reads'
+    | 'reads-at-once'
 }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
@@ -43,6 +47,7 @@ export const NO_SUCH_CONTACT = 'No contact matches the given id or email.'
 
 /** The answer to a refused request: JSON with `error`, the status and headers of the interface. */
 export const refusalResponse = (refusal: Refusal): Response => {
+  if (isFixed(refusal)) return answer(...FIXED[refusal.refused])
   switch (refusal.refused) {
     case 'unauthenticated':
       return answer(401, 'A valid bearer token is required: send Authorization: Bearer <ACCESS_TOKEN>.', {
@@ -69,12 +74,6 @@ export const refusalResponse = (refusal: Refusal): Response => {
           `Retry later, in ${refusal.retryAfterSeconds} s.`,
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
-    case 'not-json':
-    case 'no-such-contact':
-    case 'no-such-submission':
-    case 'idempotency-key-of-other-body':
-    case 'not-found':
-      return answer(...FIXED[refusal.refused])
     case 'wrong-method':
       return answer(405, `This path takes ${refusal.allow} only.`, { Allow: refusal.allow })
     case 'unavailable':
@@ -87,12 +86,20 @@ const FIXED = {
   'not-json': [415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'],
   'no-such-contact': [404, NO_SUCH_CONTACT],
   'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
+  'no-such-record': [404, 'There is no such record in this workspace.'],
+  'position-expired': [
+    410,
+    'Tombstones after this position have expired. Read the changes again from the beginning, without `after`.',
+  ],
   'idempotency-key-of-other-body': [
     422,
     'This Idempotency-Key came with another body before. Use a new key for a new request.',
   ],
   'not-found': [404, 'There is nothing at this path.'],
 } satisfies Record<string, [status: number, error: string]>
+
+const isFixed = (refusal: Refusal): refusal is Extract<Refusal, { refused: keyof typeof FIXED }> =>
+  Object.hasOwn(FIXED, refusal.refused)
 
 const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
@@ -106,6 +113,8 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   'bodies-in-hand':
     'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if you can.',
   stores: 'Redis or Postgres cannot be reached. Retry later.',
+  reads: 'The database did not answer in time. Retry later.',
+  'reads-at-once': 'As many reads of this workspace are under way as may be at a time. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }
 

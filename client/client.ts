@@ -1,3 +1,4 @@
+import { createReads, type Reads } from './reads.ts'
 import { type Connection, PASSING, patienceOf, RequestError, send, type Sent } from './send.ts'
 import type {
   AccountRecord,
@@ -15,6 +16,7 @@ import type {
 } from './types.ts'
 
 export type * from './types.ts'
+export type { ChangesQuery, FeedbackQuery, ListQuery, Reads } from './reads.ts'
 export { type Connection, RequestError } from './send.ts'
 
 /** An answer with its headers `Submission-Id` and, if it waited, `Submission-State`. */
@@ -40,7 +42,7 @@ type Submit<Body, Answered> = (body: Body, options?: CallOptions) => Promise<Acc
  * Each call is sent again until it is accepted or refused for good, and rejects with a
  * `RequestError` otherwise.
  */
-export type Client = {
+export type Client = Reads & {
   readonly createFeedback: Submit<FeedbackSubmission, FeedbackCreated>
   readonly identifyContact: Submit<ContactRecord, Success>
   readonly identifyAccount: Submit<AccountRecord, Success>
@@ -64,6 +66,7 @@ export const createClient = (connection: Connection): Client => {
   const submit = (path: string) => (body: unknown, options?: CallOptions) =>
     submitOne(connection, { path, body, idempotencyKey: crypto.randomUUID(), ...options })
   return {
+    ...createReads(connection),
     createFeedback: submit('/feedbacks') as Client['createFeedback'],
     identifyContact: submit('/contacts/identify') as Client['identifyContact'],
     identifyAccount: submit('/accounts/identify') as Client['identifyAccount'],

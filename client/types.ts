@@ -256,7 +256,7 @@ export type FeedbackCreated = {
   readonly feedback: Feedback
 }
 
-/** A feedback record. Members without a value are left out. */
+/** A feedback record. Members without a value are left out; those behind `sourceData` are there where it is read. */
 export type Feedback = {
   /** Id of the record; the same whenever the same source and `sourceId` are submitted. */
   readonly id: string
@@ -276,6 +276,24 @@ export type Feedback = {
         readonly [key: string]: unknown
       }
     | undefined
+  /** The heading. */
+  readonly title?: string | undefined
+  /** Whether the text is a transcript. */
+  readonly isTranscript?: boolean | undefined
+  /** Tags of people, or generated ones once there are any. */
+  readonly tags?: readonly string[] | undefined
+  /** Whether the tags are generated. */
+  readonly tagsGenerated?: boolean | undefined
+  /** The system that it comes from. */
+  readonly source?: string | undefined
+  /** Own id of the account. */
+  readonly accountId?: string | undefined
+  /** When the customer gave it. */
+  readonly createdAt?: string | undefined
+  /** When it was accepted first. */
+  readonly acceptedAt?: string | undefined
+  /** When it was accepted last. */
+  readonly updatedAt?: string | undefined
 }
 
 /** The submission was accepted. */
@@ -361,6 +379,256 @@ export type Problem = {
   readonly message: string
   /** Members that lead there, with dots between, such as `messages.0.createdAt`; the name of a header if it is one; empty for the body as a whole. */
   readonly path: string
+}
+
+/** A contact. Members without a value are left out, here and in all records. */
+export type Customer = {
+  /** Own id. */
+  readonly id: string
+  /** The name. */
+  readonly name?: string | undefined
+  /** The email as it was sent. */
+  readonly email?: string | undefined
+  /** Own id of its account. */
+  readonly accountId?: string | undefined
+  /** `$contractValue`. */
+  readonly contractValue?: number | undefined
+  /** Its ids in your systems. */
+  readonly externalIds: readonly {
+    /** The source. */
+    readonly source: string
+    /** The id in it. */
+    readonly id: string
+  }[]
+  /** Metadata. */
+  readonly properties: {
+    readonly [key: string]: unknown
+  }
+  /** `$createdAt` as it was sent. */
+  readonly sourceCreatedAt?: string | undefined
+  /** `$updatedAt` as it was sent. */
+  readonly sourceUpdatedAt?: string | undefined
+  /** When it was accepted first. */
+  readonly createdAt: string
+  /** When it was changed last. */
+  readonly updatedAt: string
+}
+
+/** A company. */
+export type Account = {
+  /** Own id. */
+  readonly id: string
+  /** The name. */
+  readonly name?: string | undefined
+  /** The domain as it was sent. */
+  readonly domain?: string | undefined
+  /** `$contractValue`. */
+  readonly contractValue?: number | undefined
+  /** Its ids in your systems. */
+  readonly externalIds: readonly {
+    /** The source. */
+    readonly source: string
+    /** The id in it. */
+    readonly id: string
+  }[]
+  /** Metadata. */
+  readonly properties: {
+    readonly [key: string]: unknown
+  }
+  /** `$createdAt` as it was sent. */
+  readonly sourceCreatedAt?: string | undefined
+  /** `$updatedAt` as it was sent. */
+  readonly sourceUpdatedAt?: string | undefined
+  /** When it was accepted first. */
+  readonly createdAt: string
+  /** When it was changed last. */
+  readonly updatedAt: string
+}
+
+/** A project. */
+export type Project = {
+  /** Own id. */
+  readonly id: string
+  /** The name. */
+  readonly name: string
+  /** A description. */
+  readonly description?: string | undefined
+  /** When it was named first. */
+  readonly createdAt: string
+}
+
+/** A tag that something carries. */
+export type FeedbackCategory = {
+  /** Own id. */
+  readonly id: string
+  /** The tag. */
+  readonly title: string
+}
+
+/** A conversation without its messages. */
+export type StoredConversation = {
+  /** Own id. */
+  readonly id: string
+  /** The title. */
+  readonly title?: string | undefined
+  /** Its source. */
+  readonly source: string
+  /** Its id in the source. */
+  readonly externalId: string
+  /** The score. */
+  readonly rating?: number | undefined
+  /** Tags from its incoming messages, once there are any. */
+  readonly tags?: readonly string[] | undefined
+  /** Own ids of the contacts that took part. */
+  readonly customerIds: readonly string[]
+  /** Metadata. */
+  readonly properties: {
+    readonly [key: string]: unknown
+  }
+  /** As it was sent. */
+  readonly createdAt: string
+  /** As it was sent. */
+  readonly updatedAt?: string | undefined
+}
+
+/** A message of a conversation. */
+export type StoredMessage = {
+  /** Own id. */
+  readonly id: string
+  /** Own id of its conversation. */
+  readonly conversationId: string
+  /** Its id in the conversation. */
+  readonly externalId: string
+  /** True if it came from a customer. */
+  readonly incoming: boolean
+  /** Own id of the contact that sent it. */
+  readonly customerId?: string | undefined
+  /** The text. */
+  readonly content: string
+  /** Where it comes from. */
+  readonly sourceUrl?: string | undefined
+  /** Its properties, with those of the conversation if they were propagated. */
+  readonly rawData: {
+    readonly [key: string]: unknown
+  }
+  /** As it was sent. */
+  readonly createdAt: string
+}
+
+/** A page. */
+export type FeedbackPage = {
+  /** The records of this page; it can be empty. */
+  readonly feedbacks: readonly Feedback[]
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type FeedbackFound = {
+  /** The record. */
+  readonly feedback: Feedback
+}
+
+/** A page. */
+export type CustomerPage = {
+  /** The records of this page; it can be empty. */
+  readonly customers: readonly Customer[]
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type CustomerFound = {
+  /** The record. */
+  readonly customer: Customer
+}
+
+/** A page. */
+export type AccountPage = {
+  /** The records of this page; it can be empty. */
+  readonly accounts: readonly Account[]
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type AccountFound = {
+  /** The record. */
+  readonly account: Account
+}
+
+/** A page. */
+export type ProjectPage = {
+  /** The records of this page; it can be empty. */
+  readonly projects: readonly Project[]
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type ProjectFound = {
+  /** The record. */
+  readonly project: Project
+}
+
+/** A page. */
+export type FeedbackCategoryPage = {
+  /** The records of this page; it can be empty. */
+  readonly feedbackCategories: readonly FeedbackCategory[]
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type FeedbackCategoryFound = {
+  /** The record. */
+  readonly feedbackCategory: FeedbackCategory
+}
+
+/** A page. */
+export type StoredConversationPage = {
+  /** The records of this page; it can be empty. */
+  readonly conversations: readonly StoredConversation[]
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type StoredConversationFound = {
+  /** The record. */
+  readonly conversation: StoredConversation
+  /** The messages of this page. */
+  readonly messages: readonly StoredMessage[]
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null
+}
+
+/** Changes in their order. */
+export type ChangesPage = {
+  /** The changes of this page. */
+  readonly changes: readonly Change[]
+  /** What to send as `after` next. */
+  readonly next: string
+}
+
+/** A record that changed, or a tombstone of one that is gone. */
+export type Change = {
+  /** Its place in the order. Grows strictly in a workspace. */
+  readonly position: number
+  /** What it is. */
+  readonly kind: 'feedback' | 'customer' | 'account' | 'project' | 'feedback_category' | 'conversation' | 'message'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record is gone. */
+  readonly deleted: boolean
+  /** The record as it is now, with the members that its list has. */
+  readonly record?:
+    | {
+        readonly [key: string]: unknown
+      }
+    | undefined
+  /** Of a customer or account that another one absorbed: the own id of that one. */
+  readonly mergedInto?: string | undefined
 }
 
 /** The process runs. */

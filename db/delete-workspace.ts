@@ -14,6 +14,7 @@ export const OWNED_TABLES = [
   'conversation_contact',
   'conversation',
   'message',
+  'tombstone',
   'unresolved',
   'contact_external_id',
   'contact_email',

@@ -4,8 +4,9 @@ import type { Sql } from './postgres.ts'
 
 /**
  * A row of what changes; `w` is the place of its workspace. Members without a value may be absent.
+ * `later` is set by `save`: how many changes of the workspace come behind it in the change feed.
  */
-type Row<Members> = { w: number } & Members
+type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }
 type NewProfile = {
   id: string
@@ -138,6 +139,22 @@ const TABLES = [
   'receipt_again',
 ] as const satisfies readonly (keyof Changes)[]
 
+/**
+ * Those that the change feed has. What others refer to comes first, so that a reader has met it.
+ */
+const FEED_TABLES = [
+  'account_new',
+  'account_changed',
+  'contact_new',
+  'contact_changed',
+  'project',
+  'uses',
+  'feedback',
+  'conversation',
+  'conversation_touched',
+  'message',
+] as const satisfies readonly (keyof Changes)[]
+
 export const noChanges = (): Changes =>
   Object.fromEntries(TABLES.map((table) => [table, []])) as { [table in keyof Changes]: never[] }
 
@@ -174,8 +191,10 @@ const TOO_MANY = 'P0999'
 
 /** Saves all changes, or nothing. */
 export const save = async (sql: Sql, { workspaceIds, progress, changes, waits }: SaveRequest): Promise<Saved> => {
+  const counts = numberChanges(changes)
+  const moves = progress.map((own) => ({ ...own, changes: counts.get(own.w) ?? 0 }))
   const tables = TABLES.map((table) => (changes[table].length > 0 ? JSON.stringify(changes[table]) : null))
-  const parameters = [`{${workspaceIds.join()}}`, waits, JSON.stringify(progress), ...tables]
+  const parameters = [`{${workspaceIds.join()}}`, waits, JSON.stringify(moves), ...tables]
   try {
     const rows = await sql.unsafe<{ kind: 'busy' | 'moves'; w: number }[]>(QUERY, parameters, { prepare: true })
     const busy = rows.filter(({ kind }) => kind === 'busy').map(({ w }) => w)
@@ -184,6 +203,19 @@ export const save = async (sql: Sql, { workspaceIds, progress, changes, waits }:
     if (!isTooMany(error)) throw error
     return { outcome: 'too-many', profiles: error.detail.split('\n').map(readTooMany) }
   }
+}
+
+/** Sets `later` of all rows that the change feed has. Returns how many there are, by workspace. */
+const numberChanges = (changes: Changes): Map<number, number> => {
+  const counts = new Map<number, number>()
+  for (const table of FEED_TABLES.toReversed()) {
+    for (const row of changes[table].toReversed()) {
+      const later = counts.get(row.w) ?? 0
+      row.later = later
+      counts.set(row.w, later + 1)
+    }
+  }
+  return counts
 }
 
 const isTooMany = (error: unknown): error is { code: string; detail: string } =>

@@ -65,6 +65,16 @@ export const SETTINGS = {
     ),
     'a URL such as postgres://user:password@host:5432/database, and for several hosts ?target_session_attrs=read-write behind it',
   ),
+  READS_DATABASE_URL: setting(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.check((value) => readPostgresUrl(value) !== undefined),
+      ),
+    ),
+    'a URL as in DATABASE_URL, of a standby that the reads of the API may ask',
+  ),
+  READS_AT_ONCE: setting(v.optional(wholeNumber(1, 1_000), '4'), 'a whole number from 1 to 1000'),
   REDIS_URL: setting(
     v.pipe(
       v.string(),
@@ -98,6 +108,7 @@ export const SETTINGS = {
   SHUTDOWN_SECONDS: setting(v.optional(wholeNumber(1, 3_600), '15'), 'seconds from 1 to 3600'),
   REDO_SECONDS: setting(v.optional(wholeNumber(0, 600), '10'), 'seconds from 0 to 600'),
   RECEIPT_DAYS: setting(v.optional(wholeNumber(1, 36_500), '90'), 'days from 1 to 36500'),
+  TOMBSTONE_DAYS: setting(v.optional(wholeNumber(1, 36_500), '90'), 'days from 1 to 36500'),
   LOG_LEVEL: setting(v.optional(v.picklist(LOG_LEVELS), 'info'), `one of ${LOG_LEVELS.join(', ')}`),
   MAX_BODY_BYTES: bodyBytes(MAX_BODY_BYTES),
   MAX_CONVERSATION_BYTES: bodyBytes(MAX_CONVERSATION_BODY_BYTES),
@@ -132,7 +143,7 @@ export class BadSettings extends Error {
 }
 
 /** Settings that can also be in a file. A variable of the same name with `_FILE` behind it names the file. */
-const SECRETS = ['DATABASE_URL', 'REDIS_URL', 'HASH_KEY', 'BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
+const SECRETS = ['DATABASE_URL', 'READS_DATABASE_URL', 'REDIS_URL', 'HASH_KEY', 'BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
 
 const NO_SCHEMA_BEHIND_POOLER =
   'DATABASE_SCHEMA has no effect behind a pooler in transaction mode: set search_path for the role of DATABASE_URL instead.'

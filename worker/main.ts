@@ -91,7 +91,14 @@ const reporting = startReporting(processReportsIn(redis, config.REDIS_PREFIX), {
   queues: config.WORKER_QUEUES,
 }))
 
-const maintenance = startMaintenance({ ...stores, wake, redoMs: redoTime.ms, receiptDays: config.RECEIPT_DAYS, log })
+const maintenance = startMaintenance({
+  ...stores,
+  wake,
+  redoMs: redoTime.ms,
+  receiptDays: config.RECEIPT_DAYS,
+  tombstoneDays: config.TOMBSTONE_DAYS,
+  log,
+})
 
 let draining = false
 const drain = async (): Promise<void> => {

@@ -2,6 +2,8 @@ import type { Operation } from '../../contract/submission.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import type { Receipt, SubmissionState } from '../../contract/receipt.ts'
+import { READ_FEEDBACK, READING_SCHEMAS } from './reading-schemas.ts'
+import { object, reference, text } from './schema-parts.ts'
 
 const OPERATIONS: Readonly<Record<Operation, string>> = {
   create_feedback: 'POST /feedbacks',
@@ -30,15 +32,6 @@ const enumeration = (about: string, meanings: Readonly<Record<string, string>>):
 })
 
 export const submissionState = enumeration('What became of the submission.', STATES)
-
-const object = (description: string, properties: JsonObject, required = Object.keys(properties)): JsonObject => ({
-  type: 'object',
-  description,
-  ...(required.length > 0 && { required }),
-  properties,
-})
-const text = (description: string, more: JsonObject = {}): JsonObject => ({ type: 'string', description, ...more })
-const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
 /** The type makes the compiler miss a member that is new in a receipt. */
 const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
@@ -73,7 +66,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
     feedback: { ...reference('Feedback'), description: 'The record.' },
   }),
   Feedback: object(
-    'A feedback record. Members without a value are left out.',
+    'A feedback record. Members without a value are left out; those behind `sourceData` are there where it is read.',
     {
       id: text('Id of the record; the same whenever the same source and `sourceId` are submitted.'),
       description: text('The text as it was submitted.'),
@@ -89,6 +82,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
         additionalProperties: true,
         description: 'The source data, unflattened if that was asked for.',
       },
+      ...READ_FEEDBACK,
     },
     ['id', 'description'],
   ),
@@ -140,6 +134,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
         'for the body as a whole.',
     ),
   }),
+  ...READING_SCHEMAS,
   Alive: object('The process runs.', { alive: { type: 'boolean', description: 'Always true.' } }),
   Ready: object('Whether requests can be served.', {
     ready: { type: 'boolean', description: 'True if Redis and Postgres answer and the process is not shutting down.' },

@@ -13,7 +13,7 @@ export const RESPONSE_HEADERS = {
   'Submission-State': header('Sent when waiting was asked for: the state at the time of the answer.', submissionState),
   'Preference-Applied': header(
     'Which preferences were heeded: `wait` when the submission was finished before the time was over, `handling=strict` whenever it ' +
-      'was asked for.',
+      'was asked for. Changes that were waited for come with `wait`.',
   ),
   'RateLimit-Policy': header(
     'Sent where a limit holds, to callers who may use the operation: its name, how many submissions it allows (`q`) and in how ' +
@@ -68,6 +68,18 @@ export const PARAMETERS = {
       pattern: '^[A-Za-z0-9._:-]{1,128}$',
     },
   ),
+  PreferWait: requestHeader(
+    'Prefer',
+    'With `wait=N` an answer that would be empty waits, at most N seconds and 30.',
+    {},
+  ),
+  RecordId: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The own id of the record.',
+    schema: { type: 'string', format: 'uuid' },
+  },
   SubmissionId: {
     name: 'id',
     in: 'path',

@@ -15,6 +15,7 @@ import { ANSWER_SCHEMAS } from './answer-schemas.ts'
 import { bodySchemas } from './body-schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
 import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
+import { PATHS_OF_READS } from './reading-paths.ts'
 import { refusalComponents } from './refusals.ts'
 
 /** The version of the interface; its first number is that of the base path, `v1`. */
@@ -28,7 +29,7 @@ Takes in what customers say: single pieces of feedback and whole conversations, 
 processed in the background and stored in tables that people query.
 
 **Tokens.** Operations want \`Authorization: Bearer <ACCESS_TOKEN>\`. A token belongs to one workspace, and all that it can see or
-change is in there. Purging wants an admin token.
+change is in there. Reading wants a token of scope \`read\` or an admin token, purging an admin token.
 
 **Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its \`Submission-Id\` leads to a
 receipt that tells what became of it; with \`Prefer: wait=N\` the answer waits for that. With an \`Idempotency-Key\` a request can be
@@ -62,6 +63,13 @@ on Bun, what follows a body in a later packet, when its submission has been acce
 although the submission is stored.
 `.trim()
 
+/** A path can take submissions and be read as well. */
+const allPaths = (): JsonObject => {
+  const paths: Record<string, JsonObject> = { ...PATHS_OF_SUBMISSIONS }
+  for (const [path, operations] of Object.entries(PATHS_OF_READS)) paths[path] = { ...paths[path], ...operations }
+  return paths
+}
+
 const below = (basePath: string, paths: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(paths).map(([path, operations]) => [`${basePath}${path}`, operations]))
 
@@ -71,7 +79,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   info: {
     title: 'Feedback Insights',
     version: INTERFACE_VERSION,
-    summary: 'Submit customer feedback, conversations, contacts and accounts.',
+    summary: 'Submit and read customer feedback, conversations, contacts and accounts.',
     description: DESCRIPTION,
     contact: { name: 'The operators of this installation' },
     license: { name: 'MIT', identifier: 'MIT' },
@@ -80,10 +88,11 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   security: [{ bearer: [] }],
   tags: [
     { name: 'Submissions', description: 'What goes in, and what became of it.' },
+    { name: 'Reading', description: 'What came in, and every change of it.' },
     { name: 'Operators', description: 'For the operators of the service.' },
   ],
   // In full, since many generators of clients know no other server for some of the paths.
-  paths: { ...below(basePath, PATHS_OF_SUBMISSIONS), ...PATHS_OUTSIDE },
+  paths: { ...below(basePath, allPaths()), ...PATHS_OUTSIDE },
   components: {
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'An access token of a workspace, or one of an operator.' },

@@ -75,7 +75,7 @@ const succeeded = ({
 })
 
 /** Paths below the base path. */
-export const PATHS_OF_SUBMISSIONS: JsonObject = {
+export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
   '/feedbacks': submission({
     operationId: 'createFeedback',
     summary: 'Create a feedback record',

@@ -55,6 +55,10 @@ const TURNED_AWAY = {
     description: 'The token is valid, but not made for submissions.',
     examples: { 'another scope': { refused: 'forbidden', needs: 'submit' } },
   },
+  MayNotRead: {
+    description: 'The token is valid, but not made for reading.',
+    examples: { 'another scope': { refused: 'forbidden', needs: 'read' } },
+  },
   MayNotPurge: {
     description: 'The token is valid, but not an admin token. Decided before the body is looked at.',
     examples: { 'no admin': { refused: 'forbidden', needs: 'admin' } },
@@ -68,9 +72,20 @@ const TURNED_AWAY = {
     description: 'The workspace has no submission with this id, or its receipt has expired.',
     examples: { 'no receipt': { refused: 'no-such-submission' } },
   },
+  NoSuchRecord: {
+    description: 'The workspace has no such record with this id.',
+    examples: { 'no record': { refused: 'no-such-record' } },
+  },
+  PositionExpired: {
+    description: 'Tombstones behind this position are not kept any more, so what has gone since could not be told.',
+    examples: { expired: { refused: 'position-expired' } },
+  },
   WrongMethod: {
     description: 'The path was asked with a method that it does not take.',
-    examples: { 'POST only': { refused: 'wrong-method', allow: 'POST' } },
+    examples: {
+      'POST only': { refused: 'wrong-method', allow: 'POST' },
+      'GET and POST': { refused: 'wrong-method', allow: 'GET, POST' },
+    },
   },
   OnlyGet: {
     description: 'The path was asked with a method that it does not take.',
@@ -132,6 +147,14 @@ const TURNED_AWAY = {
       'database away': unavailable('postgres'),
     },
     also: ['RateLimit-Policy', 'RateLimit'],
+  },
+  CannotRead: {
+    description: 'The database does not answer in time, or too many reads of the workspace are under way.',
+    examples: {
+      'database away': unavailable('reads'),
+      'token not looked up': unavailable('postgres'),
+      'too many reads': unavailable('reads-at-once'),
+    },
   },
   CannotLookUp: {
     description: 'What was asked for cannot be looked up at this moment.',

@@ -8,13 +8,12 @@ const WRITTEN_WITHIN_MS = 60_000
 
 type Options = { workspaceId: string; status: number; headers?: Readonly<Record<string, string>> }
 
-/** An answer in JSON. A large one counts as in hand until the client has read it. */
+/** An answer of JSON text. A large one counts as in hand until the client has read it. */
 export const jsonAnswer = (
   bodies: Pick<BodiesInHand, 'takeAnswer'>,
-  body: object,
+  text: string,
   { workspaceId, status, headers = {} }: Options,
 ): Response => {
-  const text = JSON.stringify(body)
   const type = { 'Content-Type': 'application/json;charset=utf-8' }
   if (text.length <= LARGE_CHARACTERS) return new Response(text, { status, headers: { ...type, ...headers } })
   const bytes = new TextEncoder().encode(text)

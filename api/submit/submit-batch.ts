@@ -51,7 +51,7 @@ export const submitBatch = async (
   arrival.span?.set({ 'feedback_insights.operation': 'batch' })
   const results = await Promise.all(outcome.map((one) => resultOf(dependencies, one)))
   const answered: BatchAnswer = { results }
-  const response = jsonAnswer(dependencies.bodies, answered, { workspaceId, status: 200 })
+  const response = jsonAnswer(dependencies.bodies, JSON.stringify(answered), { workspaceId, status: 200 })
   if (isStrict(arrival.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
   return response
 }

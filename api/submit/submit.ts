@@ -103,7 +103,7 @@ const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Acce
   accepted.span?.set({ 'feedback_insights.submission.id': submissionId })
   const { workspaceId } = accepted
   const headers = { 'Submission-Id': submissionId }
-  const response = jsonAnswer(dependencies.bodies, body, { workspaceId, status, headers })
+  const response = jsonAnswer(dependencies.bodies, JSON.stringify(body), { workspaceId, status, headers })
   if (waited) response.headers.set('Submission-State', waited.state ?? 'queued')
   if (waited?.state !== undefined) response.headers.set('Preference-Applied', 'wait')
   return response

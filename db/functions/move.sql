@@ -13,6 +13,7 @@ declare
   moved integer := 0;
   move record;
   ids uuid[];
+  before bigint;
 begin
   for move in select ws[r.w] as workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid) loop
     if kind = 'c' then
@@ -20,13 +21,17 @@ begin
         select f.id from feedback as f
         where f.workspace_id = move.workspace_id and f.contact_id = move.id limit move_limit() - moved
       );
-      update feedback as f set contact_id = move.target where f.workspace_id = move.workspace_id and f.id = any (ids);
+      before := reserve_positions(move.workspace_id, cardinality(ids));
+      update feedback as f set contact_id = move.target, change_position = before + array_position(ids, f.id)
+      where f.workspace_id = move.workspace_id and f.id = any (ids);
     else
       ids := array(
         select f.id from feedback as f
         where f.workspace_id = move.workspace_id and f.account_id = move.id limit move_limit() - moved
       );
-      update feedback as f set account_id = move.target where f.workspace_id = move.workspace_id and f.id = any (ids);
+      before := reserve_positions(move.workspace_id, cardinality(ids));
+      update feedback as f set account_id = move.target, change_position = before + array_position(ids, f.id)
+      where f.workspace_id = move.workspace_id and f.id = any (ids);
     end if;
     moved := moved + cardinality(ids);
     exit when moved >= move_limit();

@@ -84,6 +84,7 @@ $$;
 create or replace function remove_feedback(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare
+  before bigint;
   older uuid[] := array(
     select f.id from feedback as f where f.workspace_id = ws and f.id = any (doomed) and f.number < p.number);
 begin
@@ -92,8 +93,11 @@ begin
   perform forget_waiting(ws, doomed, 'c');
   perform forget_waiting(ws, older, 'a');
   delete from feedback where workspace_id = ws and id = any (older);
+  perform add_tombstones(ws, 'feedback', older);
   if cardinality(older) < cardinality(doomed) then
-    update feedback set contact_id = null where workspace_id = ws and id = any (doomed);
+    before := reserve_positions(ws, cardinality(doomed));
+    update feedback set contact_id = null, change_position = before + array_position(doomed, id)
+    where workspace_id = ws and id = any (doomed);
   end if;
   update purge set feedback = feedback + cardinality(older) where workspace_id = ws and id = p.id;
   return cardinality(doomed);
@@ -129,6 +133,7 @@ declare
   );
   removed int;
   places int;
+  before bigint;
 begin
   update submission set subject_id = p.id
   where workspace_id = ws and subject_id = any (conversations) and acceptance_number < p.number;
@@ -141,6 +146,10 @@ begin
     select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (left_empty)));
   perform take_out(ws, left_empty);
   delete from conversation where workspace_id = ws and id = any (left_empty);
+  perform add_tombstones(ws, 'conversation', left_empty);
+  before := reserve_positions(ws, cardinality(conversations));
+  update conversation set change_position = before + array_position(conversations, id)
+  where workspace_id = ws and id = any (conversations);
   update purge set conversations = purge.conversations + cardinality(left_empty) where workspace_id = ws and id = p.id;
   return removed + places;
 end $$;
@@ -174,6 +183,7 @@ create or replace function remove_messages(ws uuid, p purge, doomed uuid[]) retu
 declare
   gone uuid[];
   shortened uuid[];
+  before bigint := reserve_positions(ws, cardinality(doomed));
 begin
   perform forget_waiting(ws, doomed, 'm');
   with deleted as (
@@ -181,13 +191,17 @@ begin
   )
   select coalesce(array_agg(id), '{}'), coalesce(array_agg(distinct conversation_id), '{}') into gone, shortened from deleted;
   if cardinality(gone) < cardinality(doomed) then
-    update message set contact_id = null where workspace_id = ws and id = any (doomed);
+    update message set contact_id = null, change_position = before + array_position(doomed, id)
+    where workspace_id = ws and id = any (doomed);
   end if;
   if cardinality(gone) = 0 then return cardinality(doomed); end if;
+  perform add_tombstones(ws, 'message', gone);
   perform count_tags(ws, '{}', array(
     select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (shortened)));
   perform take_out(ws, shortened);
-  update conversation set tags = null, tagger_version = null, purged_number = greatest(purged_number, p.number)
+  before := reserve_positions(ws, cardinality(shortened));
+  update conversation set tags = null, tagger_version = null, purged_number = greatest(purged_number, p.number),
+    change_position = before + array_position(shortened, id)
   where workspace_id = ws and id = any (shortened);
   update purge set messages = messages + cardinality(gone) where workspace_id = ws and id = p.id;
   return cardinality(doomed);

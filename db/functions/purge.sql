@@ -136,6 +136,7 @@ create or replace function purge_contacts(ws uuid, contacts uuid[]) returns void
   language plpgsql as $$
 begin
   delete from contact where workspace_id = ws and id = any (contacts);
+  perform add_tombstones(ws, 'customer', contacts);
   delete from contact_external_id where workspace_id = ws and contact_id = any (contacts);
   delete from contact_email where workspace_id = ws and contact_id = any (contacts);
   delete from contact_alias where workspace_id = ws and contact_id = any (contacts);

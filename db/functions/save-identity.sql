@@ -1,12 +1,12 @@
 -- The parts of `save` for contacts and accounts. They plan under its settings.
 
 create or replace function save_accounts(
-  ws uuid[], added jsonb, changes jsonb, gone jsonb, aliases jsonb, keys jsonb, domains jsonb, names jsonb
+  ws uuid[], ends bigint[], added jsonb, changes jsonb, gone jsonb, aliases jsonb, keys jsonb, domains jsonb, names jsonb
 ) returns void
   language plpgsql as $$
 begin
-  if added is not null then perform add_accounts(ws, added); end if;
-  if changes is not null then perform change_accounts(ws, changes); end if;
+  if added is not null then perform add_accounts(ws, ends, added); end if;
+  if changes is not null then perform change_accounts(ws, ends, changes); end if;
   if gone is not null then perform end_accounts(ws, gone); end if;
   if coalesce(aliases, keys, domains, names) is not null then
     perform save_account_keys(ws, aliases, keys, domains, names);
@@ -14,12 +14,12 @@ begin
 end $$;
 
 create or replace function save_contacts(
-  ws uuid[], added jsonb, changes jsonb, gone jsonb, aliases jsonb, keys jsonb, emails jsonb, emails_gone jsonb
+  ws uuid[], ends bigint[], added jsonb, changes jsonb, gone jsonb, aliases jsonb, keys jsonb, emails jsonb, emails_gone jsonb
 ) returns void
   language plpgsql as $$
 begin
-  if added is not null then perform add_contacts(ws, added); end if;
-  if changes is not null then perform change_contacts(ws, changes); end if;
+  if added is not null then perform add_contacts(ws, ends, added); end if;
+  if changes is not null then perform change_contacts(ws, ends, changes); end if;
   if gone is not null then perform end_contacts(ws, gone, emails_gone); end if;
   if coalesce(aliases, keys, emails) is not null then perform save_contact_keys(ws, aliases, keys, emails); end if;
 end $$;
@@ -37,28 +37,30 @@ begin
   if over is not null then raise exception using errcode = 'P0999', message = 'too many metadata keys', detail = over; end if;
 end $$;
 
-create or replace function add_accounts(ws uuid[], added jsonb) returns void
+create or replace function add_accounts(ws uuid[], ends bigint[], added jsonb) returns void
   language plpgsql as $$
 begin
   insert into account (
-    workspace_id, id, name, domain, contract_value, source_created_at, source_updated_at, properties, first_number, number)
+    workspace_id, id, name, domain, contract_value, source_created_at, source_updated_at, properties, first_number, number,
+    change_position)
   select ws[r.w], r.id, r.name, r.domain, r.contract_value, r.source_created_at, r.source_updated_at, r.properties,
-    r.first_number, r.number
+    r.first_number, r.number, ends[r.w] - r.later
   from jsonb_to_recordset(added) as r (
     w integer, id uuid, name text, domain text, contract_value numeric, source_created_at timestamptz, source_updated_at timestamptz,
-    properties jsonb, first_number bigint, number bigint);
+    properties jsonb, first_number bigint, number bigint, later integer);
 end $$;
 
 -- columns: those that change. properties: metadata keys to set; all_properties: what metadata there
 -- is from now on.
-create or replace function change_accounts(ws uuid[], changes jsonb) returns void
+create or replace function change_accounts(ws uuid[], ends bigint[], changes jsonb) returns void
   language plpgsql as $$
 declare
   over text;
 begin
   with changed as (
     insert into account as a (
-      workspace_id, id, name, domain, contract_value, source_created_at, source_updated_at, properties, first_number, number)
+      workspace_id, id, name, domain, contract_value, source_created_at, source_updated_at, properties, first_number, number,
+    change_position)
     select ws[r.w], r.id,
       case when r.columns ? 'name' then r.columns ->> 'name' else h.name end,
       case when r.columns ? 'domain' then r.columns ->> 'domain' else h.domain end,
@@ -70,14 +72,15 @@ begin
         when r.properties is not null then h.properties || r.properties
         else h.properties
       end,
-      least(h.first_number, r.first_number), greatest(h.number, r.number)
+      least(h.first_number, r.first_number), greatest(h.number, r.number), ends[r.w] - r.later
     from jsonb_to_recordset(changes) as r (
-      w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, first_number bigint, number bigint)
+      w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, first_number bigint, number bigint, later integer)
     cross join lateral (select * from account as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h
     on conflict (workspace_id, id) do update set
       name = excluded.name, domain = excluded.domain, contract_value = excluded.contract_value,
       source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
-      properties = excluded.properties, first_number = excluded.first_number, number = excluded.number
+      properties = excluded.properties, first_number = excluded.first_number, number = excluded.number,
+      change_position = excluded.change_position
     returning a.workspace_id, a.id, has_too_many_keys(a.properties) as is_over
   )
   select string_agg(concat_ws(' ', 'account', array_position(ws, workspace_id), id), e'\n') filter (where is_over) into over
@@ -95,6 +98,7 @@ declare
 begin
   for place, ids in select * from ids_by_place(gone) loop
     delete from account as a where a.workspace_id = ws[place] and a.id = any (ids);
+    perform add_tombstones(ws[place], 'account', ids);
   end loop;
   for move in select ws[r.w] as workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid) loop
     update account_alias as a set account_id = move.target where a.workspace_id = move.workspace_id and a.account_id = move.id;
@@ -131,26 +135,28 @@ begin
   end if;
 end $$;
 
-create or replace function add_contacts(ws uuid[], added jsonb) returns void
+create or replace function add_contacts(ws uuid[], ends bigint[], added jsonb) returns void
   language plpgsql as $$
 begin
   insert into contact (
-    workspace_id, id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, first_number, number)
+    workspace_id, id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, first_number, number,
+    change_position)
   select ws[r.w], r.id, r.name, r.email, r.contract_value, r.account, r.source_created_at, r.source_updated_at, r.properties,
-    r.first_number, r.number
+    r.first_number, r.number, ends[r.w] - r.later
   from jsonb_to_recordset(added) as r (
     w integer, id uuid, name text, email text, contract_value numeric, account uuid, source_created_at timestamptz,
-    source_updated_at timestamptz, properties jsonb, first_number bigint, number bigint);
+    source_updated_at timestamptz, properties jsonb, first_number bigint, number bigint, later integer);
 end $$;
 
-create or replace function change_contacts(ws uuid[], changes jsonb) returns void
+create or replace function change_contacts(ws uuid[], ends bigint[], changes jsonb) returns void
   language plpgsql as $$
 declare
   over text;
 begin
   with changed as (
     insert into contact as c (
-      workspace_id, id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, first_number, number)
+      workspace_id, id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, first_number, number,
+    change_position)
     select ws[r.w], r.id,
       case when r.columns ? 'name' then r.columns ->> 'name' else h.name end,
       case when r.columns ? 'email' then r.columns ->> 'email' else h.email end,
@@ -163,15 +169,17 @@ begin
         when r.properties is not null then h.properties || r.properties
         else h.properties
       end,
-      least(h.first_number, r.first_number), greatest(h.number, r.number)
+      least(h.first_number, r.first_number), greatest(h.number, r.number), ends[r.w] - r.later
     from jsonb_to_recordset(changes) as r (
-      w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, account uuid, first_number bigint, number bigint)
+      w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, account uuid, first_number bigint, number bigint,
+      later integer)
     cross join lateral (select * from contact as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h
     on conflict (workspace_id, id) do update set
       name = excluded.name, email = excluded.email, contract_value = excluded.contract_value,
       account_id = excluded.account_id,
       source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
-      properties = excluded.properties, first_number = excluded.first_number, number = excluded.number
+      properties = excluded.properties, first_number = excluded.first_number, number = excluded.number,
+      change_position = excluded.change_position
     returning c.workspace_id, c.id, has_too_many_keys(c.properties) as is_over
   )
   select string_agg(concat_ws(' ', 'contact', array_position(ws, workspace_id), id), e'\n') filter (where is_over) into over
@@ -189,6 +197,7 @@ declare
 begin
   for place, ids in select * from ids_by_place(gone) loop
     delete from contact as c where c.workspace_id = ws[place] and c.id = any (ids);
+    perform add_tombstones(ws[place], 'customer', ids);
     delete from contact_email as e
     where e.workspace_id = ws[place] and e.contact_id = any (ids)
       and e.email = any (array(select r.email from jsonb_to_recordset(emails) as r (w integer, email text) where r.w = place));

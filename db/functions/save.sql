@@ -1,6 +1,7 @@
 -- Saves what the fold of strides came to, in one call for several workspaces: all of it, or
 -- nothing. Each table is one jsonb parameter (an array of objects, or null); `w` is the place of
--- the workspace in ws. db/save.ts has the members.
+-- the workspace in ws. `later`: how many changes of the workspace come behind this one in the change
+-- feed; `ends` has the position of the last one. db/save.ts has the members.
 --
 -- A row `busy` comes back for each workspace whose position is not the expected one: another writer
 -- was there first. Then nothing is saved. A row `moves` comes back for each workspace with records
@@ -31,33 +32,39 @@ as $$
 #variable_conflict use_column
 declare
   taken integer[] := take_positions(ws, waits, g_progress);
+  ends bigint[];
   known uuid[];
 begin
   if cardinality(taken) < cardinality(ws) then
     return query select 'busy', x.w::integer from generate_series(1, cardinality(ws)) as x (w) where x.w <> all (taken);
     return;
   end if;
-  insert into workspace_progress as p (workspace_id, applied_number, applied, superseded)
-  select ws[g.w], g.position, g.applied, g.superseded
-  from jsonb_to_recordset(g_progress) as g (w integer, "position" bigint, applied integer, superseded integer)
-  on conflict (workspace_id) do update set
-    applied_number = excluded.applied_number, applied = p.applied + excluded.applied,
-    superseded = p.superseded + excluded.superseded;
+  with moved_on as (
+    insert into workspace_progress as p (workspace_id, applied_number, applied, superseded, change_position)
+    select ws[g.w], g.position, g.applied, g.superseded, g.changes
+    from jsonb_to_recordset(g_progress) as g (w integer, "position" bigint, applied integer, superseded integer, changes integer)
+    on conflict (workspace_id) do update set
+      applied_number = excluded.applied_number, applied = p.applied + excluded.applied,
+      superseded = p.superseded + excluded.superseded,
+      change_position = greatest(p.change_position, microseconds_now()) + excluded.change_position
+    returning p.workspace_id, p.change_position
+  )
+  select array_agg(m.change_position order by array_position(ws, m.workspace_id)) into ends from moved_on as m;
 
   perform save_accounts(
-    ws, g_account_new, g_account_changed, g_account_gone, g_account_alias, g_account_key, g_domain, g_account_name);
+    ws, ends, g_account_new, g_account_changed, g_account_gone, g_account_alias, g_account_key, g_domain, g_account_name);
   perform save_contacts(
-    ws, g_contact_new, g_contact_changed, g_contact_gone, g_contact_alias, g_contact_key, g_email, g_email_gone);
+    ws, ends, g_contact_new, g_contact_changed, g_contact_gone, g_contact_alias, g_contact_key, g_email, g_email_gone);
   if g_project is not null then
-    insert into project (workspace_id, id, name, first_number)
-    select ws[r.w], r.id, r.name, r.first_number
-    from jsonb_to_recordset(g_project) as r (w integer, id uuid, name text, first_number bigint);
+    insert into project (workspace_id, id, name, first_number, change_position)
+    select ws[r.w], r.id, r.name, r.first_number, ends[r.w] - r.later
+    from jsonb_to_recordset(g_project) as r (w integer, id uuid, name text, first_number bigint, later integer);
   end if;
 
-  if g_feedback is not null then perform save_feedback(ws, g_feedback, g_uses); end if;
+  if g_feedback is not null then perform save_feedback(ws, ends, g_feedback, g_uses); end if;
   if coalesce(g_conversation, g_conversation_touched) is not null then
-    known := save_conversations(ws, g_conversation, g_conversation_touched, g_conversation_contact);
-    if g_message is not null then perform save_messages(ws, g_message, known); end if;
+    known := save_conversations(ws, ends, g_conversation, g_conversation_touched, g_conversation_contact);
+    if g_message is not null then perform save_messages(ws, ends, g_message, known); end if;
   end if;
   if g_resolved is not null then perform link_resolved(ws, g_resolved); end if;
   if g_unresolved is not null then perform remember_unresolved(ws, g_unresolved); end if;
@@ -116,19 +123,27 @@ begin
       where x.workspace_id = ws[r.w] and x.key_id = r.key group by x.slot
     ) as u
   loop
-    case waiting.slot
-      when 'c' then
-        update feedback as f set contact_id = waiting.target
-        where f.workspace_id = waiting.workspace_id and f.id = any (waiting.records);
-      when 'a' then
-        update feedback as f set account_id = waiting.target
-        where f.workspace_id = waiting.workspace_id and f.id = any (waiting.records);
-      when 'm' then
-        update message as m set contact_id = waiting.target
-        where m.workspace_id = waiting.workspace_id and m.id = any (waiting.records);
-    end case;
+    perform link_records(waiting.workspace_id, waiting.slot, waiting.records, waiting.target);
     delete from unresolved as u
     where u.workspace_id = waiting.workspace_id and u.key_id = waiting.key and u.slot = waiting.slot;
+  end loop;
+end $$;
+
+-- Gives records their contact (slots c and m) or account (a). Record by record: each has a position
+-- of its own.
+create or replace function link_records(ws uuid, slot "char", records uuid[], target uuid) returns void
+  language plpgsql as $$
+declare
+  at bigint := reserve_positions(ws, cardinality(records));
+  record uuid;
+begin
+  foreach record in array records loop
+    at := at + 1;
+    case slot
+      when 'c' then update feedback set contact_id = target, change_position = at where workspace_id = ws and id = record;
+      when 'a' then update feedback set account_id = target, change_position = at where workspace_id = ws and id = record;
+      when 'm' then update message set contact_id = target, change_position = at where workspace_id = ws and id = record;
+    end case;
   end loop;
 end $$;
 

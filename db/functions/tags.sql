@@ -91,6 +91,7 @@ create or replace function give_tags(ws uuid, tagger integer, tagged jsonb, stan
   language plpgsql as $$
 declare
   t record;
+  at bigint := reserve_positions(ws, cardinality(standing));
   former text[] := array(
     select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (standing) and f.tags_generated
     union all
@@ -103,10 +104,11 @@ begin
     where r.id = any (standing) and not r.judged
   loop
     given := given || t.tags;
+    at := at + 1;
     if t.record = 'feedback' then
-      update feedback set tags = t.tags, tagger_version = tagger where workspace_id = ws and id = t.id;
+      update feedback set tags = t.tags, tagger_version = tagger, change_position = at where workspace_id = ws and id = t.id;
     else
-      update conversation set tags = t.tags, tagger_version = tagger where workspace_id = ws and id = t.id;
+      update conversation set tags = t.tags, tagger_version = tagger, change_position = at where workspace_id = ws and id = t.id;
     end if;
   end loop;
   perform count_tags(ws, given, former);
@@ -119,12 +121,14 @@ create or replace function count_tags(ws uuid, given text[], gone text[]) return
   set enable_seqscan = off
 as $$
 declare
+  before bigint;
   emptied uuid[];
 begin
   if cardinality(given) + cardinality(gone) = 0 then return; end if;
+  before := reserve_positions(ws, cardinality(given) + cardinality(gone));
   with changed as (
-    insert into feedback_category as c (workspace_id, id, title, uses)
-    select ws, category_id(ws, u.title), u.title, sum(u.uses)
+    insert into feedback_category as c (workspace_id, id, title, uses, change_position)
+    select ws, category_id(ws, u.title), u.title, sum(u.uses), before + row_number() over ()
     from (select unnest(given) as title, 1 as uses union all select unnest(gone), -1) as u
     group by u.title having sum(u.uses) <> 0
     order by category_id(ws, u.title)
@@ -134,6 +138,7 @@ begin
   select array_agg(id) filter (where uses <= 0) into emptied from changed;
   if emptied is not null then
     delete from feedback_category where workspace_id = ws and id = any (emptied);
+    perform add_tombstones(ws, 'feedback_category', emptied);
   end if;
 end $$;
 

@@ -37,8 +37,10 @@ create table installation (
 -- The position of a workspace: everything accepted up to applied_number has been applied. It moves
 -- in the same transaction as the rows, so no submission is applied twice. The counters say what
 -- became of the submissions; receipts expire, these stay. purges: how many purges found something
--- to remove; while there were none, no key has an epoch. Each save updates this row: it is small,
--- and half of each page stays free, so that updates stay on their page.
+-- to remove; while there were none, no key has an epoch. change_position: the last one that the
+-- change feed gave (db/functions/changes.sql). forgotten_position: tombstones up to it have expired.
+-- Each save updates this row: it is small, and half of each page stays free, so that updates stay
+-- on their page.
 create table workspace_progress (
   workspace_id uuid primary key,
   applied_number bigint not null default 0,
@@ -46,7 +48,9 @@ create table workspace_progress (
   superseded bigint not null default 0,
   purged bigint not null default 0,
   dead bigint not null default 0,
-  purges bigint not null default 0
+  purges bigint not null default 0,
+  change_position bigint not null default 0,
+  forgotten_position bigint not null default 0
 ) with (fillfactor = 50);
 
 with made as (

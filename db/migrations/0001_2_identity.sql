@@ -13,7 +13,8 @@ create function acceptance_time(number bigint) returns timestamptz
   return to_timestamp(number::double precision / 1000000);
 
 -- first_number: the first submission that said something about the contact; number: the last one
--- that changed it.
+-- that changed it. change_position, here and below: where the change feed has the record
+-- (db/functions/changes.sql).
 create table contact (
   workspace_id uuid not null,
   id uuid not null,
@@ -28,12 +29,15 @@ create table contact (
   updated_at timestamptz generated always as (acceptance_time(number)) stored,
   first_number bigint not null,
   number bigint not null,
+  change_position bigint not null,
   primary key (workspace_id, id)
 );
 -- Metadata is written whole at each change. Compressing 16 MB of it took most of the time of the
 -- statement.
 alter table contact alter column properties set storage external;
 create index contact_account on contact (workspace_id, account_id) where account_id is not null;
+create index contact_created on contact (workspace_id, created_at, id) where created_at is not null;
+create index contact_changed on contact (workspace_id, change_position) where change_position is not null;
 
 -- key_id: the hash of the external id in all sources; an index row is too small for long ids.
 -- number: when the id came up in this source. The oldest source of an id is the one with the least
@@ -94,9 +98,12 @@ create table account (
   updated_at timestamptz generated always as (acceptance_time(number)) stored,
   first_number bigint not null,
   number bigint not null,
+  change_position bigint not null,
   primary key (workspace_id, id)
 );
 alter table account alter column properties set storage external;
+create index account_created on account (workspace_id, created_at, id) where created_at is not null;
+create index account_changed on account (workspace_id, change_position) where change_position is not null;
 
 create table account_external_id (
   workspace_id uuid not null,
@@ -141,9 +148,13 @@ create table project (
   id uuid not null,
   name text not null,
   description text,
+  created_at timestamptz generated always as (acceptance_time(first_number)) stored,
   first_number bigint not null,
+  change_position bigint not null,
   primary key (workspace_id, id)
 );
+create index project_created on project (workspace_id, created_at, id) where created_at is not null;
+create index project_changed on project (workspace_id, change_position) where change_position is not null;
 
 -- External ids that a record names and nobody has. slot: c, the contact of a feedback; m, of a
 -- message; a, the account of a feedback. key_id: the own id of the external id in all sources, with

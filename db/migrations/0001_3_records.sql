@@ -5,8 +5,12 @@ create table feedback_category (
   id uuid not null,
   title text not null,
   uses bigint not null,
+  created_at timestamptz generated always as (acceptance_time(change_position)) stored,
+  change_position bigint not null,
   primary key (workspace_id, id)
 );
+create index feedback_category_created on feedback_category (workspace_id, created_at, id) where created_at is not null;
+create index feedback_category_changed on feedback_category (workspace_id, change_position) where change_position is not null;
 
 -- number: the submission that the record stands for; first_number: the first one of the record.
 -- tagger_version: the tagger that generated the tags; null when people gave them, or no tagger has
@@ -33,13 +37,15 @@ create table feedback (
   number bigint not null,
   first_number bigint not null,
   tagger_version integer,
+  change_position bigint not null,
   primary key (workspace_id, id)
 );
-create index feedback_contact on feedback (workspace_id, contact_id) where contact_id is not null;
-create index feedback_account on feedback (workspace_id, account_id) where account_id is not null;
-create index feedback_project on feedback (workspace_id, project_id) where project_id is not null;
-create index feedback_created on feedback (workspace_id, created_at) where created_at is not null;
-create index feedback_source on feedback (workspace_id, source, created_at) where source is not null;
+create index feedback_contact on feedback (workspace_id, contact_id, created_at, id) where contact_id is not null;
+create index feedback_account on feedback (workspace_id, account_id, created_at, id) where account_id is not null;
+create index feedback_project on feedback (workspace_id, project_id, created_at, id) where project_id is not null;
+create index feedback_created on feedback (workspace_id, created_at, id) where created_at is not null;
+create index feedback_source on feedback (workspace_id, source, created_at, id) where source is not null;
+create index feedback_changed on feedback (workspace_id, change_position) where change_position is not null;
 
 -- latest_version: the greatest updatedAt that any submission of the conversation had.
 -- purged_number: the last purge that took messages from it.
@@ -58,8 +64,11 @@ create table conversation (
   number bigint not null,
   purged_number bigint,
   tagger_version integer,
+  change_position bigint not null,
   primary key (workspace_id, id)
 );
+create index conversation_created on conversation (workspace_id, created_at, id) where created_at is not null;
+create index conversation_changed on conversation (workspace_id, change_position) where change_position is not null;
 create index conversation_purged on conversation (workspace_id, purged_number) where purged_number is not null;
 
 create table conversation_contact (
@@ -84,10 +93,21 @@ create table message (
   created_at timestamptz not null,
   version timestamptz,
   number bigint not null,
+  change_position bigint not null,
   primary key (workspace_id, id)
 );
 create index message_contact on message (workspace_id, contact_id) where contact_id is not null;
-create index message_conversation on message (workspace_id, conversation_id) where conversation_id is not null;
+create index message_conversation on message (workspace_id, conversation_id, created_at, id) where conversation_id is not null;
+create index message_changed on message (workspace_id, change_position) where change_position is not null;
+
+-- Records that are gone, for readers of the change feed. kind: as the feed names it.
+create table tombstone (
+  workspace_id uuid not null,
+  position bigint not null,
+  kind text not null,
+  record_id uuid not null,
+  primary key (workspace_id, position)
+);
 
 -- One row a feedback, for people who would rather not join. Without an account of its own it counts
 -- to that of its contact.

@@ -35,6 +35,7 @@ describe('an API without a worker', () => {
       config,
       hashKey,
       sql: schema.sql,
+      readingSql: schema.sql,
       redis,
       admitting: redis,
       tracing: undefined,

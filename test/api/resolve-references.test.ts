@@ -40,7 +40,8 @@ describe('the references of an answer', () => {
   })
 
   const contact = (id: string, number = 1) =>
-    schema.sql`insert into contact (workspace_id, id, first_number, number) values (${workspaceId}, ${id}, ${number}, ${number})`
+    schema.sql`insert into contact (workspace_id, id, first_number, number, change_position)
+      values (${workspaceId}, ${id}, ${number}, ${number}, 1)`
   const externalId = (id: string, of: string, { source = 'API', number = 1 } = {}) => schema.sql`
     insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
     values (${workspaceId}, ${contactIdKey({ hashKey, workspaceId }, id)}, ${source}, ${id}, ${of}, ${number})`
@@ -48,13 +49,14 @@ describe('the references of an answer', () => {
     insert into contact_email (workspace_id, email, contact_id, number, claimed)
     values (${workspaceId}, ${EMAIL}, ${of}, ${number}, ${claimed})`
   const project = (id: string) =>
-    schema.sql`insert into project (workspace_id, id, name, first_number) values (${workspaceId}, ${id}, 'p', 1)`
+    schema.sql`insert into project (workspace_id, id, name, first_number, change_position) values (${workspaceId}, ${id}, 'p', 1, 1)`
   const purged = (key: string, number = 1) =>
     schema.sql`insert into purged_key (workspace_id, key_id, epoch, number) values (${workspaceId}, ${key}, 2, ${number})`
   const applied = async (id: string, contactId: string | null) => {
     await schema.sql`
-      insert into feedback (workspace_id, id, description, tags_generated, source, contact_id, number, first_number)
-      values (${workspaceId}, ${id}, 'x', false, 'API', ${contactId}, ${NUMBER}, ${NUMBER})`
+      insert into feedback (workspace_id, id, description, tags_generated, source, contact_id, number, first_number,
+        change_position)
+      values (${workspaceId}, ${id}, 'x', false, 'API', ${contactId}, ${NUMBER}, ${NUMBER}, 1)`
     await schema.sql`
       insert into submission (workspace_id, id, acceptance_number, operation, state, attempts)
       values (${workspaceId}, ${id}, ${NUMBER}, 'create_feedback', 'applied', 1)`

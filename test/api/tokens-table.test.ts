@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { RESOURCES } from '../../api/reads/reads.ts'
 import { createAuthenticate } from '../../api/authenticate.ts'
 import type { Receipt } from '../../contract/receipt.ts'
 import { makeToken } from '../../contract/token-format.ts'
@@ -7,7 +8,7 @@ import { addToken, findTokenHolders, revokeToken, type Scope } from '../../db/to
 import { createWorkspace, DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
 import { LEAST } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
-import { appWithoutStores, SUBMISSION } from '../support/app-without-stores.ts'
+import { appWithoutStores, readsNothing, SUBMISSION } from '../support/app-without-stores.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { operations } from './openapi/openapi-document.ts'
 
@@ -22,22 +23,25 @@ const KINDS = [
   'submit',
   'admin',
   'operator',
+  'read',
 ] as const
 type Kind = (typeof KINDS)[number]
 
 const NOBODY = [401, 401, 401, 401, 401] as const
-const FOR_OPERATORS = [...NOBODY, 401, 401, 401, 200]
+const FOR_OPERATORS = [...NOBODY, 401, 401, 401, 200, 401]
+const FOR_READERS = [...NOBODY, 200, 403, 200, 403, 200]
+const NO_RECORD = [...NOBODY, 404, 403, 404, 403, 404]
 const RECEIPT = `GET /api/v1/submissions/${SUBMISSION}`
 
 /** What each path answers to each kind of token, in the order of `KINDS`; the contact and the submission are of the workspace. */
 const TABLE: Readonly<Record<string, readonly number[]>> = {
-  'POST /api/v1/feedbacks': [...NOBODY, 201, 201, 201, 403],
-  'POST /api/v1/contacts/identify': [...NOBODY, 201, 201, 201, 403],
-  'POST /api/v1/accounts/identify': [...NOBODY, 201, 201, 201, 403],
-  'POST /api/v1/conversations': [...NOBODY, 200, 200, 200, 403],
-  'POST /api/v1/batch': [...NOBODY, 200, 200, 200, 403],
-  'POST /api/v1/contacts/purge': [...NOBODY, 404, 403, 200, 403],
-  [RECEIPT]: [...NOBODY, 404, 200, 200, 403],
+  'POST /api/v1/feedbacks': [...NOBODY, 201, 201, 201, 403, 403],
+  'POST /api/v1/contacts/identify': [...NOBODY, 201, 201, 201, 403, 403],
+  'POST /api/v1/accounts/identify': [...NOBODY, 201, 201, 201, 403, 403],
+  'POST /api/v1/conversations': [...NOBODY, 200, 200, 200, 403, 403],
+  'POST /api/v1/batch': [...NOBODY, 200, 200, 200, 403, 403],
+  'POST /api/v1/contacts/purge': [...NOBODY, 404, 403, 200, 403, 403],
+  [RECEIPT]: [...NOBODY, 404, 200, 200, 403, 403],
   'GET /metrics': FOR_OPERATORS,
   'GET /admin': FOR_OPERATORS,
   'GET /admin/overview.js': FOR_OPERATORS,
@@ -52,7 +56,14 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'GET /docs/swagger-ui.css': KINDS.map(() => 200),
   'GET /nothing': KINDS.map(() => 404),
   'GET /api/v1/nothing': KINDS.map(() => 404),
-  'GET /api/v1/feedbacks': KINDS.map(() => 405),
+  ...Object.fromEntries(
+    RESOURCES.flatMap(({ path }) => [
+      [`GET /api/v1/${path}`, FOR_READERS],
+      [`GET /api/v1/${path}/${SUBMISSION}`, NO_RECORD],
+    ]),
+  ),
+  'GET /api/v1/changes': FOR_READERS,
+  'PUT /api/v1/feedbacks': KINDS.map(() => 405),
   'POST /metrics': KINDS.map(() => 405),
 }
 
@@ -82,6 +93,7 @@ describe('who may do what', () => {
       submit: (await make(DEFAULT_WORKSPACE, ['submit'], new Date(Date.now() + 3_600_000))).token,
       admin: (await make(DEFAULT_WORKSPACE, ['admin'])).token,
       operator: (await make(null, ['operator'])).token,
+      read: (await make(DEFAULT_WORKSPACE, ['read'])).token,
     }
     const clocks = { now: Date.now, steadily: () => performance.now() }
     const authenticate = createAuthenticate((hashes) => findTokenHolders(sql, hashes), clocks)
@@ -90,6 +102,7 @@ describe('who may do what', () => {
     const page = async (): Promise<Response> => new Response('')
     const app = appWithoutStores({
       intake: { authenticate, canPurgeMatch: async (workspaceId) => workspaceId === own!.id },
+      reads: { ...readsNothing, authenticate },
       receipts: { authenticate, findStored, findQueued: async () => undefined, onFault: () => {} },
       board: page,
       overview: page,

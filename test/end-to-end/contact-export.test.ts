@@ -204,8 +204,9 @@ describe('npm run contact:export', () => {
       sourceId: 'first',
     })
     await service.all`
-      insert into feedback (workspace_id, id, description, tags_generated, source, number, first_number, contact_id)
-      select workspace_id, gen_random_uuid(), description || n, false, source, number, first_number, contact_id
+      insert into feedback (workspace_id, id, description, tags_generated, source, number, first_number, contact_id,
+        change_position)
+      select workspace_id, gen_random_uuid(), description || n, false, source, number, first_number, contact_id, change_position
       from feedback, generate_series(1, ${MANY}) as n
       where workspace_id = ${service.workspaceId} and description = ${FIELD_OF_COPIES}`
     const { feedback } = await exported('--email', 'many@example.com')

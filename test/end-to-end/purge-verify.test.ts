@@ -38,8 +38,8 @@ describe('npm run purge:verify', () => {
   const inPostgres: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
     'project.name': (text) =>
       service.sql`
-      insert into project (workspace_id, id, name, first_number)
-      values (${service.workspaceId}, ${randomUUID()}, ${text}, 1)`,
+      insert into project (workspace_id, id, name, first_number, change_position)
+      values (${service.workspaceId}, ${randomUUID()}, ${text}, 1, 1)`,
     'submission.counts': (text) => service.sql`
       insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, counts)
       values (${service.workspaceId}, ${randomUUID()}, 1, 'x', 'queued', 1, ${service.sql.json({ [text]: { in: [text] } })})`,
@@ -168,8 +168,9 @@ describe('npm run purge:verify', () => {
         const text = `${start}${randomUUID()}${end}`
         await service.sql`delete from feedback where id = ${id}`
         await service.sql`
-          insert into feedback (workspace_id, id, description, tags, source_data, tags_generated, source, number, first_number)
-          values (${service.workspaceId}, ${id}, ${`x${text}x`}, ${[text]}, ${service.sql.json({ [text]: 1 })}, false, 'x', 1, 1)`
+          insert into feedback (workspace_id, id, description, tags, source_data, tags_generated, source, number, first_number,
+            change_position)
+          values (${service.workspaceId}, ${id}, ${`x${text}x`}, ${[text]}, ${service.sql.json({ [text]: 1 })}, false, 'x', 1, 1, 1)`
         await service.redis.hset(key(`wake}:${id}`), 'data', JSON.stringify({ body: JSON.stringify([text]) }))
         assert.deepEqual(await placesOf(text), [
           'feedback.description: 1',

@@ -85,8 +85,8 @@ describe('a clean stop', () => {
     await holder`begin`
     // What is saved meanwhile waits for this row.
     await holder`
-      insert into project (workspace_id, id, name, first_number)
-      values (${service.workspaceId}, ${projectKey(realm(), 'held up')}, 'held up', 1)`
+      insert into project (workspace_id, id, name, first_number, change_position)
+      values (${service.workspaceId}, ${projectKey(realm(), 'held up')}, 'held up', 1, 1)`
     const [held] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
     const worker = await startWorker()
     const answer = await service.post('/feedbacks', { description: 'held up', project: { name: 'held up' } })

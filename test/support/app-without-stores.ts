@@ -3,6 +3,8 @@ import { identifyAccount } from '../../api/operations/accounts.ts'
 import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
 import { submitConversation } from '../../api/operations/conversations.ts'
 import { createFeedback } from '../../api/operations/feedbacks.ts'
+import { createReadingTurns } from '../../api/reads/reading-turns.ts'
+import type { ReadDependencies } from '../../api/reads/reads.ts'
 import type { AnySubmissionKind } from '../../api/submit/intake.ts'
 import type { IntakeDependencies } from '../../api/submit/intake-dependencies.ts'
 import { submit } from '../../api/submit/submit.ts'
@@ -15,7 +17,7 @@ const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 export const SUBMISSION = '0190c2d4-8f0e-7c3a-9b1d-3a5e8f2b7c60'
 export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
 
-const SCOPES: readonly Scope[] = ['submit', 'admin', 'operator']
+const SCOPES: readonly Scope[] = ['submit', 'read', 'admin', 'operator']
 
 const notAsked = (): never => {
   throw new Error('Nothing asks for this here')
@@ -45,6 +47,19 @@ const INTAKE: IntakeDependencies = {
   count: () => {},
 }
 
+/** A database without a row. */
+export const readsNothing: ReadDependencies = {
+  authenticate: INTAKE.authenticate,
+  turns: createReadingTurns(1),
+  takeAnswer: () => () => {},
+  onFault: () => {},
+  stop: new AbortController().signal,
+  readRecord: async () => undefined,
+  currentId: async (_, { id }) => id,
+  readList: async () => ({ records: [], next: undefined }),
+  readChanges: async (_, { after }) => ({ changes: [], next: after }),
+}
+
 type Given = Partial<Omit<AppDependencies, 'intake'>> & { intake?: Partial<IntakeDependencies> }
 
 /** The API in this process, with nothing behind it but what is given. */
@@ -55,6 +70,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
   return createApp({
     intake,
     receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
+    reads: { ...readsNothing, authenticate, onFault },
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,

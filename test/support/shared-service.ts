@@ -10,6 +10,7 @@ import { requestsTo, type Service, startService } from './service.ts'
 export type SharedService = Omit<Service, 'apiPids' | 'workerPids'> & {
   /** The name of the workspace. */
   readonly workspace: string
+  readonly readToken: string
   /** Sees all workspaces, and may write. */
   readonly all: Sql
 }
@@ -55,8 +56,9 @@ const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {
   const service = await startOnce(kind)
   const workspace = `w_${randomBytes(6).toString('hex')}`
   const { id } = (await createWorkspace(service.sql, workspace))!
-  const [accessToken, adminToken] = [makeToken(), makeToken()]
+  const [accessToken, adminToken, readToken] = [makeToken(), makeToken(), makeToken()]
   await addToken(service.sql, { token: accessToken, workspace, scopes: ['submit'], expiresAt: null })
+  await addToken(service.sql, { token: readToken, workspace, scopes: ['read'], expiresAt: null })
   await addToken(service.sql, { token: adminToken, workspace, scopes: ['admin', 'operator'], expiresAt: null })
   const sql = await openWorkspace(service, { schema: workspace, workspaceId: id })
   return {
@@ -66,6 +68,7 @@ const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {
     workspaceId: id,
     accessToken,
     adminToken,
+    readToken,
     sql,
     all: service.sql,
     stop: () => sql.end({ timeout: 5 }),

@@ -37,6 +37,7 @@ const INTERNAL_TABLES = [
   'unresolved',
   'pending_move',
   'submission',
+  'tombstone',
   'dead_submission',
   'purge',
   'tag_share',

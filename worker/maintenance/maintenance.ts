@@ -3,6 +3,7 @@ import { takeTurn } from '../../queue/take-turn.ts'
 import { finishReplays } from './finish-replays.ts'
 import { forgetDeletedWorkspaces } from './forget-deleted-workspaces.ts'
 import { expireOldReceipts } from './expire-receipts.ts'
+import { expireOldTombstones } from './expire-tombstones.ts'
 import { resumePurges } from './resume-purges.ts'
 import type { MaintenanceDependencies, Service } from './service.ts'
 import { sweepAllLogs } from './sweep-logs.ts'
@@ -14,6 +15,7 @@ const SERVICES: readonly Service[] = [
   finishReplays,
   forgetDeletedWorkspaces,
   expireOldReceipts,
+  expireOldTombstones,
   trimKeys,
 ]
 

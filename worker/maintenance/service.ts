@@ -6,6 +6,7 @@ export type MaintenanceDependencies = WorkerStores & {
   wake: Wake
   redoMs: () => number
   receiptDays: number
+  tombstoneDays: number
   log: Log
 }
 

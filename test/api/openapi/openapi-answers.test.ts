@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Refusal, refusalResponse, unforeseenResponse } from '../../../api/refusal.ts'
+import { RESOURCES } from '../../../api/reads/reads.ts'
 import type { Admitted } from '../../../api/submit/intake.ts'
 import type { IntakeDependencies } from '../../../api/submit/intake-dependencies.ts'
 import type { JsonValue } from '../../../contract/json.ts'
@@ -24,41 +25,57 @@ describe('the answers in the OpenAPI document', () => {
     assert.ok(looked > 80)
   })
 
-  const SINGLE = submissions.map(({ path }) => path)
-  const BATCH = '/batch'
+  const nameOf = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`
+  const SINGLE = submissions.map(({ path }) => `POST ${path}`)
+  const BATCH = 'POST /batch'
   const POSTS = [...SINGLE, BATCH]
-  const SUBMITTING = POSTS.filter((path) => path !== '/contacts/purge')
-  const RECEIPTS = '/submissions/{id}'
+  const PURGES = 'POST /contacts/purge'
+  const SUBMITTING = POSTS.filter((name) => name !== PURGES)
+  const RECEIPTS = 'GET /submissions/{id}'
+  const RECORDS = RESOURCES.map(({ path }) => `GET /${path}/{id}`)
+  const CHANGES = 'GET /changes'
+  const READS = [...RESOURCES.map(({ path }) => `GET /${path}`), ...RECORDS, CHANGES]
+  /** Paths that are read as well as submitted to. */
+  const BOTH = ['/feedbacks', '/conversations'].flatMap((path) => [`POST ${path}`, `GET ${path}`])
+  const METRICS = 'GET /metrics'
+  const HEALTH = ['GET /healthz', 'GET /readyz']
   /** A header `Host` that is none is refused at any path. */
-  const EVERYWHERE = operations.map(({ path }) => path)
+  const EVERYWHERE = operations.map(nameOf)
   /** By the type, no refusal can be forgotten here. `not-found` belongs to no operation. */
   const GIVEN_BY: {
     [R in Exclude<Refusal['refused'], 'not-found'>]: [Extract<Refusal, { refused: R }>, readonly string[]][]
   } = {
-    unauthenticated: [[{ refused: 'unauthenticated' }, [...POSTS, RECEIPTS, '/metrics']]],
+    unauthenticated: [[{ refused: 'unauthenticated' }, [...POSTS, ...READS, RECEIPTS, METRICS]]],
     forbidden: [
       [{ refused: 'forbidden', needs: 'submit' }, [...SUBMITTING, RECEIPTS]],
-      [{ refused: 'forbidden', needs: 'admin' }, ['/contacts/purge']],
+      [{ refused: 'forbidden', needs: 'admin' }, [PURGES]],
+      [{ refused: 'forbidden', needs: 'read' }, READS],
     ],
     'not-json': [[{ refused: 'not-json' }, POSTS]],
     'too-large': [[{ refused: 'too-large', maxBytes: 1 }, POSTS]],
-    'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['/conversations']]],
+    'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['POST /conversations']]],
     'too-slow': [[{ refused: 'too-slow' }, POSTS]],
     invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
     'rate-limited': [[{ refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 6 }, SINGLE]],
-    'no-such-contact': [[{ refused: 'no-such-contact' }, ['/contacts/purge']]],
+    'no-such-contact': [[{ refused: 'no-such-contact' }, [PURGES]]],
     'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],
+    'no-such-record': [[{ refused: 'no-such-record' }, RECORDS]],
+    'position-expired': [[{ refused: 'position-expired' }, [CHANGES]]],
     'idempotency-key-of-other-body': [[{ refused: 'idempotency-key-of-other-body' }, SINGLE]],
     'wrong-method': [
-      [{ refused: 'wrong-method', allow: 'POST' }, POSTS],
-      [{ refused: 'wrong-method', allow: 'GET' }, [RECEIPTS, '/healthz', '/readyz', '/metrics']],
+      [{ refused: 'wrong-method', allow: 'POST' }, POSTS.filter((name) => !BOTH.includes(name))],
+      [{ refused: 'wrong-method', allow: 'GET, POST' }, BOTH],
+      [
+        { refused: 'wrong-method', allow: 'GET' },
+        [RECEIPTS, METRICS, ...HEALTH, ...READS.filter((name) => !BOTH.includes(name))],
+      ],
     ],
-    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, RECEIPTS, '/metrics']]],
+    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, ...READS, RECEIPTS, METRICS]]],
   }
   const UNDOCUMENTED_HEADERS = ['content-type', 'connection']
 
   const assertDocuments = async (path: string, response: Response): Promise<void> => {
-    const found = operations.find((candidate) => candidate.path === path)
+    const found = operations.find((candidate) => nameOf(candidate) === path)
     assert.ok(found, path)
     const { headers, content } = answerOf(found.operation, response.status)
     const names = Object.keys(headers).map((name) => name.toLowerCase())
@@ -84,17 +101,19 @@ describe('the answers in the OpenAPI document', () => {
       )
       return [...new Set([...given, 500])].toSorted((one, other) => one - other)
     }
-    for (const { path, operation } of operations) {
+    for (const described of operations) {
+      const { operation } = described
+      const path = nameOf(described)
       const documented = Object.keys(operation.responses)
         .map(Number)
         .filter((status) => status >= 400)
-      const unready = path === '/readyz' ? [503] : []
+      const unready = path === 'GET /readyz' ? [503] : []
       assert.deepEqual(documented, [...statuses(path), ...unready], path)
     }
   })
 
   it('include the answer to an unforeseen fault', async () => {
-    for (const { path } of operations) await assertDocuments(path, unforeseenResponse('request-1'))
+    for (const described of operations) await assertDocuments(nameOf(described), unforeseenResponse('request-1'))
   })
 
   it('have the status with which a submission is accepted, and its headers', () => {

@@ -4,6 +4,8 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import type { Submission } from '../../../contract/submission.ts'
 import { beginDeletion } from '../../../db/delete-workspace.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
+import { readChanges } from '../../../db/reads/changes.ts'
+import { expireTombstones } from '../../../db/reads/expire-tombstones.ts'
 import { expireReceipts } from '../../../db/submissions/expire-receipts.ts'
 import { createWorkspace } from '../../../db/workspaces.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
@@ -42,6 +44,7 @@ describe('maintenance', () => {
       hashKey,
       redoMs: () => 60_000,
       receiptDays: 90,
+      tombstoneDays: 90,
       log: (_level, event, fields) => void lines.push([event, fields]),
     }
   })
@@ -52,6 +55,34 @@ describe('maintenance', () => {
   after(async () => {
     await room.close()
     await schema.drop()
+  })
+
+  const addTombstone = (position: number) => schema.sql`
+    insert into tombstone (workspace_id, position, kind, record_id)
+    values (${workspaceId}, ${position}, 'feedback', ${randomUUID()})`
+
+  it('removes old tombstones, and a reader that has not seen them begins anew', async () => {
+    const days = (ago: number): number => (Date.now() - ago * 86_400_000) * 1_000
+    for (const ago of [95, 93, 91, 80, 1]) await addTombstone(days(ago))
+    await schema.sql`update workspace_progress set change_position = ${days(1)} where workspace_id = ${workspaceId}`
+    const read = (position: number, passSince?: number) =>
+      readChanges(schema.sql, workspaceId, { after: { position, passSince }, limit: 1 })
+    const before = await read(days(94))
+    assert.ok(before !== 'expired' && before.changes.length === 1)
+    assert.equal(await expireTombstones(schema.sql, 90), 3)
+    assert.equal(await expireTombstones(schema.sql, 90), 0)
+    assert.equal(await read(days(94)), 'expired')
+    const quiet = await read(days(85))
+    assert.ok(quiet !== 'expired' && quiet.changes.length === 1)
+    const first = await read(0)
+    assert.ok(first !== 'expired')
+    assert.deepEqual(
+      first.changes.map(({ record }) => record),
+      [undefined],
+    )
+    assert.ok(first.next.passSince !== undefined, 'the pass goes on')
+    const goingOn = await read(days(94), days(0))
+    assert.ok(goingOn !== 'expired', 'on its first pass a reader needs no tombstone of before')
   })
 
   const admit = async (description = 'x', id = workspaceId): Promise<number> =>

@@ -1,0 +1,16 @@
+import type { OnFault } from '../fault-ids.ts'
+import { refusalResponse } from '../refusal.ts'
+import { requestIdOf } from '../request-id.ts'
+import type { Handler } from '../serve.ts'
+
+/** GET /metrics, in the text format of Prometheus. */
+export const metricsPage =
+  (metrics: () => Promise<string>, onFault: OnFault): Handler =>
+  async (request) => {
+    try {
+      return new Response(await metrics(), { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
+    } catch (error) {
+      onFault('metrics_failed', error, { requestId: requestIdOf(request) })
+      return refusalResponse({ refused: 'unavailable', why: 'stores' })
+    }
+  }

@@ -1,0 +1,56 @@
+import type { Change, FeedPlace } from '../../db/reads/changes.ts'
+import { isRefusal, type Refusal } from '../refusal.ts'
+import { waitSeconds } from '../submit/preferences.ts'
+import { CHANGES_PARAMETERS, DEFAULT_LIMIT } from './parameters.ts'
+import { readQuery } from './query.ts'
+import { inTurn, type Read, type ReadAnswer } from './reads.ts'
+
+const LOOK_EVERY_MS = 250
+const MS_PER_SECOND = 1_000
+const START: FeedPlace = { position: 0, passSince: undefined }
+
+/** GET /changes: what has changed behind a position. With `Prefer: wait`, an empty answer waits. */
+export const readFeed = async (read: Read): Promise<ReadAnswer> => {
+  const query = readQuery(read.request, CHANGES_PARAMETERS)
+  if (isRefusal(query)) return query
+  const { after = START, limit = DEFAULT_LIMIT } = query
+  const seconds = waitSeconds(read.request.headers)
+  const page = await whenNotEmpty(read, { after, limit }, (seconds ?? 0) * MS_PER_SECOND)
+  if (isRefusal(page)) return page
+  const json = `{"changes":[${page.changes.map(changeJson).join()}],"next":${JSON.stringify(placeText(page.next))}}`
+  return {
+    json,
+    ...(seconds !== undefined && page.changes.length > 0 && { headers: { 'Preference-Applied': 'wait' } }),
+  }
+}
+
+type Page = { changes: Change[]; next: FeedPlace }
+
+const whenNotEmpty = async (
+  read: Read,
+  wanted: { after: FeedPlace; limit: number },
+  waitMs: number,
+): Promise<Page | Refusal> => {
+  const { workspaceId, dependencies, request } = read
+  const until = performance.now() + waitMs
+  for (;;) {
+    const page = await inTurn(read, async () => {
+      const found = await dependencies.readChanges(workspaceId, wanted)
+      return found === 'expired' ? EXPIRED : found
+    })
+    const isOver = performance.now() >= until || dependencies.stop.aborted || request.signal.aborted
+    if (isRefusal(page) || page.changes.length > 0 || isOver) return page
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
+const EXPIRED: Refusal = { refused: 'position-expired' }
+
+const changeJson = ({ position, kind, id, record, mergedInto }: Change): string => {
+  const head = `{"position":${position},"kind":"${kind}","id":"${id}","deleted":${record === undefined}`
+  if (record !== undefined) return `${head},"record":${record}}`
+  return mergedInto === undefined ? `${head}}` : `${head},"mergedInto":"${mergedInto}"}`
+}
+
+const placeText = ({ position, passSince }: FeedPlace): string =>
+  passSince === undefined ? String(position) : `${position}-${passSince}`

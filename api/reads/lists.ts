@@ -1,0 +1,68 @@
+import type { FeedbackFilters, ListRequest } from '../../db/reads/lists.ts'
+import { isRefusal, type Refusal } from '../refusal.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS } from './parameters.ts'
+import { readQuery } from './query.ts'
+import { findRecord, inTurn, type Read, type ReadAnswer, type Resource } from './reads.ts'
+
+/** A page of a resource. */
+export const readMany =
+  ({ kind, many }: Resource) =>
+  async (read: Read): Promise<ReadAnswer> => {
+    const query = readQuery(read.request, kind === 'feedback' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS)
+    if (isRefusal(query)) return query
+    const { limit = DEFAULT_LIMIT, order = 'newest', next, ...filters } = query
+    const page = await readPage(read, { kind, limit, isOldest: order === 'oldest', filters }, next)
+    return isRefusal(page) ? page : { json: `{${JSON.stringify(many)}:[${page.records}],"next":${page.next}}` }
+  }
+
+/** A conversation with a page of its messages, the oldest first. */
+export const readConversation =
+  (id: string) =>
+  async (read: Read): Promise<ReadAnswer> => {
+    const query = readQuery(read.request, LIST_PARAMETERS)
+    if (isRefusal(query)) return query
+    const { limit = DEFAULT_LIMIT, order = 'oldest', next } = query
+    const conversation = await findRecord(read, 'conversation', id)
+    if (isRefusal(conversation)) return conversation
+    const filters = { conversationId: conversation.id }
+    const page = await readPage(read, { kind: 'message', limit, isOldest: order === 'oldest', filters }, next)
+    if (isRefusal(page)) return page
+    return { json: `{"conversation":${conversation.json},"messages":[${page.records}],"next":${page.next}}` }
+  }
+
+type Wanted = Pick<ListRequest, 'kind' | 'limit' | 'isOldest' | 'filters'>
+
+/** `records`: JSON texts with commas between. `next`: a JSON text. */
+type Page = { records: string; next: string }
+
+const readPage = async (read: Read, wanted: Wanted, next: string | undefined): Promise<Page | Refusal> => {
+  const { workspaceId, dependencies } = read
+  const { limit: _, ...list } = wanted
+  const after = next === undefined ? undefined : readCursor(next, list)
+  if (next !== undefined && after === undefined) return BAD_CURSOR
+  return inTurn(read, async () => {
+    const filters = await withCurrentIds(read, wanted.filters)
+    const page = await dependencies.readList({ ...wanted, filters, workspaceId, after })
+    return { records: page.records.join(), next: page.next ? JSON.stringify(writeCursor(page.next, list)) : 'null' }
+  })
+}
+
+const BAD_CURSOR: Refusal = {
+  refused: 'invalid',
+  problems: [{ path: 'next', message: 'next must be the next of an answer to the same list, filters and order' }],
+}
+
+/** Ids that were merged stand for the customer or account that they mean now. */
+const withCurrentIds = async (
+  { workspaceId, dependencies }: Read,
+  filters: ListRequest['filters'],
+): Promise<FeedbackFilters> => {
+  const { customerId, accountId } = filters
+  const { currentId } = dependencies
+  return {
+    ...filters,
+    ...(customerId && { customerId: await currentId(workspaceId, { kind: 'customer', id: customerId }) }),
+    ...(accountId && { accountId: await currentId(workspaceId, { kind: 'account', id: accountId }) }),
+  }
+}

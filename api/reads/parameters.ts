@@ -1,0 +1,86 @@
+import * as v from 'valibot'
+import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
+import { asOwnId } from '../../contract/identity/own-id.ts'
+import { MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
+import type { FeedPlace } from '../../db/reads/changes.ts'
+
+const MOST_RECORDS = 500
+const MOST_WORDS = 20
+
+const wholeNumber = (from: number, to: number) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,9}$/, `a whole number from ${from} to ${to}`),
+    v.transform(Number),
+    v.check((value) => value >= from && value <= to, `a whole number from ${from} to ${to}`),
+  )
+
+const textOfAtMost = (characters: number) =>
+  v.pipe(
+    v.string(),
+    v.check((value) => value !== '' && [...value].length <= characters, `text of 1 to ${characters} characters`),
+  )
+
+const OWN_ID = 'an id of this service'
+const ownIdText = v.pipe(
+  v.string(),
+  v.check((value) => asOwnId(value) !== undefined, OWN_ID),
+  v.transform((value) => asOwnId(value)!),
+)
+
+const DECIMAL = 'a decimal number'
+const decimal = v.pipe(v.string(), v.regex(/^-?\d{1,16}(?:\.\d{1,16})?$/, DECIMAL), v.transform(Number))
+
+const time = v.pipe(
+  v.string(),
+  v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),
+  v.transform(storableDateTime),
+)
+
+const words = v.pipe(
+  textOfAtMost(MAX_IDENTIFIER_CHARACTERS),
+  v.transform((value) => value.split(/\s+/u).filter((word) => word !== '')),
+  v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
+)
+
+/** A position, or `POSITION-POSITION` as `next` has it while a reader is on its first pass. */
+const place = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,16}(?:-\d{1,16})?$/, 'a position, or the `next` of an answer'),
+  v.transform((value): FeedPlace => {
+    const [position, passSince] = value.split('-').map(Number)
+    return { position: position!, passSince }
+  }),
+  v.check(
+    ({ position, passSince = 0 }) => Number.isSafeInteger(position) && Number.isSafeInteger(passSince),
+    'a position',
+  ),
+)
+
+const limit = wholeNumber(1, MOST_RECORDS)
+const cursor = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
+
+/** What all lists take. */
+export const LIST_PARAMETERS = {
+  limit,
+  order: v.picklist(['newest', 'oldest'], 'newest or oldest'),
+  next: cursor,
+} as const
+
+export const FEEDBACK_PARAMETERS = {
+  ...LIST_PARAMETERS,
+  source: textOfAtMost(MAX_IDENTIFIER_CHARACTERS),
+  tag: textOfAtMost(MAX_TAG_CHARACTERS),
+  customerId: ownIdText,
+  accountId: ownIdText,
+  projectId: ownIdText,
+  ratingMin: decimal,
+  ratingMax: decimal,
+  createdFrom: time,
+  createdTo: time,
+  q: words,
+} as const
+
+export const CHANGES_PARAMETERS = { after: place, limit } as const
+
+export const DEFAULT_LIMIT = 50

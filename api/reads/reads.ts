@@ -1,0 +1,103 @@
+import { asOwnId } from '../../contract/identity/own-id.ts'
+import type { ChangesPage } from '../../db/reads/changes.ts'
+import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
+import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
+import { type Authenticate, type Caller, callerOf } from '../authenticate.ts'
+import { faultIds, type OnFault } from '../fault-ids.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import type { BodiesInHand } from '../submit/bodies-in-hand.ts'
+import type { Arrival } from '../submit/intake.ts'
+import { jsonAnswer } from '../submit/json-answer.ts'
+import { readQuery } from './query.ts'
+import type { ReadingTurns } from './reading-turns.ts'
+
+/** What a process reads from. Each function rejects when the database does not answer in time. */
+export type ReadDependencies = {
+  authenticate: Authenticate
+  turns: ReadingTurns
+  /** Counts an answer as in hand until it is written, and as a turn of its workspace. */
+  takeAnswer: BodiesInHand['takeAnswer']
+  onFault: OnFault
+  /** Aborted when the process is to end. */
+  stop: AbortSignal
+  readRecord: (workspaceId: string, name: NamedRecord) => Promise<string | undefined>
+  currentId: (workspaceId: string, name: NamedRecord) => Promise<string>
+  readList: (request: ListRequest) => Promise<ListPage>
+  readChanges: (workspaceId: string, wanted: { after: ChangesPlace; limit: number }) => Promise<ChangesPage>
+}
+type ChangesPlace = Exclude<ChangesPage, 'expired'>['next']
+
+/** A resource that has a list and single records. `many` and `one` name the members of the answers. */
+export type Resource = { path: string; kind: RecordKind; many: string; one: string }
+
+export const RESOURCES = [
+  { path: 'feedbacks', kind: 'feedback', many: 'feedbacks', one: 'feedback' },
+  { path: 'customers', kind: 'customer', many: 'customers', one: 'customer' },
+  { path: 'accounts', kind: 'account', many: 'accounts', one: 'account' },
+  { path: 'projects', kind: 'project', many: 'projects', one: 'project' },
+  { path: 'feedback-categories', kind: 'feedback_category', many: 'feedbackCategories', one: 'feedbackCategory' },
+  { path: 'conversations', kind: 'conversation', many: 'conversations', one: 'conversation' },
+] as const satisfies readonly Resource[]
+
+/** A read in one workspace, as its handler sees it. */
+export type Read = { workspaceId: string; request: Request; dependencies: ReadDependencies }
+
+/** The text of an answer, or why there is none. */
+export type ReadAnswer = { json: string; headers?: Record<string, string> } | Refusal
+
+/**
+ * Answers a read of a token that permits reading. Database faults are a 503, and are logged without
+ * content.
+ */
+export const answerRead = async (
+  dependencies: ReadDependencies,
+  arrival: Arrival,
+  read: (read: Read) => Promise<ReadAnswer>,
+): Promise<Response> => {
+  const caller = await callerOf(dependencies.authenticate, arrival, 'read')
+  const answer = isRefusal(caller) ? caller : await readFor({ ...caller, request: arrival.request, dependencies }, read)
+  if (isRefusal(answer)) {
+    arrival.span?.set({ 'feedback_insights.refused': answer.refused })
+    return refusalResponse(answer)
+  }
+  return jsonAnswer(dependencies, answer.json, { ...(caller as Caller), status: 200, headers: answer.headers ?? {} })
+}
+
+const readFor = async (own: Read, read: (read: Read) => Promise<ReadAnswer>): Promise<ReadAnswer> => {
+  const { workspaceId, request, dependencies } = own
+  try {
+    return await read(own)
+  } catch (error) {
+    dependencies.onFault('read_failed', error, faultIds(request, { workspaceId }))
+    return { refused: 'unavailable', why: 'reads' }
+  }
+}
+
+/** Does the work in a turn of the workspace. */
+export const inTurn = async <T extends object>(
+  { workspaceId, dependencies }: Read,
+  work: () => Promise<T>,
+): Promise<T | Refusal> =>
+  (await dependencies.turns.take(workspaceId, work)) ?? { refused: 'unavailable', why: 'reads-at-once' }
+
+/** One record of a resource by its own id, or by one that was merged into it. */
+export const readOne =
+  ({ kind, one }: Resource, id: string) =>
+  async (read: Read): Promise<ReadAnswer> => {
+    const query = readQuery(read.request, {})
+    const record = isRefusal(query) ? query : await findRecord(read, kind, id)
+    return isRefusal(record) ? record : { json: `{${JSON.stringify(one)}:${record.json}}` }
+  }
+
+type Found = { id: string; json: string }
+
+export const findRecord = async (read: Read, kind: RecordKind, id: string): Promise<Found | Refusal> => {
+  const own = asOwnId(id)
+  if (own === undefined) return { refused: 'no-such-record' }
+  const { workspaceId, dependencies } = read
+  return inTurn(read, async (): Promise<Found | Refusal> => {
+    const current = await dependencies.currentId(workspaceId, { kind, id: own })
+    const json = await dependencies.readRecord(workspaceId, { kind, id: current })
+    return json === undefined ? { refused: 'no-such-record' } : { id: current, json }
+  })
+}

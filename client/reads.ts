@@ -1,0 +1,102 @@
+import { type Connection, patienceOf, send } from './send.ts'
+import type {
+  Account,
+  AccountPage,
+  ChangesPage,
+  Customer,
+  CustomerPage,
+  Feedback,
+  FeedbackCategory,
+  FeedbackCategoryPage,
+  FeedbackPage,
+  Project,
+  ProjectPage,
+  StoredConversationFound,
+  StoredConversationPage,
+} from './types.ts'
+
+/** `next`: that of the page before; null or absent begins the list. */
+export type ListQuery = {
+  readonly limit?: number | undefined
+  readonly order?: 'newest' | 'oldest' | undefined
+  readonly next?: string | null | undefined
+}
+
+/** Each filter narrows the list. Of several tags, feedback has to carry all. */
+export type FeedbackQuery = ListQuery & {
+  readonly source?: string | undefined
+  readonly tag?: string | readonly string[] | undefined
+  readonly customerId?: string | undefined
+  readonly accountId?: string | undefined
+  readonly projectId?: string | undefined
+  readonly ratingMin?: number | undefined
+  readonly ratingMax?: number | undefined
+  readonly createdFrom?: string | undefined
+  readonly createdTo?: string | undefined
+  /** Words that all occur in the title or the description. */
+  readonly q?: string | undefined
+}
+
+export type ChangesQuery = {
+  /** `next` of the answer before; without it the feed begins with all that there is. */
+  readonly after?: string | number | null | undefined
+  readonly limit?: number | undefined
+  /** Waits for a change, at most so many seconds (30). */
+  readonly waitSeconds?: number | undefined
+}
+
+/** Reads, with a token of scope `read` or `admin`. A page can be short although the list goes on. */
+export type Reads = {
+  readonly listFeedbacks: (query?: FeedbackQuery) => Promise<FeedbackPage>
+  readonly getFeedback: (id: string) => Promise<Feedback>
+  readonly listCustomers: (query?: ListQuery) => Promise<CustomerPage>
+  readonly getCustomer: (id: string) => Promise<Customer>
+  readonly listAccounts: (query?: ListQuery) => Promise<AccountPage>
+  readonly getAccount: (id: string) => Promise<Account>
+  readonly listProjects: (query?: ListQuery) => Promise<ProjectPage>
+  readonly getProject: (id: string) => Promise<Project>
+  readonly listFeedbackCategories: (query?: ListQuery) => Promise<FeedbackCategoryPage>
+  readonly getFeedbackCategory: (id: string) => Promise<FeedbackCategory>
+  readonly listConversations: (query?: ListQuery) => Promise<StoredConversationPage>
+  /** The conversation with a page of its messages. */
+  readonly getConversation: (id: string, query?: ListQuery) => Promise<StoredConversationFound>
+  readonly listChanges: (query?: ChangesQuery) => Promise<ChangesPage>
+}
+
+export const createReads = (connection: Connection): Reads => {
+  const read = async (path: string, query: object = {}, waitSeconds?: number): Promise<unknown> =>
+    (await send(connection, { path: `${path}${queryText(query)}`, waitSeconds }, patienceOf(connection))).body
+  const list =
+    <Page>(path: string) =>
+    (query?: object) =>
+      read(path, query) as Promise<Page>
+  const one =
+    <Found>(path: string, member: string) =>
+    async (id: string): Promise<Found> =>
+      ((await read(`${path}/${encodeURIComponent(id)}`)) as Record<string, Found>)[member]!
+  return {
+    listFeedbacks: list('/feedbacks'),
+    getFeedback: one('/feedbacks', 'feedback'),
+    listCustomers: list('/customers'),
+    getCustomer: one('/customers', 'customer'),
+    listAccounts: list('/accounts'),
+    getAccount: one('/accounts', 'account'),
+    listProjects: list('/projects'),
+    getProject: one('/projects', 'project'),
+    listFeedbackCategories: list('/feedback-categories'),
+    getFeedbackCategory: one('/feedback-categories', 'feedbackCategory'),
+    listConversations: list('/conversations'),
+    getConversation: (id, query) =>
+      read(`/conversations/${encodeURIComponent(id)}`, query) as Promise<StoredConversationFound>,
+    listChanges: ({ waitSeconds, ...query } = {}) => read('/changes', query, waitSeconds) as Promise<ChangesPage>,
+  }
+}
+
+const queryText = (query: object): string => {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query as Record<string, Given | readonly string[]>))
+    for (const each of [value].flat()) if (each != null) search.append(name, String(each))
+  return search.size === 0 ? '' : `?${search}`
+}
+
+type Given = string | number | null | undefined

@@ -1,0 +1,50 @@
+-- The change feed of a workspace: every readable record has a position, and each change gives it a
+-- new one. What is gone leaves a tombstone.
+--
+-- Positions are given under the lock of the workspace's progress row, which is held until the
+-- transaction ends. So they become visible in their order, and a reader that has seen one has seen
+-- all below it. They are at least the time in microseconds: a standby that is promoted without the
+-- last commits never gives a position again that a reader has seen.
+
+-- Reserves `most` positions and returns the one before the first. The caller holds the lock.
+create or replace function reserve_positions(ws uuid, most bigint) returns bigint
+  language sql
+  set enable_seqscan = off
+as $$
+  update workspace_progress set change_position = greatest(change_position, microseconds_now()) + most where workspace_id = ws
+  returning change_position - most
+$$;
+
+create or replace function microseconds_now() returns bigint
+  language sql volatile parallel safe
+  return (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+
+create or replace function add_tombstones(ws uuid, of_kind text, ids uuid[]) returns void
+  language plpgsql as $$
+declare
+  before bigint;
+begin
+  if cardinality(ids) = 0 then return; end if;
+  before := reserve_positions(ws, cardinality(ids));
+  insert into tombstone (workspace_id, position, kind, record_id)
+  select ws, before + i.place, of_kind, i.id from unnest(ids) with ordinality as i (id, place);
+end $$;
+
+-- Deletes at most `most` tombstones that are older than a position. Returns how many.
+create or replace function expire_tombstones(ws uuid, older_than bigint, most integer) returns integer
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set plan_cache_mode = force_custom_plan
+as $$
+declare
+  expired bigint[];
+begin
+  if not lock_progress(ws) then return 0; end if;
+  expired := array(
+    select t.position from tombstone as t where t.workspace_id = ws and t.position < older_than order by t.position limit most);
+  if cardinality(expired) = 0 then return 0; end if;
+  delete from tombstone where workspace_id = ws and position <= expired[cardinality(expired)];
+  update workspace_progress set forgotten_position = expired[cardinality(expired)] where workspace_id = ws;
+  return cardinality(expired);
+end $$;

@@ -1,0 +1,205 @@
+-- What people and programs read: single records, lists and the change feed. A record comes as JSON
+-- text, so that each number stays as it is stored; members without a value are left out.
+
+create or replace function json_time(at timestamptz) returns text
+  language sql stable strict parallel safe as $$
+  select to_char(at at time zone 'utc', '"\""YYYY-MM-DD"T"HH24:MI:SS.US"Z\""')
+$$;
+
+create or replace function feedback_json(f feedback) returns text
+  language sql stable as $$
+  select concat('{', concat_ws(',',
+    '"id":' || to_json(f.id), '"description":' || to_json(f.description), '"customerId":' || to_json(f.contact_id),
+    '"projectId":' || to_json(f.project_id), '"rating":' || to_json(f.rating), '"sourceId":' || to_json(f.source_id),
+    '"sourceData":' || f.source_data::text, '"title":' || to_json(f.title), '"isTranscript":' || to_json(f.is_transcript),
+    '"tags":' || to_json(f.tags), '"tagsGenerated":' || to_json(f.tags_generated), '"source":' || to_json(f.source),
+    '"accountId":' || to_json(f.account_id), '"createdAt":' || json_time(f.created_at),
+    '"acceptedAt":' || json_time(f.accepted_at), '"updatedAt":' || json_time(f.updated_at)
+  ), '}')
+$$;
+
+create or replace function customer_json(c contact) returns text
+  language sql stable as $$
+  select concat('{', concat_ws(',',
+    '"id":' || to_json(c.id), '"name":' || to_json(c.name), '"email":' || to_json(c.email),
+    '"accountId":' || to_json(c.account_id), '"contractValue":' || to_json(c.contract_value),
+    '"externalIds":' || (
+      select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.number, e.source), '[]')
+      from contact_external_id as e where e.workspace_id = c.workspace_id and e.contact_id = c.id
+    ),
+    '"properties":' || c.properties::text, '"sourceCreatedAt":' || json_time(c.source_created_at),
+    '"sourceUpdatedAt":' || json_time(c.source_updated_at), '"createdAt":' || json_time(c.created_at),
+    '"updatedAt":' || json_time(c.updated_at)
+  ), '}')
+$$;
+
+create or replace function account_json(a account) returns text
+  language sql stable as $$
+  select concat('{', concat_ws(',',
+    '"id":' || to_json(a.id), '"name":' || to_json(a.name), '"domain":' || to_json(a.domain),
+    '"contractValue":' || to_json(a.contract_value),
+    '"externalIds":' || (
+      select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.source, e.external_id), '[]')
+      from account_external_id as e where e.workspace_id = a.workspace_id and e.account_id = a.id
+    ),
+    '"properties":' || a.properties::text, '"sourceCreatedAt":' || json_time(a.source_created_at),
+    '"sourceUpdatedAt":' || json_time(a.source_updated_at), '"createdAt":' || json_time(a.created_at),
+    '"updatedAt":' || json_time(a.updated_at)
+  ), '}')
+$$;
+
+create or replace function project_json(p project) returns text
+  language sql stable as $$
+  select concat('{', concat_ws(',',
+    '"id":' || to_json(p.id), '"name":' || to_json(p.name), '"description":' || to_json(p.description),
+    '"createdAt":' || json_time(p.created_at)
+  ), '}')
+$$;
+
+create or replace function feedback_category_json(c feedback_category) returns text
+  language sql stable as $$
+  select concat('{"id":', to_json(c.id), ',"title":', to_json(c.title), '}')
+$$;
+
+create or replace function conversation_json(c conversation) returns text
+  language sql stable as $$
+  select concat('{', concat_ws(',',
+    '"id":' || to_json(c.id), '"title":' || to_json(c.title), '"source":' || to_json(c.source),
+    '"externalId":' || to_json(c.external_id), '"rating":' || to_json(c.rating), '"tags":' || to_json(c.tags),
+    '"customerIds":' || (
+      select coalesce(json_agg(o.contact_id order by o.contact_id), '[]')
+      from conversation_contact as o where o.workspace_id = c.workspace_id and o.conversation_id = c.id
+    ),
+    '"properties":' || c.properties::text, '"createdAt":' || json_time(c.created_at), '"updatedAt":' || json_time(c.updated_at)
+  ), '}')
+$$;
+
+create or replace function message_json(m message) returns text
+  language sql stable as $$
+  select concat('{', concat_ws(',',
+    '"id":' || to_json(m.id), '"conversationId":' || to_json(m.conversation_id), '"externalId":' || to_json(m.external_id),
+    '"incoming":' || to_json(m.incoming), '"customerId":' || to_json(m.contact_id), '"content":' || to_json(m.content),
+    '"sourceUrl":' || to_json(m.source_url), '"rawData":' || m.raw_data::text, '"createdAt":' || json_time(m.created_at)
+  ), '}')
+$$;
+
+-- A record of a kind of the change feed; null if there is none.
+create or replace function record_json(ws uuid, kind text, record uuid) returns text
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+as $$
+begin
+  case kind
+    when 'feedback' then return (select feedback_json(r) from feedback as r where r.workspace_id = ws and r.id = record);
+    when 'customer' then return (select customer_json(r) from contact as r where r.workspace_id = ws and r.id = record);
+    when 'account' then return (select account_json(r) from account as r where r.workspace_id = ws and r.id = record);
+    when 'project' then return (select project_json(r) from project as r where r.workspace_id = ws and r.id = record);
+    when 'feedback_category' then
+      return (select feedback_category_json(r) from feedback_category as r where r.workspace_id = ws and r.id = record);
+    when 'conversation' then
+      return (select conversation_json(r) from conversation as r where r.workspace_id = ws and r.id = record);
+    when 'message' then return (select message_json(r) from message as r where r.workspace_id = ws and r.id = record);
+  end case;
+end $$;
+
+-- The records of these kinds and ids, in their order, until they have more than `most` characters
+-- together: the first one comes whatever its size. record: null where there is none.
+create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
+returns table (place integer, record text)
+  language plpgsql stable as $$
+declare
+  used bigint := 0;
+begin
+  for at in 1 .. cardinality(ids) loop
+    place := at;
+    record := record_json(ws, kinds[at], ids[at]);
+    used := used + coalesce(length(record), 0);
+    exit when at > 1 and used > most;
+    return next;
+  end loop;
+end $$;
+
+-- What an own id of a contact or account means now; the id itself if it was never merged.
+create or replace function current_id(ws uuid, kind text, record uuid) returns uuid
+  language sql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+as $$
+  select coalesce(
+    case kind
+      when 'customer' then (select a.contact_id from contact_alias as a where a.workspace_id = ws and a.id = record)
+      when 'account' then (select a.account_id from account_alias as a where a.workspace_id = ws and a.id = record)
+    end,
+    record)
+$$;
+
+-- The next ids of a list, the newest first or the oldest, behind a place in it: the time and id of a
+-- record. `scope` narrows the list by an index, `condition` by looking at each record: at most
+-- `most_looked` of them. Both are SQL of the caller over `r`, with `filters` for their values. The
+-- last row can be one that does not match: that is where the caller goes on.
+create or replace function list_ids(
+  ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest boolean,
+  most integer, most_looked integer
+) returns table (id uuid, at text, is_match boolean)
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_sort = off
+as $$
+declare
+  direction text := case when is_oldest then 'asc' else 'desc' end;
+  behind text := case when is_oldest then '>' else '<' end;
+begin
+  return query execute format(
+    'select l.id, (l.created_at at time zone ''utc'')::text, l.is_match
+     from (
+       select s.*, row_number() over () as place
+       from (
+         select r.id, r.created_at, (%2$s) as is_match from %1$I as r
+         where r.workspace_id = $1 and r.created_at is not null and (%3$s) %4$s
+         order by r.created_at %5$s, r.id %5$s limit $6
+       ) as s
+     ) as l
+     where l.is_match or l.place = $6
+     limit $5',
+    of_table, condition, scope,
+    case when after_id is not null then
+      format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', behind) else '' end,
+    direction)
+  using ws, filters, after_at, after_id, most, most_looked;
+end $$;
+
+-- The next changes of a workspace behind a position, in order. gone: the record is a tombstone.
+create or replace function read_changes(ws uuid, after bigint, most integer)
+returns table ("position" bigint, kind text, id uuid, gone boolean)
+  language sql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set plan_cache_mode = force_custom_plan
+as $$
+  (select r.change_position, 'feedback', r.id, false from feedback as r
+    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+  union all
+  (select r.change_position, 'customer', r.id, false from contact as r
+    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+  union all
+  (select r.change_position, 'account', r.id, false from account as r
+    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+  union all
+  (select r.change_position, 'project', r.id, false from project as r
+    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+  union all
+  (select r.change_position, 'feedback_category', r.id, false from feedback_category as r
+    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+  union all
+  (select r.change_position, 'conversation', r.id, false from conversation as r
+    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+  union all
+  (select r.change_position, 'message', r.id, false from message as r
+    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+  union all
+  (select t.position, t.kind, t.record_id, true from tombstone as t
+    where t.workspace_id = ws and t.position > after order by t.position limit most)
+  order by 1 limit most
+$$;

@@ -1,0 +1,100 @@
+import type { Sql } from '../postgres.ts'
+import { RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
+
+/** What feedback is asked for. Each that is given narrows the list. */
+export type FeedbackFilters = {
+  source?: string | undefined
+  /** All of them. */
+  tag?: readonly string[] | undefined
+  customerId?: string | undefined
+  accountId?: string | undefined
+  projectId?: string | undefined
+  ratingMin?: number | undefined
+  ratingMax?: number | undefined
+  createdFrom?: string | undefined
+  createdTo?: string | undefined
+  /** Words that all occur in the title or the description. */
+  q?: readonly string[] | undefined
+}
+
+/** Messages of one conversation. */
+type MessageFilters = { conversationId?: string }
+
+/** A place in a list, between two records. `at`: UTC, with microseconds. */
+export type Place = { at: string; id: string }
+
+export type ListRequest = {
+  workspaceId: string
+  kind: RecordKind
+  filters: FeedbackFilters & MessageFilters
+  after: Place | undefined
+  isOldest: boolean
+  limit: number
+}
+
+/** `records`: JSON texts. `next`: where the list goes on, if it does. */
+export type ListPage = { records: string[]; next: Place | undefined }
+
+/** Filters that an index serves. The first one that is given leads through the list. */
+const LEADING = {
+  conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
+  customerId: `r.contact_id = ($2 ->> 'customerId')::uuid`,
+  accountId: `r.account_id = ($2 ->> 'accountId')::uuid`,
+  projectId: `r.project_id = ($2 ->> 'projectId')::uuid`,
+  source: `r.source = $2 ->> 'source'`,
+}
+/** Ranges of the order itself. */
+const RANGES = {
+  createdFrom: `r.created_at >= ($2 ->> 'createdFrom')::timestamptz`,
+  createdTo: `r.created_at < ($2 ->> 'createdTo')::timestamptz`,
+}
+const CONDITIONS = {
+  ...LEADING,
+  ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
+  ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
+  tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
+  q: `not exists (
+    select from jsonb_array_elements_text($2 -> 'q') as word
+    where strpos(lower(concat_ws(' ', r.title, r.description)), lower(word)) = 0)`,
+}
+
+/** One call looks through so many records. It answers with what it found, and where to go on. */
+const MOST_LOOKED = 20_000
+
+/**
+ * A page of a list. It has at most `limit` records and 4 MiB, and can have fewer, or none, although
+ * the list goes on.
+ */
+export const readList = async (sql: Sql, request: ListRequest): Promise<ListPage> => {
+  const { workspaceId, kind, filters, after, isOldest, limit } = request
+  const leading = given(LEADING, filters).slice(0, 1)
+  const scope = conjunction([...leading, ...given(RANGES, filters)])
+  const condition = conjunction(given(CONDITIONS, filters).filter((each) => !leading.includes(each)))
+  const found = await sql<(Place & { is_match: boolean })[]>`
+    select id, at, is_match from list_ids(
+      ${workspaceId}::uuid, ${RECORD_TABLES[kind]}, ${scope}, ${condition}, ${sql.json(filters)},
+      ${after?.at ?? null}, ${after?.id ?? null}::uuid, ${isOldest}, ${limit + 1}, ${MOST_LOOKED})`
+  const matches = found.filter(({ is_match }) => is_match).slice(0, limit)
+  const read = await readRecords(
+    sql,
+    workspaceId,
+    matches.map(({ id }) => ({ kind, id })),
+  )
+  const records = read.filter((record) => record !== undefined)
+  const isCut = read.length < matches.length
+  const last = isCut ? matches[read.length - 1] : found.length > limit ? matches.at(-1) : lookedThrough(found)
+  return { records, next: last && { at: last.at, id: last.id } }
+}
+
+/** The last record that was looked at, if that was the most. */
+const lookedThrough = <Row extends { is_match: boolean }>(found: readonly Row[]): Row | undefined => {
+  const last = found.at(-1)
+  return last?.is_match === false ? last : undefined
+}
+
+const given = (conditions: Readonly<Record<string, string>>, filters: Readonly<Record<string, unknown>>): string[] =>
+  Object.keys(conditions)
+    .filter((name) => filters[name] !== undefined)
+    .map((name) => conditions[name]!)
+
+const conjunction = (conditions: readonly string[]): string => conditions.join(' and ') || 'true'

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { ownWorkspace } from '../support/own-workspace.ts'
+import { seeded } from '../support/property-seed.ts'
+import type { Answer } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
+
+const PATHS = ['/feedbacks', '/customers', '/accounts', '/projects', '/feedback-categories', '/conversations']
+const CREATED_AT = '2026-01-01T00:00:00Z'
+const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
+
+describe('reading over HTTP', () => {
+  let service: SharedService
+  before(async () => {
+    service = await sharedService()
+  })
+  after(() => service?.stop())
+
+  const get = (path: string, { token = service.readToken, headers = {} } = {}): Promise<Answer> =>
+    service.request(`/api/v1${path}`, undefined, { method: 'GET', token, headers })
+  const read = async (path: string): Promise<Answer['body']> => {
+    const answer = await get(path)
+    assert.equal(answer.status, 200, `${path}: ${answer.text}`)
+    return answer.body
+  }
+  /** All pages of a list, of one record or more each. */
+  const readAll = async (path: string, member: string, limit = 500): Promise<Answer['body'][]> => {
+    const records = []
+    for (let next = ''; ;) {
+      const page = await read(`${path}${path.includes('?') ? '&' : '?'}limit=${limit}${next && `&next=${next}`}`)
+      records.push(...page[member])
+      if (page.next === null) return records
+      next = page.next
+    }
+  }
+
+  it('records have the members of the interface first, and none without a value', async () => {
+    const sourceData = '{"url":"https://help.example.org/7","views":9007199254740991,"none":null}'
+    const body =
+      `{"description":"The <b>export</b> is slow","title":"Export","rating":3,"source":"Help","sourceId":"7",` +
+      `"contact":{"email":"Ann@example.org","name":"Ann"},"account":{"name":"Acme","contractValue":1200.5},` +
+      `"project":{"name":"Reports"},"tags":["speed"],"createdAt":"2026-01-02T03:04:05.678Z","sourceData":${sourceData}}`
+    const { feedback } = (await service.submit('/feedbacks', body)).body
+    const answer = await get(`/feedbacks/${feedback.id}`)
+    const { acceptedAt, updatedAt, accountId, ...record } = answer.body.feedback
+    assert.deepEqual(Object.keys(answer.body.feedback).slice(0, 7), [
+      'id',
+      'description',
+      'customerId',
+      'projectId',
+      'rating',
+      'sourceId',
+      'sourceData',
+    ])
+    assert.deepEqual(record, {
+      ...feedback,
+      sourceData: JSON.parse(sourceData),
+      title: 'Export',
+      tags: ['speed'],
+      tagsGenerated: false,
+      source: 'Help',
+      createdAt: '2026-01-02T03:04:05.678000Z',
+    })
+    assert.equal(acceptedAt, updatedAt)
+    const { customer } = await read(`/customers/${record.customerId}`)
+    assert.deepEqual([customer.id, customer.name, customer.email], [record.customerId, 'Ann', 'Ann@example.org'])
+    assert.equal((await read(`/accounts/${accountId}`)).account.contractValue, 1200.5)
+    const { project } = await read(`/projects/${record.projectId}`)
+    assert.deepEqual(Object.keys(project), ['id', 'name', 'createdAt'])
+    const categories = await readAll('/feedback-categories', 'feedbackCategories')
+    assert.ok(categories.some(({ title }) => title === 'speed'))
+    assert.deepEqual(Object.keys(categories[0]), ['id', 'title'])
+  })
+
+  it('a conversation comes with its messages, the oldest first, page by page', async () => {
+    const messages = Array.from({ length: 7 }, (_, at) => ({
+      id: `m${at}`,
+      incoming: at % 2 === 0,
+      content: `Message ${at}`,
+      createdAt: `2026-01-01T00:00:0${6 - at}Z`,
+      contactId: 'pat',
+    }))
+    const contacts = [{ id: 'pat', properties: { $name: 'Pat' } }]
+    await service.submit('/conversations', { id: 'paged', source: 'chat', createdAt: CREATED_AT, contacts, messages })
+    const conversations = await readAll('/conversations', 'conversations')
+    const { id, customerIds } = conversations.find(({ externalId }) => externalId === 'paged')!
+    const read7 = await readAll(`/conversations/${id}`, 'messages', 3)
+    assert.deepEqual(
+      read7.map(({ content }) => content),
+      messages.toReversed().map(({ content }) => content),
+    )
+    assert.deepEqual(new Set(read7.map(({ customerId }) => customerId)), new Set(customerIds))
+    const newest = await read(`/conversations/${id}?order=newest&limit=1`)
+    assert.equal(newest.messages[0].content, 'Message 0')
+  })
+
+  it('an id that was merged leads to the customer that it means now, also as a filter', async () => {
+    const email = 'merged@example.org'
+    const { customerId } = (await service.submit('/feedbacks', { description: 'Mine', contact: { email } })).body
+      .feedback
+    await service.submit('/contacts/identify', { id: 'merged', properties: { $email: email } })
+    const { customer } = await read(`/customers/${customerId}`)
+    assert.notEqual(customer.id, customerId)
+    assert.deepEqual(customer.externalIds, [{ source: 'API', id: 'merged' }])
+    const { feedbacks } = await read(`/feedbacks?customerId=${customerId}`)
+    assert.deepEqual(
+      feedbacks.map((each: Answer['body']) => [each.description, each.customerId]),
+      [['Mine', customer.id]],
+    )
+  })
+
+  it('each filter, order and size of page gives what a plain SELECT gives', async () => {
+    const own = await ownWorkspace({ sql: service.all, urls: service.urls })
+    const token = own.adminToken
+    const items = Array.from({ length: 120 }, (_, at) => ({
+      operation: 'create_feedback',
+      body: {
+        description: at % 3 === 0 ? `Der EXPORT dauert, Größe ${at}` : `Login ${at}`,
+        title: at % 4 === 0 ? 'Größe' : null,
+        source: ['Help', 'Store'][at % 2],
+        tags: [['speed'], ['speed', 'export'], []][at % 3],
+        rating: at % 6 === 5 ? null : at % 6,
+        createdAt: `2026-01-${String(1 + (at % 5)).padStart(2, '0')}T00:00:00Z`,
+        contact: { email: `p${at % 7}@example.org` },
+        account: { name: `A${at % 3}` },
+        project: { name: `P${at % 2}` },
+      },
+    }))
+    const { body } = await own.post('/batch', { items }, { headers: { Prefer: 'wait=30' } })
+    for (const { state } of body.results) assert.equal(state, 'applied')
+    const ids = async (table: string): Promise<string[]> => {
+      const rows = await service.all<{ id: string }[]>`
+        select id from ${service.all(table)} where workspace_id = ${own.workspaceId} order by id`
+      return rows.map(({ id }) => id)
+    }
+    const oneOf = (values: readonly string[]) => fc.constantFrom(...values)
+    const [customers, accounts, projects] = [await ids('contact'), await ids('account'), await ids('project')]
+    const filters = fc.record(
+      {
+        source: oneOf(['Help', 'Store', 'Nothing']),
+        tag: fc.subarray(['speed', 'export'], { minLength: 1 }),
+        customerId: oneOf([...customers, UNKNOWN]),
+        accountId: oneOf(accounts),
+        projectId: oneOf(projects),
+        ratingMin: oneOf(['0', '2', '2.5']),
+        ratingMax: oneOf(['1', '4']),
+        createdFrom: oneOf(['2026-01-02T00:00:00Z', '2026-01-03T02:00:00+02:00']),
+        createdTo: oneOf(['2026-01-04T00:00:00Z']),
+        q: oneOf(['export', 'GRÖSSE export', 'größe', 'login 1', '%', 'nowhere']),
+        order: oneOf(['newest', 'oldest']),
+      },
+      { requiredKeys: [] },
+    )
+    await fc.assert(
+      fc.asyncProperty(filters, fc.integer({ min: 1, max: 60 }), async (given, limit) => {
+        const query = new URLSearchParams(
+          Object.entries(given).flatMap(([name, value]) => [value].flat().map((each) => [name, each as string])),
+        )
+        const found: string[] = []
+        for (let next: string | null = ''; next !== null;) {
+          const answer = await get(`/feedbacks?${query}&limit=${limit}${next && `&next=${next}`}`, { token })
+          assert.equal(answer.status, 200, answer.text)
+          found.push(...answer.body.feedbacks.map(({ id }: { id: string }) => id))
+          next = answer.body.next
+        }
+        const { source, tag, customerId, accountId, projectId, ratingMin, ratingMax, createdFrom, createdTo, q } = given
+        const rows = await service.all<{ id: string }[]>`
+          select id from feedback as f where workspace_id = ${own.workspaceId}
+            and (${source ?? null}::text is null or source = ${source ?? null})
+            and (${tag ?? null}::text[] is null or tags @> ${tag ?? null}::text[])
+            and (${customerId ?? null}::uuid is null or contact_id = ${customerId ?? null}::uuid)
+            and (${accountId ?? null}::uuid is null or account_id = ${accountId ?? null}::uuid)
+            and (${projectId ?? null}::uuid is null or project_id = ${projectId ?? null}::uuid)
+            and (${ratingMin ?? null}::float8 is null or rating >= ${ratingMin ?? null}::float8)
+            and (${ratingMax ?? null}::float8 is null or rating <= ${ratingMax ?? null}::float8)
+            and (${createdFrom ?? null}::timestamptz is null or created_at >= ${createdFrom ?? null}::timestamptz)
+            and (${createdTo ?? null}::timestamptz is null or created_at < ${createdTo ?? null}::timestamptz)
+            and lower(coalesce(title, '') || ' ' || description) like all (
+              array(select '%' || replace(lower(w), '%', '\\%') || '%' from regexp_split_to_table(${q ?? ''}, ' ') as w))
+          order by created_at desc, id desc`
+        const expected = rows.map(({ id }) => id)
+        assert.deepEqual(found, given.order === 'oldest' ? expected.toReversed() : expected)
+      }),
+      seeded({ numRuns: 60 }),
+    )
+    for (const path of ['customers', 'accounts', 'projects']) {
+      const answer = await get(`/${path}?limit=500`, { token })
+      const table = { customers: 'contact', accounts: 'account', projects: 'project' }[path]!
+      const found = answer.body[path].map(({ id }: { id: string }) => id)
+      assert.deepEqual(found.toSorted(), await ids(table))
+    }
+  })
+
+  it('a parameter that is unknown, badly formed, repeated or of another list is refused by name', async () => {
+    const { next } = await read('/feedbacks?limit=1')
+    const refused: [query: string, path: string][] = [
+      ['colour=red', 'colour'],
+      ['Limit=1', 'Limit'],
+      ['limit=0', 'limit'],
+      ['limit=501', 'limit'],
+      ['limit=1e1', 'limit'],
+      ['limit=1&limit=2', 'limit'],
+      ['order=latest', 'order'],
+      ['customerId=ann', 'customerId'],
+      ['ratingMin=0x1', 'ratingMin'],
+      ['ratingMax=', 'ratingMax'],
+      ['createdFrom=2026-02-30T00:00:00Z', 'createdFrom'],
+      ['createdTo=yesterday', 'createdTo'],
+      ['source=', 'source'],
+      ['q=%20', 'q'],
+      [`next=${next}&order=oldest`, 'next'],
+      [`next=${next}&tag=x`, 'next'],
+      ['next=x', 'next'],
+    ]
+    for (const [query, path] of refused) {
+      const { status, body } = await get(`/feedbacks?${query}`)
+      assert.equal(status, 400, query)
+      assert.deepEqual(
+        body.error.map((problem: { path: string }) => problem.path),
+        [path],
+        query,
+      )
+    }
+    assert.equal((await get(`/customers?source=x`)).status, 400)
+    assert.equal((await get(`/customers?next=${next}`)).status, 400)
+    assert.equal((await get('/changes?after=-1')).status, 400)
+    assert.equal((await get('/changes?limit=501')).status, 400)
+  })
+
+  it('only a token of scope read or admin reads, and only its own workspace', async () => {
+    const other = await ownWorkspace({ sql: service.all, urls: service.urls })
+    const { changes } = await read('/changes?limit=500')
+    const idsOf = (kind: string): string[] =>
+      changes.filter((change: Answer['body']) => change.kind === kind).map(({ id }: { id: string }) => id)
+    const kinds = ['feedback', 'customer', 'account', 'project', 'feedback_category', 'conversation']
+    for (const [at, path] of PATHS.entries()) {
+      assert.equal((await get(path, { token: service.accessToken })).status, 403)
+      assert.equal((await get(`${path}/${UNKNOWN}`, { token: service.accessToken })).status, 403)
+      assert.equal((await get(path, { token: 'none' })).status, 401)
+      assert.deepEqual(Object.values((await get(path, { token: other.adminToken })).body), [[], null])
+      for (const id of [...idsOf(kinds[at]!), UNKNOWN, 'no-id']) {
+        assert.equal((await get(`${path}/${id}`, { token: other.adminToken })).status, 404)
+      }
+    }
+    assert.equal((await get('/changes', { token: service.accessToken })).status, 403)
+    assert.deepEqual((await get('/changes', { token: other.adminToken })).body.changes, [])
+    const written = await service.post('/feedbacks', { description: 'x' }, { token: service.readToken })
+    assert.equal(written.status, 403)
+    const wrong = await service.request('/api/v1/customers', undefined, { method: 'DELETE' })
+    assert.deepEqual([wrong.status, wrong.headers.get('Allow')], [405, 'GET'])
+    const both = await service.request('/api/v1/feedbacks', undefined, { method: 'DELETE' })
+    assert.deepEqual([both.status, both.headers.get('Allow')], [405, 'GET, POST'])
+  })
+})
