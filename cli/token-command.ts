@@ -4,18 +4,19 @@ import { addToken, listTokens, revokeToken, type Scope } from '../db/tokens.ts'
 import { NO_SUCH_WORKSPACE } from './find-workspace.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
-const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|admin [--days N]
+const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|read|admin [--days N]
        npm run token -- create --scope operator [--days N]
        npm run token -- list
        npm run token -- revoke ID
 
 submit    submissions of the workspace
-admin     submissions and purges of the workspace
+read      reading over HTTP, nothing else
+admin     submissions, reading and purges of the workspace
 operator  dashboard, metrics and /admin of the whole installation
 The token itself is printed once and never kept: only its hash is. --days ends it after N days.`
 
 /** The scopes that an operation takes. */
-const SCOPES = ['submit', 'admin', 'operator'] as const satisfies Scope[]
+const SCOPES = ['submit', 'read', 'admin', 'operator'] as const satisfies Scope[]
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 

@@ -12,6 +12,12 @@ export const removalJob = v.object({ workspaceId: uuid, purgeId: uuid })
 export type RemovalJob = v.InferOutput<typeof removalJob>
 
 /**
+ * A job of the queue `webhook`: a webhook has changes to get, or gets a message that only tests it.
+ */
+export const webhookJob = v.object({ workspaceId: uuid, webhookId: uuid, isTest: v.optional(v.boolean(), false) })
+export type WebhookJob = v.InferInput<typeof webhookJob>
+
+/**
  * A job of the queue `tagging`: stored records of one workspace that need tags, or that people
  * tagged and the tagger learns from. Their texts are read from Postgres.
  */

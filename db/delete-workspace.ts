@@ -15,6 +15,7 @@ export const OWNED_TABLES = [
   'conversation',
   'message',
   'tombstone',
+  'webhook',
   'unresolved',
   'contact_external_id',
   'contact_email',

@@ -3,7 +3,7 @@ import type { Sql } from './postgres.ts'
 import { DEFAULT_WORKSPACE } from './workspaces.ts'
 
 /**
- * submit: submissions of its workspace. read: kept for reading over HTTP. admin: submissions and
+ * submit: submissions of its workspace. read: reading over HTTP. admin: submissions, reading and
  * purges. operator: dashboard, metrics and /admin, no submissions.
  */
 export const SCOPES = ['submit', 'read', 'admin', 'operator'] as const

@@ -44,6 +44,11 @@ const queueList = v.pipe(
   v.array(v.picklist(QUEUE_NAMES)),
   v.transform((names) => [...new Set(names)]),
 )
+const hostList = v.pipe(
+  v.string(),
+  v.transform((value) => value.split(',').map((host) => host.trim())),
+  v.array(v.pipe(v.string(), v.regex(/^[a-z0-9:._-]{1,253}$/))),
+)
 const originList = v.pipe(
   v.string(),
   v.transform((value) => value.split(',').map((origin) => origin.trim())),
@@ -126,6 +131,10 @@ export const SETTINGS = {
     v.optional(wholeNumber(1, 1_000_000)),
     'a whole number from 1 to 1000000, for each of the other operations',
   ),
+  WEBHOOK_ALLOWED_HOSTS: setting(
+    v.optional(hostList),
+    'names of hosts or addresses in lower case, without a port, separated by commas',
+  ),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     v.optional(serverUrl('http:', 'https:')),
     'the URL of an OpenTelemetry collector such as http://collector:4318, without /v1/traces',
@@ -143,7 +152,14 @@ export class BadSettings extends Error {
 }
 
 /** Settings that can also be in a file. A variable of the same name with `_FILE` behind it names the file. */
-const SECRETS = ['DATABASE_URL', 'READS_DATABASE_URL', 'REDIS_URL', 'HASH_KEY', 'BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
+const SECRETS = [
+  'DATABASE_URL',
+  'READS_DATABASE_URL',
+  'REDIS_URL',
+  'HASH_KEY',
+  'BOOTSTRAP_ACCESS_TOKEN',
+  'BOOTSTRAP_ADMIN_TOKEN',
+] as const
 
 const NO_SCHEMA_BEHIND_POOLER =
   'DATABASE_SCHEMA has no effect behind a pooler in transaction mode: set search_path for the role of DATABASE_URL instead.'

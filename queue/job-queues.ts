@@ -1,5 +1,5 @@
 import { type Job, Queue } from 'bullmq'
-import type { RemovalJob, TaggingJob } from '../contract/jobs.ts'
+import type { RemovalJob, TaggingJob, WebhookJob } from '../contract/jobs.ts'
 import { QUEUE_NAMES, type QueueName } from '../contract/queues.ts'
 import type { RedisClient } from './connect-redis.ts'
 
@@ -51,6 +51,28 @@ export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJ
       opts: { ...JOB_OPTIONS, deduplication: { id: data.purgeId } },
     })),
   )
+}
+
+/** Adds a job for each webhook, unless it has one. */
+export const addDeliveries = async (queues: JobQueues, deliveries: readonly WebhookJob[]): Promise<void> => {
+  if (deliveries.length === 0) return
+  await queues.webhook.addBulk(
+    deliveries.map((data) => ({ name: 'deliver_changes', data, opts: { deduplication: { id: data.webhookId } } })),
+  )
+}
+
+/** Has a worker send a message that tests a webhook. Returns the id of the job. */
+export const addWebhookTest = async (queues: JobQueues, named: Omit<WebhookJob, 'isTest'>): Promise<string> =>
+  (await queues.webhook.add('test_webhook', { ...named, isTest: true })).id!
+
+/** How a test ended; undefined while it has not. */
+export const webhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
+  const job: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
+  if (job === undefined || (await job.isFailed())) return 'the job failed'
+  if (!(await job.isCompleted())) return undefined
+  // The job is read again, since it may have ended after the first reading.
+  const ended: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
+  return ended?.returnvalue
 }
 
 /** Returns the ids of the jobs. */

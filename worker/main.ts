@@ -53,13 +53,14 @@ const processors = createProcessors({
   worker: id,
   answerWithinMs: ANSWER_WITHIN_MS,
   redoMs: redoTime.ms,
+  allowedHosts: config.WEBHOOK_ALLOWED_HOSTS ?? [],
   metrics,
   tracing,
   log,
   stop: stopping.signal,
 })
 /** Jobs at once. Tagging is computation for the most part; a backlog has statements of its own. */
-const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2 }
+const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 8 }
 
 const inHand = jobsInHand()
 const workers = config.WORKER_QUEUES.map((name) => {

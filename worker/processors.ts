@@ -12,6 +12,7 @@ import { createQuarantine } from './quarantine.ts'
 import { removalProcessor } from './removal-processor.ts'
 import { learningPace } from './tagging/learning-pace.ts'
 import { taggingProcessor } from './tagging/tagging-processor.ts'
+import { webhookProcessor } from './webhooks/webhook-processor.ts'
 
 type Given = WorkerDependencies & {
   wake: Wake
@@ -19,6 +20,8 @@ type Given = WorkerDependencies & {
   worker: string
   answerWithinMs: number
   redoMs: () => number
+  /** Hosts of webhooks that may have addresses which are not public. */
+  allowedHosts: readonly string[]
   metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'deep'>
 }
 
@@ -46,6 +49,7 @@ export const createProcessors = (given: Given): Readonly<Record<QueueName, Proce
     backlog: (job) => metrics.deep(() => logs.apply(workspacesOf(job), true)),
     removal: (job) => quarantine.shared(() => removal(job)),
     tagging: (job) => quarantine.shared(() => tagging(job)),
+    webhook: webhookProcessor(given),
     stop: logs.stop,
   }
 }

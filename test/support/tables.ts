@@ -38,6 +38,7 @@ const INTERNAL_TABLES = [
   'pending_move',
   'submission',
   'tombstone',
+  'webhook',
   'dead_submission',
   'purge',
   'tag_share',

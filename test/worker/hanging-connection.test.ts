@@ -33,6 +33,7 @@ describe('a worker one of whose connections to Postgres hangs', () => {
       sql: schema.sql,
       hashKey,
       worker: 'w',
+      allowedHosts: [],
       redoMs: () => 0,
       answerWithinMs: ANSWER_WITHIN_MS,
       metrics: { settled: () => {}, purged: () => {}, applyTime: () => {}, deep: (work) => work() },

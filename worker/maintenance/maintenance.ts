@@ -8,6 +8,7 @@ import { resumePurges } from './resume-purges.ts'
 import type { MaintenanceDependencies, Service } from './service.ts'
 import { sweepAllLogs } from './sweep-logs.ts'
 import { trimKeys } from './trim-keys.ts'
+import { wakeWebhooks } from './wake-webhooks.ts'
 
 const SERVICES: readonly Service[] = [
   sweepAllLogs,
@@ -17,6 +18,7 @@ const SERVICES: readonly Service[] = [
   expireOldReceipts,
   expireOldTombstones,
   trimKeys,
+  wakeWebhooks,
 ]
 
 /**

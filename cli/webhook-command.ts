@@ -1,0 +1,132 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { webhookSecret } from '../contract/webhooks.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  rotateWebhookSecret,
+  setWebhookState,
+  type WebhookStatus,
+} from '../db/webhooks.ts'
+import { addWebhookTest, webhookTestOutcome } from '../queue/job-queues.ts'
+import { NO_SUCH_WORKSPACE } from './find-workspace.ts'
+import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
+
+const USAGE = `usage: npm run webhook -- create --workspace NAME --url URL [--from POSITION]
+       npm run webhook -- list
+       npm run webhook -- test ID
+       npm run webhook -- pause ID
+       npm run webhook -- resume ID
+       npm run webhook -- replay ID --from POSITION
+       npm run webhook -- rotate ID
+       npm run webhook -- delete ID
+
+A webhook gets every change of a workspace that GET /changes tells, signed as Standard Webhooks.
+It begins with what changes from now on, or behind POSITION: 0 is everything that there is.
+create and rotate print the secret. After rotate the former one signs as well for a day.
+Addresses that are not public are refused unless WEBHOOK_ALLOWED_HOSTS of the workers names the host.`
+
+const NO_SUCH_WEBHOOK = 'There is no webhook with this id. See: npm run webhook -- list'
+const TEST_WITHIN_MS = 30_000
+const LOOK_EVERY_MS = 100
+
+const positionOf = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  if (!/^\d{1,16}$/.test(text)) throw new CommandError('--from must be a position of the change feed, or 0.')
+  return Number(text)
+}
+
+const urlOf = (text: string | undefined): string => {
+  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '')
+    throw new CommandError('--url must be an address such as https://example.com/hooks, without a user.')
+  return url.href
+}
+
+const idOf = ([, id]: readonly string[]): string => {
+  if (id === undefined) throw new CommandError(USAGE)
+  return id
+}
+
+const mustExist = (isThere: boolean): void => {
+  if (!isThere) throw new CommandError(NO_SUCH_WEBHOOK)
+}
+
+const statusLine = ({ id, workspace, url, state, position, isBehind, delivered, fault }: WebhookStatus): string =>
+  [
+    id,
+    workspace,
+    state,
+    isBehind ? `behind at ${position}` : `up to date at ${position}`,
+    `${delivered} delivered`,
+    ...(fault === null ? [] : [`fails: ${fault}`]),
+    url,
+  ].join('  ')
+
+const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<void> => {
+  const webhook = await findWebhook(sql, { id })
+  if (webhook === undefined) throw new CommandError(NO_SUCH_WEBHOOK)
+  const { queues } = await openQueues()
+  const job = await addWebhookTest(queues, { workspaceId: webhook.workspaceId, webhookId: id })
+  const until = performance.now() + TEST_WITHIN_MS
+  for (;;) {
+    const outcome = await webhookTestOutcome(queues, job)
+    if (outcome === 'confirmed') return print('The receiver has confirmed the test.')
+    if (outcome !== undefined) throw new CommandError(`The receiver has not confirmed the test: ${outcome}.`)
+    if (performance.now() > until) throw new CommandError('No worker has sent the test within 30 s. Do workers run?')
+    await pause(LOOK_EVERY_MS)
+  }
+}
+
+await runCommand({
+  usage: USAGE,
+  options: { workspace: { type: 'string' }, url: { type: 'string' }, from: { type: 'string' } },
+  run: async (context) => {
+    const { sql, words, values, readHashKey } = context
+    switch (words[0]) {
+      case 'create': {
+        const { workspace } = values
+        if (workspace === undefined) throw new CommandError('--workspace NAME is required.')
+        const hashKey = await readHashKey()
+        const given = { workspace, url: urlOf(values['url']), from: positionOf(values['from']) }
+        const id = await createWebhook(sql, given)
+        if (id === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
+        print(`webhook ${id}`)
+        return print(webhookSecret(hashKey, id, 1))
+      }
+      case 'list': {
+        for (const webhook of await listWebhooks(sql)) print(statusLine(webhook))
+        return
+      }
+      case 'test':
+        return test(context, idOf(words))
+      case 'pause':
+        mustExist(await setWebhookState(sql, idOf(words), { state: 'paused' }))
+        return print('paused; it keeps its place')
+      case 'resume':
+        mustExist(await setWebhookState(sql, idOf(words), { state: 'active' }))
+        return print('active; it goes on where it was')
+      case 'replay': {
+        const from = positionOf(values['from'])
+        if (from === undefined) throw new CommandError('--from POSITION is required.')
+        mustExist(await setWebhookState(sql, idOf(words), { state: 'active', from }))
+        return print('active; everything behind the position is delivered again')
+      }
+      case 'rotate': {
+        const id = idOf(words)
+        const hashKey = await readHashKey()
+        const version = await rotateWebhookSecret(sql, id)
+        if (version === undefined) throw new CommandError(NO_SUCH_WEBHOOK)
+        print('The new secret. The former one signs as well for a day.')
+        return print(webhookSecret(hashKey, id, version))
+      }
+      case 'delete':
+        mustExist(await deleteWebhook(sql, idOf(words)))
+        return print('deleted')
+      case undefined:
+      default:
+        throw new CommandError(USAGE)
+    }
+  },
+})

@@ -1,0 +1,23 @@
+-- Addresses that get the changes of a workspace, and how far each has come.
+--
+-- position: it has confirmed every change of the feed up to here; pass_since as in the feed
+-- (db/functions/reads.sql). secret: how often its secret has been made; the secret itself is a hash
+-- of the id and this number under the hash key, and is not stored. The former one signs as well
+-- until former_secret_until. failing_since, attempts and fault: of the delivery that fails.
+create table webhook (
+  workspace_id uuid not null,
+  id uuid not null,
+  url text not null,
+  state text not null check (state in ('active', 'paused', 'failed', 'gone')),
+  position bigint not null,
+  pass_since bigint,
+  secret integer not null default 1,
+  former_secret_until timestamptz,
+  delivered bigint not null default 0,
+  attempts integer not null default 0,
+  failing_since timestamptz,
+  next_attempt_at timestamptz not null default now(),
+  fault text,
+  created_at timestamptz not null default now(),
+  primary key (workspace_id, id)
+);

@@ -1,0 +1,122 @@
+import type { Sql } from './postgres.ts'
+import type { FeedPlace } from './reads/changes.ts'
+
+/**
+ * active: it gets what changes. paused: an operator has stopped it. failed: it has not confirmed a
+ * delivery for a day, or needs tombstones that have expired. gone: its server answered 410.
+ */
+export type WebhookState = 'active' | 'paused' | 'failed' | 'gone'
+
+export type Webhook = {
+  workspaceId: string
+  id: string
+  url: string
+  state: WebhookState
+  place: FeedPlace
+  secretVersion: number
+  /** The former secret signs as well. */
+  isRotating: boolean
+  /** Of the delivery that fails; 0 while none does. */
+  attempts: number
+  failingSince: Date | null
+}
+
+/** How a webhook is doing, for operators. `behind`: it has not confirmed the latest changes. */
+export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince'> & {
+  workspace: string
+  position: number
+  isBehind: boolean
+  delivered: number
+  fault: string | null
+}
+
+/** Begins behind a position, or with what changes from now on. Returns the id; undefined without the workspace. */
+export const createWebhook = async (
+  sql: Sql,
+  { workspace, url, from }: { workspace: string; url: string; from: number | undefined },
+): Promise<string | undefined> => {
+  const [row] = await sql<{ id: string }[]>`
+    insert into webhook (workspace_id, id, url, state, position)
+    select w.id, gen_random_uuid(), ${url}, 'active', coalesce(${from ?? null}::bigint, p.change_position)
+    from workspace as w join workspace_progress as p on p.workspace_id = w.id where w.name = ${workspace}
+    returning id`
+  return row?.id
+}
+
+export const listWebhooks = (sql: Sql): Promise<WebhookStatus[]> =>
+  sql<WebhookStatus[]>`
+    select h.id, h.url, h.state, h.failing_since as "failingSince", w.name as workspace, h.position::float8 as position,
+      h.position < p.change_position as "isBehind", h.delivered::float8 as delivered, h.fault
+    from webhook as h join workspace as w on w.id = h.workspace_id
+    join workspace_progress as p on p.workspace_id = h.workspace_id
+    order by w.name, h.created_at`.execute()
+
+export const findWebhook = async (sql: Sql, { id, workspaceId }: { id: string; workspaceId?: string }) => {
+  const [row] = await sql<(Omit<Webhook, 'place'> & { position: number; passSince: number | null })[]>`
+    select workspace_id as "workspaceId", id, url, state, position::float8 as position, pass_since::float8 as "passSince",
+      secret as "secretVersion", coalesce(former_secret_until > now(), false) as "isRotating", attempts,
+      failing_since as "failingSince"
+    from webhook where id::text = ${id} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null}::uuid)`
+  if (row === undefined) return undefined
+  const { position, passSince, ...rest } = row
+  return { ...rest, place: { position, passSince: passSince ?? undefined } } satisfies Webhook
+}
+
+/** Active webhooks whose next attempt is due, and whose workspace has changes that they have not confirmed. */
+export const dueWebhooks = (sql: Sql): Promise<{ workspaceId: string; webhookId: string }[]> =>
+  sql<{ workspaceId: string; webhookId: string }[]>`
+    select h.workspace_id as "workspaceId", h.id as "webhookId" from webhook as h
+    join workspace_progress as p on p.workspace_id = h.workspace_id
+    where h.state = 'active' and h.next_attempt_at <= now() and h.position < p.change_position`.execute()
+
+type Named = Pick<Webhook, 'workspaceId' | 'id'>
+
+/** Notes what was confirmed. False if the webhook has another place or state by now. */
+export const advanceWebhook = async (
+  sql: Sql,
+  { workspaceId, id, place }: Named & Pick<Webhook, 'place'>,
+  { to, delivered }: { to: FeedPlace; delivered: number },
+): Promise<boolean> => {
+  const { count } = await sql`
+    update webhook set position = ${to.position}, pass_since = ${to.passSince ?? null}, delivered = delivered + ${delivered},
+      attempts = 0, failing_since = null, fault = null, next_attempt_at = now()
+    where workspace_id = ${workspaceId} and id = ${id} and state = 'active' and position = ${place.position}`
+  return count === 1
+}
+
+/** Notes an attempt that failed, and when the next one is due. `state`: it ends here. */
+export const noteWebhookFault = async (
+  sql: Sql,
+  { workspaceId, id }: Named,
+  { fault, pauseMs, state = 'active' }: { fault: string; pauseMs: number; state?: WebhookState | undefined },
+): Promise<void> => {
+  await sql`
+    update webhook set attempts = attempts + 1, failing_since = coalesce(failing_since, now()), fault = ${fault},
+      next_attempt_at = now() + ${pauseMs}::float8 * interval '1 millisecond', state = ${state}
+    where workspace_id = ${workspaceId} and id = ${id} and state = 'active'`
+}
+
+/** Sets the state by hand. From the beginning of a place, if one is given. False if there is no such webhook. */
+export const setWebhookState = async (
+  sql: Sql,
+  id: string,
+  { state, from }: { state: 'active' | 'paused'; from?: number },
+): Promise<boolean> => {
+  const { count } = await sql`
+    update webhook set state = ${state}, position = coalesce(${from ?? null}::bigint, position),
+      pass_since = case when ${from ?? null}::bigint is null then pass_since end,
+      attempts = 0, failing_since = null, fault = null, next_attempt_at = now()
+    where id::text = ${id}`
+  return count === 1
+}
+
+/** Makes the next secret. The former one signs as well for a day. Returns its version. */
+export const rotateWebhookSecret = async (sql: Sql, id: string): Promise<number | undefined> => {
+  const [row] = await sql<{ version: number }[]>`
+    update webhook set secret = secret + 1, former_secret_until = now() + interval '1 day'
+    where id::text = ${id} returning secret as version`
+  return row?.version
+}
+
+export const deleteWebhook = async (sql: Sql, id: string): Promise<boolean> =>
+  (await sql`delete from webhook where id::text = ${id}`).count === 1

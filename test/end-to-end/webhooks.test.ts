@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { runCommand } from '../support/command.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { until } from '../support/until.ts'
+
+type Message = {
+  type: string
+  timestamp: string
+  data: { position: number; kind: string; id: string; deleted: boolean }
+}
+type Received = { headers: Record<string, string>; text: string; message: Message }
+
+const PROGRAM = 'cli/webhook-command.ts'
+
+/** A receiver that answers with what `answer` says, and keeps what it has confirmed. */
+const createReceiver = async (answer: (message: Message) => { status: number; headers?: Record<string, string> }) => {
+  const received: Received[] = []
+  const server: Server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    request.on('end', () => {
+      const message = JSON.parse(text) as Message
+      const { status, headers = {} } = answer(message)
+      if (status < 300) received.push({ headers: request.headers as Record<string, string>, text, message })
+      response.writeHead(status, headers).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { received, url: `http://127.0.0.1:${port}/hook`, stop: () => server.close() }
+}
+
+describe('webhooks', () => {
+  let service: SharedService
+  before(async () => {
+    service = await sharedService()
+  })
+  after(() => service?.stop())
+
+  const command = async (...words: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(service, PROGRAM, ...words)
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const create = async (url: string, ...more: string[]): Promise<{ id: string; secret: string }> => {
+    const [first, secret] = (await command('create', '--workspace', service.workspace, '--url', url, ...more)).split(
+      '\n',
+    )
+    return { id: first!.split(' ')[1]!, secret: secret! }
+  }
+  const statusOf = async (id: string): Promise<string> =>
+    (await command('list')).split('\n').find((line) => line.startsWith(id)) ?? ''
+  const say = async (description: string): Promise<string> =>
+    (await service.submit('/feedbacks', { description, tags: [] })).body.feedback.id
+
+  it('get each change, signed, in the order of the feed, and begin where they were created', async () => {
+    await say('before the webhook')
+    const { received, url, stop } = await createReceiver(() => ({ status: 204 }))
+    const { id, secret } = await create(url)
+    const ids = [await say('first'), await say('second')]
+    await until('both are delivered', async () =>
+      ids.every((own) => received.some(({ message }) => message.data.id === own)),
+    )
+    const verifier = new Verifier(secret)
+    for (const { headers, text } of received) verifier.verify(text, headers)
+    assert.throws(() => new Verifier(`${secret.slice(0, -6)}AAAAA=`).verify(received[0]!.text, received[0]!.headers))
+    assert.ok(!received.some(({ text }) => text.includes('before the webhook')))
+    assert.deepEqual([received[0]!.message.type, received[0]!.message.data.deleted], ['feedback.changed', false])
+    await until('it is up to date', async () => (await statusOf(id)).includes('up to date'))
+    assert.match(await command('test', id), /confirmed/)
+    assert.ok(received.some(({ message }) => message.type === 'webhook.test'))
+    await command('delete', id)
+    assert.equal(await statusOf(id), '')
+    stop()
+  })
+
+  it('are tried again until they confirm, as late as they ask, and lose nothing by it', async () => {
+    let refusals = 3
+    const { received, url, stop } = await createReceiver(() =>
+      refusals-- > 0 ? { status: 503, headers: { 'Retry-After': '1' } } : { status: 200 },
+    )
+    const { id } = await create(url)
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, at) => say(`tried ${at}`)))
+    await until('all are delivered', async () =>
+      ids.every((own) => received.some(({ message }) => message.data.id === own)),
+    )
+    const positions = new Map<string, number>()
+    for (const { message } of received) {
+      const { id: own, position } = message.data
+      assert.ok(position >= (positions.get(own) ?? 0), 'a record never goes back')
+      positions.set(own, position)
+    }
+    await command('delete', id)
+    stop()
+  })
+
+  it('end with 410, go on after a pause, and are told again from a position', async () => {
+    let status = 410
+    const { received, url, stop } = await createReceiver(() => ({ status }))
+    const { id } = await create(url, '--from', '0')
+    await say('gone')
+    await until('it has ended', async () => (await statusOf(id)).includes('  gone  '))
+    assert.match(await statusOf(id), /fails: status 410/)
+    status = 200
+    await command('resume', id)
+    await until('it is up to date', async () => (await statusOf(id)).includes('up to date'))
+    const before = received.length
+    await command('pause', id)
+    const own = await say('paused')
+    assert.match(await statusOf(id), / {2}paused {2}/)
+    await command('replay', id, '--from', '0')
+    await until('all is delivered again', async () => received.length > 2 * before)
+    await until('the new one as well', async () => received.some(({ message }) => message.data.id === own))
+    await command('delete', id)
+    stop()
+  })
+
+  it('sign with both secrets while one is being rotated', async () => {
+    const { received, url, stop } = await createReceiver(() => ({ status: 200 }))
+    const { id, secret } = await create(url)
+    const [, next] = (await command('rotate', id)).split('\n')
+    assert.notEqual(next, secret)
+    await command('test', id)
+    const { text, headers } = received.at(-1)!
+    for (const each of [secret, next!]) new Verifier(each).verify(text, headers)
+    await command('delete', id)
+    stop()
+  })
+
+  it('send nothing to addresses that are not public, and follow no redirect', async () => {
+    const { received, stop, url } = await createReceiver(() => ({ status: 200 }))
+    const redirecting = await createReceiver(() => ({ status: 307, headers: { Location: url } }))
+    const port = new URL(url).port
+    for (const refused of [
+      `http://localhost:${port}/`,
+      `http://[::1]:${port}/`,
+      'http://10.0.0.1/',
+      'http://0x7f000002/',
+    ]) {
+      const { id } = await create(refused)
+      const { code, stderr } = await runCommand(service, PROGRAM, 'test', id)
+      assert.equal(code, 1)
+      assert.match(stderr, /NOT_PUBLIC_ADDRESS/, refused)
+      await command('delete', id)
+    }
+    const { id } = await create(redirecting.url)
+    const { stderr } = await runCommand(service, PROGRAM, 'test', id)
+    assert.match(stderr, /status 307/)
+    await command('delete', id)
+    assert.equal(received.length, 0)
+    stop()
+    redirecting.stop()
+  })
+
+  it('are created by whole addresses only, and named by ids that there are', async () => {
+    for (const url of ['example.org', 'ftp://example.org/', 'https://user@example.org/']) {
+      const { code, stderr } = await runCommand(
+        service,
+        PROGRAM,
+        'create',
+        '--workspace',
+        service.workspace,
+        '--url',
+        url,
+      )
+      assert.equal(code, 1)
+      assert.match(stderr, /^--url must be/)
+    }
+    for (const words of [
+      ['pause', 'x'],
+      ['rotate', 'x'],
+      ['delete', 'x'],
+      ['test', 'x'],
+      ['replay', 'x', '--from', '0'],
+    ]) {
+      const { code, stderr } = await runCommand(service, PROGRAM, ...words)
+      assert.equal(code, 1)
+      assert.match(stderr, /^There is no webhook with this id/)
+    }
+  })
+})

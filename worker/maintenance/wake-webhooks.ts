@@ -1,0 +1,13 @@
+import { dueWebhooks } from '../../db/webhooks.ts'
+import { addDeliveries } from '../../queue/job-queues.ts'
+import type { Service } from './service.ts'
+
+/** Adds a job for each webhook that has changes to get, unless it has one. */
+export const wakeWebhooks: Service = {
+  name: 'wake-webhooks',
+  everyMs: 1_000,
+  run: async ({ sql, queues }) => {
+    await addDeliveries(queues, await dueWebhooks(sql))
+    return {}
+  },
+}

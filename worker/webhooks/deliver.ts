@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { Webhook as Signer } from 'standardwebhooks'
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import { webhookSecret } from '../../contract/webhooks.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { type Change, type ChangesPage, readChanges } from '../../db/reads/changes.ts'
+import { advanceWebhook, findWebhook, noteWebhookFault, type Webhook } from '../../db/webhooks.ts'
+import { describeFault } from '../../process/fault.ts'
+import { post } from './post.ts'
+
+export type DeliveryDependencies = {
+  sql: Sql
+  hashKey: HashKey
+  /** Hosts that may have addresses which are not public. */
+  allowedHosts: readonly string[]
+  stop: AbortSignal
+}
+
+const CHANGES_AT_ONCE = 50
+/** Changes of a page are of different records, so their order among each other does not matter. */
+const POSTS_AT_ONCE = 8
+/** Then the job ends. Maintenance adds it again while there is more, so others get their turn. */
+const BUDGET_MS = 20_000
+const FIRST_PAUSE_MS = 5_000
+const LONGEST_PAUSE_MS = 3_600_000
+const GIVE_UP_AFTER_MS = 86_400_000
+const MS_PER_SECOND = 1_000
+
+/**
+ * Delivers to a webhook what it has not confirmed, in the order of the feed. A change counts as
+ * confirmed when all before it are; so after a crash some come again, and none is left out. Returns
+ * how many it delivered.
+ */
+export const deliver = async (
+  dependencies: DeliveryDependencies,
+  named: { workspaceId: string; id: string },
+): Promise<number> => {
+  const until = performance.now() + BUDGET_MS
+  let delivered = 0
+  while (performance.now() < until && !dependencies.stop.aborted) {
+    const webhook = await findWebhook(dependencies.sql, named)
+    if (webhook?.state !== 'active') break
+    const page = await readChanges(dependencies.sql, webhook.workspaceId, {
+      after: webhook.place,
+      limit: CHANGES_AT_ONCE,
+    })
+    const confirmed = await deliverPage(dependencies, webhook, page)
+    delivered += confirmed
+    if (page === 'expired' || confirmed < page.changes.length || page.next.position === webhook.place.position) break
+  }
+  return delivered
+}
+
+/** Sends a message that tells nothing. Returns `confirmed`, or what failed. */
+export const deliverTest = async (
+  dependencies: DeliveryDependencies,
+  named: { workspaceId: string; id: string },
+): Promise<string> => {
+  const webhook = await findWebhook(dependencies.sql, named)
+  if (webhook === undefined) return 'there is no such webhook'
+  const text = JSON.stringify({ type: 'webhook.test', timestamp: new Date().toISOString(), data: {} })
+  const failure = await send(dependencies, webhook, { id: `${webhook.id}_test_${randomUUID()}`, text })
+  return failure?.fault ?? 'confirmed'
+}
+
+/** Returns how many changes of the page, from its beginning, are confirmed. */
+const deliverPage = async (
+  dependencies: DeliveryDependencies,
+  webhook: Webhook,
+  page: ChangesPage,
+): Promise<number> => {
+  const { sql } = dependencies
+  if (page === 'expired') {
+    await noteWebhookFault(sql, webhook, { fault: 'position expired', pauseMs: 0, state: 'failed' })
+    return 0
+  }
+  let confirmed = 0
+  let failure: Failure | undefined
+  for (let at = 0; at < page.changes.length && failure === undefined; at += POSTS_AT_ONCE) {
+    const posts = page.changes
+      .slice(at, at + POSTS_AT_ONCE)
+      .map((change) => send(dependencies, webhook, messageOf(webhook, change)))
+    const outcomes = await Promise.all(posts)
+    const failedAt = outcomes.findIndex((outcome) => outcome !== undefined)
+    failure = outcomes[failedAt]
+    confirmed += failedAt < 0 ? outcomes.length : failedAt
+  }
+  const to = failure === undefined ? page.next : { ...page.next, position: page.changes[confirmed - 1]?.position ?? 0 }
+  if (failure === undefined || confirmed > 0) await advanceWebhook(sql, webhook, { to, delivered: confirmed })
+  if (failure !== undefined && !dependencies.stop.aborted) await noteFailure(sql, webhook, failure, confirmed)
+  return confirmed
+}
+
+type Failure = { fault: string; isGone: boolean; retryAfterMs: number | undefined }
+
+/** Undefined once the receiver has confirmed it. */
+const send = async (
+  { hashKey, allowedHosts, stop }: DeliveryDependencies,
+  webhook: Webhook,
+  message: { id: string; text: string },
+): Promise<Failure | undefined> => {
+  try {
+    const headers = signed(hashKey, webhook, message)
+    const { status, retryAfter } = await post(new URL(webhook.url), { text: message.text, headers, allowedHosts, stop })
+    if (status >= 200 && status < 300) return undefined
+    return { fault: `status ${status}`, isGone: status === 410, retryAfterMs: waitOf(retryAfter) }
+  } catch (error) {
+    return { fault: describeFault(error), isGone: false, retryAfterMs: undefined }
+  }
+}
+
+/** The headers of Standard Webhooks. While a secret is being rotated, both sign. */
+const signed = (
+  hashKey: HashKey,
+  { id, secretVersion, isRotating }: Pick<Webhook, 'id' | 'secretVersion' | 'isRotating'>,
+  message: { id: string; text: string },
+): Record<string, string> => {
+  const now = new Date()
+  const versions = isRotating ? [secretVersion, secretVersion - 1] : [secretVersion]
+  const signatures = versions.map((version) =>
+    new Signer(webhookSecret(hashKey, id, version)).sign(message.id, now, message.text),
+  )
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'feedback-insights',
+    'webhook-id': message.id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / MS_PER_SECOND)),
+    'webhook-signature': signatures.join(' '),
+  }
+}
+
+const MICROSECONDS_PER_MS = 1_000
+
+/** The same change has the same id whenever it is sent. */
+const messageOf = (
+  webhook: Webhook,
+  { position, kind, id, record, mergedInto }: Change,
+): { id: string; text: string } => {
+  const type = `${kind}.${record === undefined ? 'deleted' : 'changed'}`
+  const timestamp = new Date(position / MICROSECONDS_PER_MS).toISOString()
+  const data = JSON.stringify({ position, kind, id, deleted: record === undefined, mergedInto })
+  const whole = record === undefined ? data : `${data.slice(0, -1)},"record":${record}}`
+  return { id: `${webhook.id}_${position}`, text: `{"type":"${type}","timestamp":"${timestamp}","data":${whole}}` }
+}
+
+const noteFailure = async (sql: Sql, webhook: Webhook, failure: Failure, confirmed: number): Promise<void> => {
+  const { fault, isGone, retryAfterMs } = failure
+  const [attempts, failingSince] = confirmed > 0 ? [0, null] : [webhook.attempts, webhook.failingSince]
+  const isOver = failingSince !== null && Date.now() - failingSince.getTime() > GIVE_UP_AFTER_MS
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempts, 20), LONGEST_PAUSE_MS)
+  await noteWebhookFault(sql, webhook, {
+    fault,
+    pauseMs: retryAfterMs ?? longest * (0.5 + Math.random() / 2),
+    state: isGone ? 'gone' : isOver ? 'failed' : 'active',
+  })
+}
+
+/** Retry-After has seconds or a date (RFC 9110, 10.2.3). It is heeded up to a day. */
+const waitOf = (retryAfter: string | undefined): number | undefined => {
+  if (!retryAfter) return undefined
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * MS_PER_SECOND : Date.parse(retryAfter) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), GIVE_UP_AFTER_MS)
+}

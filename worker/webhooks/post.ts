@@ -1,0 +1,53 @@
+import { request as requestPlain } from 'node:http'
+import { request as requestSecure } from 'node:https'
+import { publicLookup, refuseAddress } from '../../process/public-address.ts'
+
+const ANSWER_WITHIN_MS = 15_000
+
+export type Sent = {
+  text: string
+  headers: Readonly<Record<string, string>>
+  allowedHosts: readonly string[]
+  stop: AbortSignal
+}
+
+/** `retryAfter`: the header, if the answer had one. */
+export type PostAnswer = { status: number; retryAfter: string | undefined }
+
+/**
+ * Posts a text to an address of the public internet, or to a host that is allowed by name, and
+ * reads the head of the answer. No proxy is asked, and no redirect is followed.
+ *
+ * @throws with the code of what failed
+ */
+export const post = (url: URL, { text, headers, allowedHosts, stop }: Sent): Promise<PostAnswer> =>
+  new Promise((resolve, reject) => {
+    const refused = refuseAddress(url.hostname, allowedHosts)
+    if (refused) return reject(refused)
+    const bytes = new TextEncoder().encode(text)
+    const send = url.protocol === 'https:' ? requestSecure : requestPlain
+    const request = send(
+      url,
+      {
+        method: 'POST',
+        headers: { ...headers, 'Content-Length': bytes.byteLength },
+        lookup: publicLookup(allowedHosts),
+        agent: false,
+        signal: stop,
+      },
+      (response) => {
+        clearTimeout(late)
+        resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] })
+        response.destroy()
+      },
+    )
+    const late = setTimeout(
+      () => request.destroy(Object.assign(new Error('There was no answer in time.'), { code: 'NO_ANSWER' })),
+      ANSWER_WITHIN_MS,
+    )
+    request.on('error', (error) => {
+      clearTimeout(late)
+      reject(error)
+    })
+    request.end(bytes)
+  })

@@ -1,0 +1,25 @@
+import * as v from 'valibot'
+import { webhookJob } from '../../contract/jobs.ts'
+import { describeFault } from '../../process/fault.ts'
+import { hopeless } from '../../queue/open-worker.ts'
+import { type Processor, type WorkerDependencies, withoutCause } from '../dependencies.ts'
+import { whenAvailable } from '../when-available.ts'
+import { deliver, deliverTest } from './deliver.ts'
+
+/** Delivers to the webhook of a job. Returns how many changes it delivered, or how a test ended. */
+export const webhookProcessor =
+  (dependencies: WorkerDependencies & { allowedHosts: readonly string[] }): Processor =>
+  async (job) => {
+    const parsed = v.safeParse(webhookJob, job.data)
+    if (!parsed.success) throw hopeless('This is not a webhook job.')
+    const { workspaceId, webhookId, isTest } = parsed.output
+    const named = { workspaceId, id: webhookId }
+    const work = (): Promise<number | string> => (isTest ? deliverTest : deliver)(dependencies, named)
+    try {
+      return await whenAvailable(work, dependencies.stop)
+    } catch (error) {
+      const fault = describeFault(error)
+      dependencies.log('error', 'job_failed', { queue: job.queueName, workspaceId, webhookId, fault })
+      throw withoutCause(fault)
+    }
+  }
