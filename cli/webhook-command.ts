@@ -79,22 +79,39 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
   }
 }
 
+const create = async ({ sql, values, readHashKey }: CommandContext): Promise<void> => {
+  const { workspace } = values
+  if (workspace === undefined) throw new CommandError('--workspace NAME is required.')
+  const hashKey = await readHashKey()
+  const id = await createWebhook(sql, { workspace, url: urlOf(values['url']), from: positionOf(values['from']) })
+  if (id === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
+  print(`webhook ${id}`)
+  print(webhookSecret(hashKey, id, 1))
+}
+
+const rotate = async ({ sql, readHashKey }: CommandContext, id: string): Promise<void> => {
+  const hashKey = await readHashKey()
+  const version = await rotateWebhookSecret(sql, id)
+  if (version === undefined) throw new CommandError(NO_SUCH_WEBHOOK)
+  print('The new secret. The former one signs as well for a day.')
+  print(webhookSecret(hashKey, id, version))
+}
+
+const replay = async ({ sql, values }: CommandContext, id: string): Promise<void> => {
+  const from = positionOf(values['from'])
+  if (from === undefined) throw new CommandError('--from POSITION is required.')
+  mustExist(await setWebhookState(sql, id, { state: 'active', from }))
+  print('active; everything behind the position is delivered again')
+}
+
 await runCommand({
   usage: USAGE,
   options: { workspace: { type: 'string' }, url: { type: 'string' }, from: { type: 'string' } },
   run: async (context) => {
-    const { sql, words, values, readHashKey } = context
+    const { sql, words } = context
     switch (words[0]) {
-      case 'create': {
-        const { workspace } = values
-        if (workspace === undefined) throw new CommandError('--workspace NAME is required.')
-        const hashKey = await readHashKey()
-        const given = { workspace, url: urlOf(values['url']), from: positionOf(values['from']) }
-        const id = await createWebhook(sql, given)
-        if (id === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
-        print(`webhook ${id}`)
-        return print(webhookSecret(hashKey, id, 1))
-      }
+      case 'create':
+        return create(context)
       case 'list': {
         for (const webhook of await listWebhooks(sql)) print(statusLine(webhook))
         return
@@ -107,20 +124,10 @@ await runCommand({
       case 'resume':
         mustExist(await setWebhookState(sql, idOf(words), { state: 'active' }))
         return print('active; it goes on where it was')
-      case 'replay': {
-        const from = positionOf(values['from'])
-        if (from === undefined) throw new CommandError('--from POSITION is required.')
-        mustExist(await setWebhookState(sql, idOf(words), { state: 'active', from }))
-        return print('active; everything behind the position is delivered again')
-      }
-      case 'rotate': {
-        const id = idOf(words)
-        const hashKey = await readHashKey()
-        const version = await rotateWebhookSecret(sql, id)
-        if (version === undefined) throw new CommandError(NO_SUCH_WEBHOOK)
-        print('The new secret. The former one signs as well for a day.')
-        return print(webhookSecret(hashKey, id, version))
-      }
+      case 'replay':
+        return replay(context, idOf(words))
+      case 'rotate':
+        return rotate(context, idOf(words))
       case 'delete':
         mustExist(await deleteWebhook(sql, idOf(words)))
         return print('deleted')

@@ -353,6 +353,15 @@ export type Receipt = {
         readonly [key: string]: number
       }
     | undefined
+  /** Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that it removed. */
+  readonly consumers?:
+    | {
+        /** How many. */
+        readonly total: number
+        /** How many. */
+        readonly confirmed: number
+      }
+    | undefined
   /** Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for. */
   readonly identifiers?:
     | {

@@ -8,6 +8,7 @@ import type { JobQueue } from '../queue/job-queues.ts'
 import type { Sql } from '../db/postgres.ts'
 import { type ProcessReport, processReportsIn } from '../queue/process-reports.ts'
 import { countPurges, type PurgesUnderWay } from '../db/purges/purges-under-way.ts'
+import { countWebhooks, type WebhooksNotWell } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/queue-depths.ts'
 import { type RedisCondition, redisCondition } from '../queue/redis-condition.ts'
 import { type WorkspaceLoad, workspaceLoads } from '../queue/workspace-loads.ts'
@@ -29,6 +30,7 @@ export type Condition = {
   silent?: number
   postgresSeconds?: number
   purges?: PurgesUnderWay
+  webhooks?: WebhooksNotWell
   workspaces?: readonly Workspace[]
   logs?: LogTotals[]
   ledgers?: Ledger[]
@@ -83,6 +85,7 @@ export const conditionOf =
       read('silent', countSilent(redis, prefix, processes)),
       read('postgresSeconds', answerSeconds(sql)),
       read('purges', countPurges(sql)),
+      read('webhooks', countWebhooks(sql)),
       read('workspaces', workspaces),
       read('logs', logs),
       read(

@@ -59,6 +59,9 @@ export type Point = {
   purgesUnderWay: number | null
   /** Keys that purges have ended. */
   purgedKeys: number | null
+  /** Webhooks whose deliveries fail, and webhooks that have ended. */
+  webhooksFailing: number | null
+  webhooksEnded: number | null
 }
 
 const WORKSPACES_SHOWN = 10
@@ -67,7 +70,7 @@ const MS_PER_SECOND = 1_000
 
 /** Draws a condition as a point. Rates and times concern the time since the condition before. */
 export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
-  const { at, redis, queues, processes, postgresSeconds, purges, logs, ledgers } = condition
+  const { at, redis, queues, processes, postgresSeconds, purges, webhooks, logs, ledgers } = condition
   const loads = loadsIn(condition)
   return {
     at,
@@ -95,6 +98,8 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     loopDelaySeconds: highest((processes ?? []).map(({ loopDelaySeconds }) => loopDelaySeconds)),
     purgesUnderWay: purges?.underWay ?? null,
     purgedKeys: purges?.purgedKeys ?? null,
+    webhooksFailing: webhooks?.failing ?? null,
+    webhooksEnded: webhooks?.ended ?? null,
   }
 }
 

@@ -69,7 +69,7 @@ const growsOlder = (points: readonly Point[]): boolean => {
   )
 }
 
-const lost = ({ queues, dead }: Point, points: readonly Point[]): Finding[] => {
+const lost = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: readonly Point[]): Finding[] => {
   const died = (dead ?? 0) - (points.find((point) => point.dead !== null)?.dead ?? 0)
   const failed = Object.values(queues ?? {}).reduce((sum, queue) => sum + queue.failed, 0)
   return [
@@ -83,6 +83,16 @@ const lost = ({ queues, dead }: Point, points: readonly Point[]): Finding[] => {
       what: `${count(failed, 'job has', 'jobs have')} failed for good.`,
       remedy:
         'No submission is in them: jobs wake workers, tag records or remove them. The queues name the jobs with their reasons (/admin/queues).',
+    }),
+    ...when(above(webhooksFailing, 0), {
+      level: 'attention',
+      what: `${count(webhooksFailing!, 'webhook does', 'webhooks do')} not confirm deliveries.`,
+      remedy: 'They are tried again for a day. The reasons: npm run webhook -- list.',
+    }),
+    ...when(above(webhooksEnded, 0), {
+      level: 'attention',
+      what: `${count(webhooksEnded!, 'webhook has', 'webhooks have')} ended.`,
+      remedy: 'The reasons: npm run webhook -- list. Resume, replay or delete them.',
     }),
   ]
 }

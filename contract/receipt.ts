@@ -8,9 +8,12 @@ export type SubmissionState = 'queued' | 'applied' | 'superseded' | 'purged' | '
  */
 export type PurgeIdentifiers = { id: string | null; email: string | null }
 
+/** Webhooks of the workspace, and how many have confirmed all that a purge removed. */
+export type PurgeConsumers = { total: number; confirmed: number }
+
 /**
  * What became of a submission. It holds no personal data. Times are RFC 3339 in UTC. Only the
- * receipt of a purge has `identifiers` and `counts`, the rows that it removed per table.
+ * receipt of a purge has `identifiers`, `consumers` and `counts`, the rows that it removed per table.
  */
 export type Receipt = {
   id: string
@@ -22,4 +25,5 @@ export type Receipt = {
   error: string | null
   counts?: Record<string, number>
   identifiers?: PurgeIdentifiers
+  consumers?: PurgeConsumers
 }

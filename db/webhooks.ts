@@ -69,6 +69,17 @@ export const dueWebhooks = (sql: Sql): Promise<{ workspaceId: string; webhookId:
     join workspace_progress as p on p.workspace_id = h.workspace_id
     where h.state = 'active' and h.next_attempt_at <= now() and h.position < p.change_position`.execute()
 
+/** Webhooks of the installation that are not well: `failing` ones are tried again, `ended` ones are not. */
+export type WebhooksNotWell = { failing: number; ended: number }
+
+export const countWebhooks = async (sql: Sql): Promise<WebhooksNotWell> => {
+  const [row] = await sql<WebhooksNotWell[]>`
+    select count(*) filter (where state = 'active' and failing_since is not null)::float8 as failing,
+      count(*) filter (where state in ('failed', 'gone'))::float8 as ended
+    from webhook`
+  return row!
+}
+
 type Named = Pick<Webhook, 'workspaceId' | 'id'>
 
 /** Notes what was confirmed. False if the webhook has another place or state by now. */

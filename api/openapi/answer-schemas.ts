@@ -33,6 +33,9 @@ const enumeration = (about: string, meanings: Readonly<Record<string, string>>):
 
 export const submissionState = enumeration('What became of the submission.', STATES)
 
+const OF_PURGES: readonly string[] = ['counts', 'identifiers', 'consumers']
+const CONSUMER_COUNT = { type: 'integer', minimum: 0, description: 'How many.' }
+
 /** The type makes the compiler miss a member that is new in a receipt. */
 const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
   id: text('The id that came in `Submission-Id`.', { format: 'uuid' }),
@@ -50,6 +53,11 @@ const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
     type: 'object',
     additionalProperties: { type: 'integer', minimum: 0 },
     description: 'Of a purge that has ended: what it removed, by kind.',
+  },
+  consumers: {
+    ...object('', { total: CONSUMER_COUNT, confirmed: CONSUMER_COUNT }),
+    description:
+      'Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that it removed.',
   },
   identifiers: {
     type: 'object',
@@ -113,7 +121,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
   Receipt: object(
     'What became of an accepted submission. Nothing in it is personal.',
     RECEIPT,
-    Object.keys(RECEIPT).filter((name) => name !== 'counts' && name !== 'identifiers'),
+    Object.keys(RECEIPT).filter((name) => !OF_PURGES.includes(name)),
   ),
   Error: object('Why the request was turned away.', {
     error: text('A sentence for people; programs go by the status.'),

@@ -197,6 +197,7 @@ export const ANSWER_EXAMPLES = {
           error: null,
           counts: { contacts: 1, feedback: 17, messages: 4, conversations: 1, deadSubmissions: 0 },
           identifiers: { id: '9db43468-a80e-8907-bff7-e876c315536f', email: null },
+          consumers: { total: 1, confirmed: 1 },
         },
       },
     },

@@ -133,6 +133,12 @@ const ALONE: readonly (readonly [name: string, help: string, value: (condition: 
   ['feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 is any.', ({ redis }) => redis?.maxBytes],
   ['feedback_insights_purges_under_way', 'Purges whose records are being removed.', ({ purges }) => purges?.underWay],
   ['feedback_insights_purged_keys', 'Keys that purges have ended.', ({ purges }) => purges?.purgedKeys],
+  [
+    'feedback_insights_webhooks_failing',
+    'Webhooks that do not confirm deliveries.',
+    ({ webhooks }) => webhooks?.failing,
+  ],
+  ['feedback_insights_webhooks_ended', 'Webhooks that have failed or are gone.', ({ webhooks }) => webhooks?.ended],
 ]
 
 const tellBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): void => {

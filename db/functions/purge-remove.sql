@@ -221,7 +221,8 @@ begin
   delete from purge where workspace_id = ws and id = purge_id returning * into p;
   if not found then return null; end if;
   removed := purge_counts(p.contacts, p.feedback, p.messages, p.conversations, p.dead_submissions);
-  update submission set state = 'applied', attempts = with_attempts, finished_at = now(), counts = removed
+  update submission set state = 'applied', attempts = with_attempts, finished_at = now(), counts = removed,
+    change_position = (select g.change_position from workspace_progress as g where g.workspace_id = ws)
   where workspace_id = ws and id = purge_id;
   if found then
     update workspace_progress set applied = applied + 1 where workspace_id = ws;

@@ -36,6 +36,8 @@ const WELL: Point = {
   loopDelaySeconds: 0.01,
   purgesUnderWay: 0,
   purgedKeys: 0,
+  webhooksFailing: 0,
+  webhooksEnded: 0,
 }
 /** The same for twenty minutes until the last point. */
 const over = (point: Partial<Point>): Point[] =>
@@ -101,6 +103,8 @@ describe('findings', () => {
     ],
     'a submission that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
     'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
+    'a webhook that fails': [now({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
+    'webhooks that have ended': [now({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
     'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
     'work that no worker finishes': [aging(599, 604, 609), 'trouble', /^Work waits for more than ten minutes/],
     'missing submissions beside a purge': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /nor finished/],

@@ -82,7 +82,7 @@ describe('the overview', () => {
     // The machine of the tests may be too busy to be punctual while the processes start.
     const { findings } = await untilSays('all is well', ({ verdict }) => verdict === 'well')
     assert.deepEqual(findings, [])
-    assert.deepEqual(Object.keys(queues ?? {}).toSorted(), ['backlog', 'removal', 'tagging', 'wake'])
+    assert.deepEqual(Object.keys(queues ?? {}).toSorted(), ['backlog', 'removal', 'tagging', 'wake', 'webhook'])
     const { at, ...latest } = points.at(-1)!
     assert.ok(Math.abs(at - Date.now()) < 60_000)
     for (const [name, value] of Object.entries(latest)) {

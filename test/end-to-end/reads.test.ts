@@ -8,6 +8,9 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const PATHS = ['/feedbacks', '/customers', '/accounts', '/projects', '/feedback-categories', '/conversations']
 const CREATED_AT = '2026-01-01T00:00:00Z'
+/** A record or a problem, as far as the tests look at it. */
+type Read = Readonly<Record<string, string>>
+const rowsOf = (value: unknown): Read[] => value as Read[]
 const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
 
 describe('reading over HTTP', () => {
@@ -25,11 +28,11 @@ describe('reading over HTTP', () => {
     return answer.body
   }
   /** All pages of a list, of one record or more each. */
-  const readAll = async (path: string, member: string, limit = 500): Promise<Answer['body'][]> => {
-    const records = []
+  const readAll = async (path: string, member: string, limit = 500): Promise<Read[]> => {
+    const records: Read[] = []
     for (let next = ''; ;) {
       const page = await read(`${path}${path.includes('?') ? '&' : '?'}limit=${limit}${next && `&next=${next}`}`)
-      records.push(...page[member])
+      records.push(...rowsOf(page[member]))
       if (page.next === null) return records
       next = page.next
     }
@@ -69,8 +72,8 @@ describe('reading over HTTP', () => {
     const { project } = await read(`/projects/${record.projectId}`)
     assert.deepEqual(Object.keys(project), ['id', 'name', 'createdAt'])
     const categories = await readAll('/feedback-categories', 'feedbackCategories')
-    assert.ok(categories.some(({ title }) => title === 'speed'))
-    assert.deepEqual(Object.keys(categories[0]), ['id', 'title'])
+    assert.ok(categories.some((category) => category['title'] === 'speed'))
+    assert.deepEqual(Object.keys(categories[0]!), ['id', 'title'])
   })
 
   it('a conversation comes with its messages, the oldest first, page by page', async () => {
@@ -84,13 +87,13 @@ describe('reading over HTTP', () => {
     const contacts = [{ id: 'pat', properties: { $name: 'Pat' } }]
     await service.submit('/conversations', { id: 'paged', source: 'chat', createdAt: CREATED_AT, contacts, messages })
     const conversations = await readAll('/conversations', 'conversations')
-    const { id, customerIds } = conversations.find(({ externalId }) => externalId === 'paged')!
+    const { id, customerIds } = conversations.find((conversation) => conversation['externalId'] === 'paged')!
     const read7 = await readAll(`/conversations/${id}`, 'messages', 3)
     assert.deepEqual(
-      read7.map(({ content }) => content),
+      read7.map((message) => message['content']),
       messages.toReversed().map(({ content }) => content),
     )
-    assert.deepEqual(new Set(read7.map(({ customerId }) => customerId)), new Set(customerIds))
+    assert.deepEqual(new Set(read7.map((message) => message['customerId'])), new Set(customerIds))
     const newest = await read(`/conversations/${id}?order=newest&limit=1`)
     assert.equal(newest.messages[0].content, 'Message 0')
   })
@@ -105,7 +108,7 @@ describe('reading over HTTP', () => {
     assert.deepEqual(customer.externalIds, [{ source: 'API', id: 'merged' }])
     const { feedbacks } = await read(`/feedbacks?customerId=${customerId}`)
     assert.deepEqual(
-      feedbacks.map((each: Answer['body']) => [each.description, each.customerId]),
+      rowsOf(feedbacks).map((each) => [each['description'], each['customerId']]),
       [['Mine', customer.id]],
     )
   })
@@ -155,13 +158,13 @@ describe('reading over HTTP', () => {
     await fc.assert(
       fc.asyncProperty(filters, fc.integer({ min: 1, max: 60 }), async (given, limit) => {
         const query = new URLSearchParams(
-          Object.entries(given).flatMap(([name, value]) => [value].flat().map((each) => [name, each as string])),
+          Object.entries(given).flatMap(([name, value]) => [value].flat().map((each) => [name, each])),
         )
         const found: string[] = []
         for (let next: string | null = ''; next !== null;) {
           const answer = await get(`/feedbacks?${query}&limit=${limit}${next && `&next=${next}`}`, { token })
           assert.equal(answer.status, 200, answer.text)
-          found.push(...answer.body.feedbacks.map(({ id }: { id: string }) => id))
+          found.push(...rowsOf(answer.body.feedbacks).map(({ id }) => id!))
           next = answer.body.next
         }
         const { source, tag, customerId, accountId, projectId, ratingMin, ratingMax, createdFrom, createdTo, q } = given
@@ -187,7 +190,7 @@ describe('reading over HTTP', () => {
     for (const path of ['customers', 'accounts', 'projects']) {
       const answer = await get(`/${path}?limit=500`, { token })
       const table = { customers: 'contact', accounts: 'account', projects: 'project' }[path]!
-      const found = answer.body[path].map(({ id }: { id: string }) => id)
+      const found = rowsOf(answer.body[path]).map(({ id }) => id!)
       assert.deepEqual(found.toSorted(), await ids(table))
     }
   })
@@ -217,7 +220,7 @@ describe('reading over HTTP', () => {
       const { status, body } = await get(`/feedbacks?${query}`)
       assert.equal(status, 400, query)
       assert.deepEqual(
-        body.error.map((problem: { path: string }) => problem.path),
+        rowsOf(body.error).map((problem) => problem['path']),
         [path],
         query,
       )
@@ -232,7 +235,9 @@ describe('reading over HTTP', () => {
     const other = await ownWorkspace({ sql: service.all, urls: service.urls })
     const { changes } = await read('/changes?limit=500')
     const idsOf = (kind: string): string[] =>
-      changes.filter((change: Answer['body']) => change.kind === kind).map(({ id }: { id: string }) => id)
+      rowsOf(changes)
+        .filter((change) => change['kind'] === kind)
+        .map(({ id }) => id!)
     const kinds = ['feedback', 'customer', 'account', 'project', 'feedback_category', 'conversation']
     for (const [at, path] of PATHS.entries()) {
       assert.equal((await get(path, { token: service.accessToken })).status, 403)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
@@ -55,7 +56,7 @@ describe('webhooks', () => {
   const statusOf = async (id: string): Promise<string> =>
     (await command('list')).split('\n').find((line) => line.startsWith(id)) ?? ''
   const say = async (description: string): Promise<string> =>
-    (await service.submit('/feedbacks', { description, tags: [] })).body.feedback.id
+    String((await service.submit('/feedbacks', { description, tags: [] })).body.feedback.id)
 
   it('get each change, signed, in the order of the feed, and begin where they were created', async () => {
     await say('before the webhook')
@@ -108,13 +109,35 @@ describe('webhooks', () => {
     status = 200
     await command('resume', id)
     await until('it is up to date', async () => (await statusOf(id)).includes('up to date'))
-    const before = received.length
+    const earlier = received.length
     await command('pause', id)
     const own = await say('paused')
     assert.match(await statusOf(id), / {2}paused {2}/)
     await command('replay', id, '--from', '0')
-    await until('all is delivered again', async () => received.length > 2 * before)
+    await until('all is delivered again', async () => received.length > 2 * earlier)
     await until('the new one as well', async () => received.some(({ message }) => message.data.id === own))
+    await command('delete', id)
+    stop()
+  })
+
+  it('confirm purges, which their receipts tell', async () => {
+    let status = 503
+    const { received, url, stop } = await createReceiver(() => ({ status, headers: { 'Retry-After': '1' } }))
+    const { id } = await create(url)
+    const email = 'forgotten@example.org'
+    const { feedback } = (await service.submit('/feedbacks', { description: 'x', contact: { email } })).body
+    const purge = await service.submit('/contacts/purge', { email }, { token: service.adminToken })
+    const consumers = async (): Promise<unknown> => {
+      const path = `/api/v1/submissions/${purge.headers.get('Submission-Id')}`
+      const { body } = await service.request(path, undefined, { method: 'GET' })
+      return body.submission.consumers
+    }
+    assert.deepEqual(await consumers(), { total: 1, confirmed: 0 })
+    status = 200
+    await until('the receipt tells it', async () => isDeepStrictEqual(await consumers(), { total: 1, confirmed: 1 }))
+    const gone = received.filter(({ message }) => message.data.deleted).map(({ message }) => message.data)
+    assert.ok(gone.some((tombstone) => tombstone.kind === 'customer' && tombstone.id === feedback.customerId))
+    assert.ok(gone.some((tombstone) => tombstone.kind === 'feedback' && tombstone.id === feedback.id))
     await command('delete', id)
     stop()
   })

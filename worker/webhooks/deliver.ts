@@ -87,7 +87,8 @@ const deliverPage = async (
   }
   const to = failure === undefined ? page.next : { ...page.next, position: page.changes[confirmed - 1]?.position ?? 0 }
   if (failure === undefined || confirmed > 0) await advanceWebhook(sql, webhook, { to, delivered: confirmed })
-  if (failure !== undefined && !dependencies.stop.aborted) await noteFailure(sql, webhook, failure, confirmed)
+  if (failure !== undefined && !dependencies.stop.aborted)
+    await noteFailure(sql, confirmed > 0 ? { ...webhook, attempts: 0, failingSince: null } : webhook, failure)
   return confirmed
 }
 
@@ -143,9 +144,9 @@ const messageOf = (
   return { id: `${webhook.id}_${position}`, text: `{"type":"${type}","timestamp":"${timestamp}","data":${whole}}` }
 }
 
-const noteFailure = async (sql: Sql, webhook: Webhook, failure: Failure, confirmed: number): Promise<void> => {
+const noteFailure = async (sql: Sql, webhook: Webhook, failure: Failure): Promise<void> => {
   const { fault, isGone, retryAfterMs } = failure
-  const [attempts, failingSince] = confirmed > 0 ? [0, null] : [webhook.attempts, webhook.failingSince]
+  const { attempts, failingSince } = webhook
   const isOver = failingSince !== null && Date.now() - failingSince.getTime() > GIVE_UP_AFTER_MS
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempts, 20), LONGEST_PAUSE_MS)
   await noteWebhookFault(sql, webhook, {

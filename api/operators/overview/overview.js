@@ -181,6 +181,8 @@ const showFacts = (point) => {
     Postgres: point.postgresUp ? 'answers' : 'does not answer',
     'Memory that Redis may use': point.redisMaxBytes === 0 ? 'any' : point.redisMaxBytes && bytes(point.redisMaxBytes),
     'Keys ended by purges': point.purgedKeys,
+    'Webhooks that fail': point.webhooksFailing,
+    'Webhooks that have ended': point.webhooksEnded,
   }
   byId('facts').replaceChildren(
     ...Object.entries(facts).map(([name, value]) => {
