@@ -1,0 +1,127 @@
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import process from 'node:process'
+import * as v from 'valibot'
+import { readAllRecords } from '../../db/reads/all-records.ts'
+import { RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
+import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
+import { describeFault } from '../../process/fault.ts'
+import { findWorkspace } from '../find-workspace.ts'
+import { startProgressBar } from '../progress-bar.ts'
+import { CommandError, type CommandContext, print, runCommand } from '../run-command.ts'
+import { COLUMNS } from './columns.ts'
+import { type Format, FORMATS, OWNER_ONLY } from './formats.ts'
+
+const KINDS = Object.keys(RECORD_TABLES) as RecordKind[]
+
+const USAGE = `usage: npm run export -- --format ndjson|csv|parquet --out FILE [--kind KIND] [--workspace NAME]
+
+Writes all records of a kind into a file, in the order of their ids: ${KINDS.join(', ')};
+feedback if none is named. Without --workspace it is about ${DEFAULT_WORKSPACE}.
+An export that was interrupted goes on where it stopped: run the same command again. When nothing has changed, the file is the same.`
+
+/** How far an export is: behind which record, and how many bytes of the draft are whole. */
+const progressFile = v.object({
+  workspaceId: v.string(),
+  kind: v.string(),
+  after: v.optional(v.string()),
+  bytes: v.number(),
+  records: v.number(),
+})
+type ExportProgress = v.InferOutput<typeof progressFile>
+
+type Export = { workspaceId: string; kind: RecordKind; draft: string; progressPath: string }
+
+const readProgress = async ({ workspaceId, kind, progressPath }: Export): Promise<ExportProgress> => {
+  const begun = { workspaceId, kind, bytes: 0, records: 0 }
+  const text = await readFile(progressPath, 'utf8').catch(() => 'null')
+  const read = v.safeParse(progressFile, JSON.parse(text))
+  return read.success && read.output.workspaceId === workspaceId && read.output.kind === kind ? read.output : begun
+}
+
+const writeProgress = async (path: string, progress: ExportProgress): Promise<void> => {
+  await writeFile(`${path}.new`, JSON.stringify(progress), { mode: OWNER_ONLY })
+  await rename(`${path}.new`, path)
+}
+
+/** Appends what is missing to the draft, one record a line. Returns how many records it has. */
+const writeDraft = async ({ sql }: CommandContext, of: Export): Promise<number> => {
+  const { workspaceId, kind, draft, progressPath } = of
+  let progress = await readProgress(of)
+  const [{ count }] = await sql<[{ count: number }]>`
+    select count(*)::float8 as count from ${sql(RECORD_TABLES[kind])} where workspace_id = ${workspaceId}`
+  const bar = startProgressBar({
+    label: kind,
+    total: Math.max(count, progress.records),
+    output: process.stderr,
+    from: progress.records,
+    now: () => performance.now(),
+  })
+  const file = await open(draft, progress.bytes === 0 ? 'w' : 'r+', OWNER_ONLY)
+  try {
+    await file.truncate(progress.bytes)
+    for (;;) {
+      const page = await readAllRecords(sql, { workspaceId, kind, after: progress.after })
+      if (page.after === undefined) break
+      const bytes = new TextEncoder().encode(page.records.map((record) => `${record}\n`).join(''))
+      await file.write(bytes, 0, bytes.byteLength, progress.bytes)
+      progress = {
+        ...progress,
+        after: page.after,
+        bytes: progress.bytes + bytes.byteLength,
+        records: progress.records + page.records.length,
+      }
+      await writeProgress(progressPath, progress)
+      bar.set(progress.records)
+    }
+  } finally {
+    await file.close()
+  }
+  bar.end()
+  return progress.records
+}
+
+const formatOf = (text: string | undefined): Format => {
+  if (text === undefined || !Object.hasOwn(FORMATS, text))
+    throw new CommandError(`--format must be one of ${Object.keys(FORMATS).join(', ')}.`)
+  return text as Format
+}
+
+const kindOf = (text = 'feedback'): RecordKind => {
+  const kind = KINDS.find((known) => known === text)
+  if (kind === undefined) throw new CommandError(`--kind must be one of ${KINDS.join(', ')}.`)
+  return kind
+}
+
+const isOfFile = (error: unknown): boolean => error instanceof Error && 'syscall' in error && 'path' in error
+
+await runCommand({
+  usage: USAGE,
+  isReader: true,
+  options: {
+    format: { type: 'string' },
+    out: { type: 'string' },
+    kind: { type: 'string' },
+    workspace: { type: 'string' },
+  },
+  run: async (context) => {
+    const { values, words, sql } = context
+    if (words.length > 0 || !values['out']) throw new CommandError(USAGE)
+    const [format, kind] = [formatOf(values['format']), kindOf(values['kind'])]
+    // npm starts programs in the folder of the package.
+    const out = resolve(process.env['INIT_CWD'] ?? '.', values['out'])
+    const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
+    const of = { workspaceId: workspace.id, kind, draft: `${out}.part`, progressPath: `${out}.part.json` }
+    try {
+      const records = await writeDraft(context, of)
+      const whole = `${out}.whole`
+      await FORMATS[format](of.draft, whole, COLUMNS[kind])
+      await rename(whole, out)
+      await Promise.all([of.draft, of.progressPath].map((path) => rm(path, { force: true })))
+      print(`${out}: ${records} records`)
+    } catch (error) {
+      if (!isOfFile(error)) throw error
+      throw new CommandError(`${out} cannot be written (${describeFault(error)}).`)
+    }
+  },
+})

@@ -1,0 +1,88 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream/promises'
+import { ParquetWriter } from 'hyparquet-writer'
+import { fileWriter } from 'hyparquet-writer/src/node.js'
+import { type Columns, type ColumnType, valuesOf } from './columns.ts'
+
+export type Format = 'ndjson' | 'csv' | 'parquet'
+
+/** Turns a file of one record a line into the format. It is taken away. */
+export type WriteFormat = (from: string, to: string, columns: Columns) => Promise<void>
+
+const linesOf = (path: string): AsyncIterable<string> =>
+  createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
+
+const asNdjson: WriteFormat = (from, to) => rename(from, to)
+
+/** As RFC 4180 has it, with every text in quotes, so that no line break or comma in it counts. */
+const asCsv: WriteFormat = async (from, to, columns) => {
+  const rows = async function* (): AsyncGenerator<string> {
+    yield `${Object.keys(columns).join()}\r\n`
+    for await (const line of linesOf(from)) yield `${valuesOf(columns, line).map(cell).join()}\r\n`
+  }
+  await pipeline(rows, createWriteStream(to, { mode: OWNER_ONLY }))
+}
+
+const cell = (value: string | undefined): string => (value === undefined ? '' : `"${value.replaceAll('"', '""')}"`)
+
+/** It has names and texts of customers. */
+export const OWNER_ONLY = 0o600
+
+const ROWS_OF_GROUP = 10_000
+const CHARACTERS_OF_GROUP = 16 * 1024 * 1024
+
+const asParquet: WriteFormat = async (from, to, columns) => {
+  const types = Object.entries(columns)
+  const schema = [
+    { name: 'root', num_children: types.length },
+    ...types.map(([name, type]) => ({ name, ...PARQUET[type], repetition_type: 'OPTIONAL' as const })),
+  ]
+  const writer = new ParquetWriter({ writer: fileWriter(to), schema })
+  let rows: (string | undefined)[][] = []
+  let characters = 0
+  const writeGroup = async (): Promise<void> => {
+    if (rows.length === 0) return
+    const columnData = types.map(([name, type], at) => ({ name, data: rows.map((row) => parquetValue(row[at], type)) }))
+    await writer.write({ columnData, rowGroupSize: ROWS_OF_GROUP })
+    rows = []
+    characters = 0
+  }
+  for await (const line of linesOf(from)) {
+    rows.push(valuesOf(columns, line))
+    characters += line.length
+    if (rows.length === ROWS_OF_GROUP || characters > CHARACTERS_OF_GROUP) await writeGroup()
+  }
+  await writeGroup()
+  await writer.finish()
+}
+
+const PARQUET = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  number: { type: 'DOUBLE' },
+  flag: { type: 'BOOLEAN' },
+  time: { type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
+  json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+} as const satisfies Readonly<Record<ColumnType, object>>
+
+const parquetValue = (value: string | undefined, type: ColumnType): string | number | boolean | bigint | undefined => {
+  if (value === undefined) return undefined
+  switch (type) {
+    case 'number':
+      return Number(value)
+    case 'flag':
+      return value === 'true'
+    case 'time':
+      return microsecondsOf(value)
+    case 'text':
+    case 'json':
+      return value
+  }
+}
+
+/** Of a time such as `2026-01-31T09:30:00.123456Z`. */
+const microsecondsOf = (time: string): bigint =>
+  BigInt(Date.parse(`${time.slice(0, 19)}Z`)) * 1_000n + BigInt(time.slice(20, 26))
+
+export const FORMATS: Readonly<Record<Format, WriteFormat>> = { ndjson: asNdjson, csv: asCsv, parquet: asParquet }

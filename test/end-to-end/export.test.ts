@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { parse } from 'csv-parse/sync'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet/src/node.js'
+import { runCommand } from '../support/command.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const PROGRAM = 'cli/export/export-command.ts'
+const DESCRIPTIONS = ['a "quoted", word', 'two\r\nlines', '=1+1', 'Größe 🎉', '']
+
+const json = (text: unknown): unknown => JSON.parse(String(text))
+
+describe('npm run export', () => {
+  const directory = temporaryDirectory()
+  let service: SharedService
+  before(async () => {
+    service = await sharedService()
+    const items = DESCRIPTIONS.map((description, at) => ({
+      operation: 'create_feedback',
+      body: {
+        description,
+        tags: ['x', 'y'],
+        rating: at === 1 ? 4.5 : null,
+        source: 'Help',
+        sourceId: `${at}`,
+        sourceData: { 'a,b': [1.25, null], big: 9007199254740991 },
+        createdAt: '2026-01-02T03:04:05.678901Z',
+      },
+    }))
+    await service.request('/api/v1/batch', { items }, { headers: { Prefer: 'wait=30' } })
+  })
+  after(() => service?.stop())
+
+  const run = (...words: string[]) => runCommand(service, PROGRAM, '--workspace', service.workspace, ...words)
+  const exported = async (format: string): Promise<string> => {
+    const out = join(directory, `feedback.${format}`)
+    const { code, stderr, stdout } = await run('--format', format, '--out', out)
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, new RegExp(`${DESCRIPTIONS.length} records`))
+    for (const left of [`${out}.part`, `${out}.part.json`, `${out}.whole`]) assert.ok(!existsSync(left), left)
+    return out
+  }
+  const records = (path: string): Record<string, unknown>[] =>
+    readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+  it('writes every record as it is read over HTTP, and the same bytes when nothing has changed', async () => {
+    const out = await exported('ndjson')
+    const first = readFileSync(out)
+    const { body } = await service.request('/api/v1/feedbacks?limit=500', undefined, {
+      method: 'GET',
+      token: service.readToken,
+    })
+    const byId = (one: Record<string, unknown>, other: Record<string, unknown>): number =>
+      String(one['id']) < String(other['id']) ? -1 : 1
+    assert.deepEqual(records(out), (body.feedbacks as Record<string, unknown>[]).toSorted(byId))
+    assert.deepEqual(readFileSync(await exported('ndjson')), first)
+  })
+
+  it('writes CSV from which each value can be read back', async () => {
+    const rows = parse<Record<string, string>>(readFileSync(await exported('csv')), { columns: true })
+    const whole = records(await exported('ndjson'))
+    assert.deepEqual(
+      rows.map((row) => [row['id'], row['description'], row['rating'], row['createdAt']]),
+      whole.map(({ id, description, rating, createdAt }) => [id, description, rating?.toString() ?? '', createdAt]),
+    )
+    assert.deepEqual(
+      rows.map((row) => [json(row['sourceData']), json(row['tags']), row['tagsGenerated']]),
+      whole.map(({ sourceData, tags }) => [sourceData, tags, 'false']),
+    )
+  })
+
+  it('writes Parquet with types, from which each value can be read back', async () => {
+    const file = await asyncBufferFromFile(await exported('parquet'))
+    const rows = (await parquetReadObjects({ file })) as Record<string, unknown>[]
+    const whole = records(await exported('ndjson'))
+    assert.deepEqual(
+      rows.map((row) => [row['id'], row['description'], row['rating'], row['tagsGenerated'], row['title']]),
+      whole.map(({ id, description, rating }) => [id, description, rating ?? null, false, null]),
+    )
+    assert.deepEqual(
+      rows.map((row) => [json(row['sourceData']), (row['createdAt'] as Date).toISOString()]),
+      whole.map(({ sourceData }) => [sourceData, '2026-01-02T03:04:05.678Z']),
+    )
+  })
+
+  it('goes on where it was interrupted', async () => {
+    const whole = readFileSync(await exported('ndjson'), 'utf8')
+    const [first] = whole.split('\n')
+    const out = join(directory, 'resumed.ndjson')
+    const bytes = Buffer.byteLength(`${first}\n`)
+    const { id } = JSON.parse(first!) as { id: string }
+    const progress = { workspaceId: service.workspaceId, kind: 'feedback', after: id, bytes, records: 1 }
+    writeFileSync(`${out}.part`, `${first}\n{"half a li`)
+    writeFileSync(`${out}.part.json`, JSON.stringify(progress))
+    const { code, stderr } = await run('--format', 'ndjson', '--out', out)
+    assert.equal(code, 0, stderr)
+    assert.equal(readFileSync(out, 'utf8'), whole)
+  })
+
+  it('writes each kind, and says what it does not know', async () => {
+    for (const kind of ['customer', 'account', 'project', 'feedback_category', 'conversation', 'message']) {
+      const { code, stderr } = await run('--format', 'csv', '--kind', kind, '--out', join(directory, kind))
+      assert.equal(code, 0, stderr)
+    }
+    const out = join(directory, 'x')
+    for (const [words, says] of [
+      [['--format', 'xlsx', '--out', out], /--format must be one of ndjson, csv, parquet/],
+      [['--format', 'csv', '--kind', 'person', '--out', out], /--kind must be one of feedback/],
+      [['--format', 'csv'], /usage: npm run export/],
+      [['--format', 'csv', '--out', join(directory, 'no', 'folder')], /cannot be written \(ENOENT\)/],
+    ] as const) {
+      const { code, stderr } = await run(...words)
+      assert.equal(code, 1)
+      assert.match(stderr, says)
+    }
+  })
+})
