@@ -39,17 +39,7 @@ begin
     return query select 'busy', x.w::integer from generate_series(1, cardinality(ws)) as x (w) where x.w <> all (taken);
     return;
   end if;
-  with moved_on as (
-    insert into workspace_progress as p (workspace_id, applied_number, applied, superseded, change_position)
-    select ws[g.w], g.position, g.applied, g.superseded, g.changes
-    from jsonb_to_recordset(g_progress) as g (w integer, "position" bigint, applied integer, superseded integer, changes integer)
-    on conflict (workspace_id) do update set
-      applied_number = excluded.applied_number, applied = p.applied + excluded.applied,
-      superseded = p.superseded + excluded.superseded,
-      change_position = greatest(p.change_position, microseconds_now()) + excluded.change_position
-    returning p.workspace_id, p.change_position
-  )
-  select array_agg(m.change_position order by array_position(ws, m.workspace_id)) into ends from moved_on as m;
+  ends := advance_positions(ws, g_progress);
 
   perform save_accounts(
     ws, ends, g_account_new, g_account_changed, g_account_gone, g_account_alias, g_account_key, g_domain, g_account_name);
@@ -97,6 +87,26 @@ begin
       select from workspace_progress as p where p.workspace_id = ws[g.w] and p.applied_number = g.expected for update skip locked
     ) as locked
   );
+end $$;
+
+-- Moves the positions on, and reserves those of the change feed. Returns the last ones of these.
+create or replace function advance_positions(ws uuid[], g_progress jsonb) returns bigint[]
+  language plpgsql as $$
+declare
+  ends bigint[];
+begin
+  with moved_on as (
+    insert into workspace_progress as p (workspace_id, applied_number, applied, superseded, change_position)
+    select ws[g.w], g.position, g.applied, g.superseded, g.changes
+    from jsonb_to_recordset(g_progress) as g (w integer, "position" bigint, applied integer, superseded integer, changes integer)
+    on conflict (workspace_id) do update set
+      applied_number = excluded.applied_number, applied = p.applied + excluded.applied,
+      superseded = p.superseded + excluded.superseded,
+      change_position = greatest(p.change_position, microseconds_now()) + excluded.change_position
+    returning p.workspace_id, p.change_position
+  )
+  select array_agg(m.change_position order by array_position(ws, m.workspace_id)) into ends from moved_on as m;
+  return ends;
 end $$;
 
 -- An external id has a contact or account that it had not: the records that wait for it are theirs.

@@ -107,7 +107,7 @@ describe('every operation refuses', () => {
     })
 
     it(`${operation}: every method but POST`, async () => {
-      const isRead = READ_ROUTES.some(({ path }) => path === operation)
+      const isRead = READ_ROUTES.some((route) => route.path === operation)
       for (const method of [...(isRead ? [] : ['GET']), 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         await refused({ method }, wrongMethod(isRead ? 'GET, POST' : 'POST'))
       }

@@ -67,8 +67,8 @@ describe('maintenance', () => {
     await schema.sql`update workspace_progress set change_position = ${days(1)} where workspace_id = ${workspaceId}`
     const read = (position: number, passSince?: number) =>
       readChanges(schema.sql, workspaceId, { after: { position, passSince }, limit: 1 })
-    const before = await read(days(94))
-    assert.ok(before !== 'expired' && before.changes.length === 1)
+    const known = await read(days(94))
+    assert.ok(known !== 'expired' && known.changes.length === 1)
     assert.equal(await expireTombstones(schema.sql, 90), 3)
     assert.equal(await expireTombstones(schema.sql, 90), 0)
     assert.equal(await read(days(94)), 'expired')
