@@ -194,7 +194,12 @@ export const INTERCOM_REPLIED = {
     type: 'notification_event_data',
     item: {
       ...INTERCOM_CREATED.data.item,
-      conversation_rating: { created_at: 1540393270, rating: 4, remark: 'quick' },
+      conversation_rating: {
+        created_at: 1540393270,
+        contact: { type: 'contact', id: '5bc8f7ae2d96695c18a' },
+        rating: 4,
+        remark: 'quick',
+      },
       conversation_parts: {
         type: 'conversation_part.list',
         conversation_parts: [
