@@ -279,3 +279,31 @@ export const TYPEFORM = {
     ],
   },
 }
+
+/** https://developer.apple.com/documentation/appstoreconnectapi/get-v1-apps-_id_-customerreviews */
+export const APP_STORE_REVIEW = {
+  type: 'customerReviews',
+  id: '00000028-b08c-0014-729e-fbd500000000',
+  attributes: {
+    rating: 5,
+    title: 'Awesome!!!',
+    body: "It's a really fantastic app!",
+    reviewerNickname: 'Anne Johnson',
+    createdDate: '2017-11-15T08:10:34-08:00',
+    territory: 'USA',
+  },
+}
+
+/** https://developer.apple.com/documentation/appstoreconnectapi/get-v1-appstoreversions-_id_-customerreviews */
+export const ANOTHER_APP_STORE_REVIEW = {
+  type: 'customerReviews',
+  id: '00000028-b08c-0014-9674-c54800000000',
+  attributes: {
+    rating: 5,
+    title: 'Pretty Stellar',
+    body: 'I love how creative I can be when I use this app. I can really explore the depths of my imagination!',
+    reviewerNickname: 'Juan Chavez',
+    createdDate: '2024-01-02T11:19:36-07:00',
+    territory: 'USA',
+  },
+}
