@@ -91,13 +91,10 @@ const group = async (client: Client, event: Event, options: Options): Promise<un
     : client.identifyContact({ id, source: SOURCE, account }, options)
 }
 
-/** Older than any event: what comes with it replaces nothing. */
-const LONG_AGO = '1970-01-01T00:00:00.000Z'
-
 /**
  * What is known of an account. The service asks for its name and its domain, so the id stands in
- * for what an event does not tell. An event without the name only fills in: the id must not replace
- * a name that an earlier event told.
+ * for what an event does not tell. An event without the name counts as a century old, so that it
+ * only fills in: the id must not replace a name that another event told.
  */
 const accountOf = (givenId: unknown, { id: _, createdAt, ...told }: Values, event: Event) => {
   const id = idOf(givenId)
@@ -108,11 +105,15 @@ const accountOf = (givenId: unknown, { id: _, createdAt, ...told }: Values, even
     $name: idOf(name) ?? id,
     $domain: hostOf(rest['website']) ?? id,
     $createdAt: timeOf(createdAt),
-    $updatedAt: idOf(name) === undefined ? LONG_AGO : happenedAt(event),
+    $updatedAt: idOf(name) === undefined ? longBefore(happenedAt(event)) : happenedAt(event),
   }
   const isTold = createdAt !== undefined || Object.keys(told).length > 0
   return { id, ...(isTold && { properties }) }
 }
+
+const CENTURY_MS = 100 * 365 * 24 * 60 * 60 * 1_000
+const longBefore = (time: string | undefined): string =>
+  new Date((time === undefined ? 0 : Date.parse(time)) - CENTURY_MS).toISOString()
 
 const track = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const properties = objectOf(event.properties)

@@ -10,7 +10,7 @@ import { type Delivery, makeDeliveries, type Random, type Vendor, wordsIn } from
 import { installRecipes, startReceiver } from './running-recipe.ts'
 import { SIGNS, USER_SECRET } from './vendor-signs.ts'
 
-const RUNS = 5
+const RUNS = 4
 const SIGNING = ['segment', 'zendesk', 'intercom', 'typeform'] as const
 
 /** What is stored, without own ids and times of acceptance: those differ between workspaces. */
