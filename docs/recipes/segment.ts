@@ -100,20 +100,21 @@ const accountOf = (givenId: unknown, { id: _, createdAt, ...told }: Values, even
   const id = idOf(givenId)
   if (id === undefined) return undefined
   const { name, ...rest } = told
+  const at = happenedAt(event) ?? UNKNOWN_TIME
   const properties = {
     ...rest,
     $name: idOf(name) ?? id,
     $domain: hostOf(rest['website']) ?? id,
     $createdAt: timeOf(createdAt),
-    $updatedAt: idOf(name) === undefined ? longBefore(happenedAt(event)) : happenedAt(event),
+    $updatedAt: idOf(name) === undefined ? centuryBefore(at) : at,
   }
   const isTold = createdAt !== undefined || Object.keys(told).length > 0
   return { id, ...(isTold && { properties }) }
 }
 
+const UNKNOWN_TIME = '1970-01-01T00:00:00.000Z'
 const CENTURY_MS = 100 * 365 * 24 * 60 * 60 * 1_000
-const longBefore = (time: string | undefined): string =>
-  new Date((time === undefined ? 0 : Date.parse(time)) - CENTURY_MS).toISOString()
+const centuryBefore = (time: string): string => new Date(Date.parse(time) - CENTURY_MS).toISOString()
 
 const track = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const properties = objectOf(event.properties)

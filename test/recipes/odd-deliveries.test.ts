@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 import { installRecipes, startReceiver } from './running-recipe.ts'
 import { contactRow, feedbackRow, onlyRow } from './stored-rows.ts'
 import { type Headers, sha256, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
+
+const zendeskOf =
+  (invocation: string): Sign =>
+  (bytes, key) => ({ ...SIGNS['zendesk']!(bytes, key), 'x-zendesk-webhook-invocation-id': invocation })
 
 describe('receivers of deliveries without values', () => {
   const directory = temporaryDirectory()
@@ -65,16 +69,29 @@ describe('receivers of deliveries without values', () => {
       { type: 'group', messageId: 'g-null', userId: null, groupId: 17, traits: { website: 'www.globex.example' } },
       // Names of Object.prototype are events as any other.
       ...['constructor', '__proto__', 'toString'].map((event) => ({ type: 'track', messageId: `e-${event}`, event })),
-      '{"type":"track","messageId":"big","event":"Product Reviewed","properties":{"review_id":9912140633506421}}',
+      // No id of a delivery is none that deliveries share.
+      ...['first', 'second'].map((id) => ({ ...review(`of-${id}`, {}), messageId: null })),
+      {
+        type: 'group',
+        messageId: 'g-name',
+        groupId: 17,
+        traits: { name: 'Globex', website: 'https://globex.example/' },
+      },
+      { type: 'group', messageId: 'g-plan', groupId: 17, traits: { plan: 'team' } },
     ])
+    for (const id of ['of-first', 'of-second']) assert.equal((await feedback('app', id))['description'], 'words')
     for (const [at] of noRatings.entries()) assert.equal((await feedback('app', `r-${at}`))['rating'], null)
-    const ratings = { 'of-nobody': 4.5, 'of-empty': 4, 'of-number': 4, '9912140633506421': null }
+    const ratings = { 'of-nobody': 4.5, 'of-empty': 4, 'of-number': 4 }
     for (const [id, rating] of Object.entries(ratings)) assert.equal((await feedback('app', id))['rating'], rating, id)
     await until('it is linked', async () => (await feedback('app', 'of-number'))['contact'] === '4711')
     assert.deepEqual((await contact('app', 'u-co'))['properties'], { company: { name: 'No id' } })
     const accounts = `select name, domain from account join account_external_id on account_id = id where external_id =`
     assert.deepEqual(await rowOf(`${accounts} 'co-1'`), { name: 'Initech', domain: 'co-1' })
-    assert.deepEqual(await rowOf(`${accounts} '17'`), { name: '17', domain: 'globex.example' })
+    await until(
+      'its plan is stored',
+      async () => (await service.sql`select 1 from account where properties ->> 'plan' = 'team'`).length,
+    )
+    assert.deepEqual(await rowOf(`${accounts} '17'`), { name: 'Globex', domain: 'globex.example' })
     const others = `select 1 as found from feedback where source_data ->> 'event' <> 'Product Reviewed'`
     assert.equal((await service.sql.unsafe(others)).length, 0)
   })
@@ -111,17 +128,13 @@ describe('receivers of deliveries without values', () => {
 
   it('zendesk.ts and intercom.ts keep what is said when its author is missing', async () => {
     const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
-    const zendesk =
-      (invocation: string): Sign =>
-      (bytes, key) => ({
-        ...SIGNS['zendesk']!(bytes, key),
-        'x-zendesk-webhook-invocation-id': invocation,
-      })
-    await deliverAll('zendesk.ts', zendesk('7'), [
+    await deliverAll('zendesk.ts', zendeskOf('7'), [
       { ticket, requester: { id: '', name: '', email: '' }, organization: '' },
     ])
-    await deliverAll('zendesk.ts', zendesk('8'), [{ ticket: { ...ticket, id: '5161' } }])
-    for (const id of ['5160', '5161']) assert.equal((await feedback('zendesk', id))['contact'], null)
+    await deliverAll('zendesk.ts', zendeskOf('8'), [{ ticket: { ...ticket, id: '5161' } }])
+    await deliverAll('zendesk.ts', zendeskOf('9'), [{ ticket: { ...ticket, id: '5162' }, requester: { name: 'Bo' } }])
+    for (const [id, who] of Object.entries({ 5160: null, 5161: null, 5162: 'Bo' }))
+      assert.equal((await feedback('zendesk', id))['contact'], who)
     const author = { type: 'user', id: null }
     const item = {
       type: 'conversation',
@@ -144,6 +157,47 @@ describe('receivers of deliveries without values', () => {
       (await service.sql.unsafe<{ isOfNobody: boolean }[]>(messages)).map(({ isOfNobody }) => isOfNobody),
       [false, true, true],
     )
+  })
+
+  it('keep integers that JavaScript rounds, and texts with bare line breaks, as they are', async () => {
+    const answers = '[{"type":"number","number":BIG,"field":{"id":"n","type":"number"}}]'
+    const item = '{"type":"conversation","id":BIG,"created_at":1767261600,"source":{"id":BIG,"body":"BIG","author":{}}}'
+    // Two that are one as JavaScript's numbers.
+    for (const big of ['9912140633506421', '9912140633506420', '-12345678901234567890', '1e400']) {
+      const of = (text: string): string => text.replaceAll('BIG', big)
+      const key = randomBytes(4).toString('hex')
+      await deliverAll('segment.ts', SIGNS['segment']!, [
+        of(
+          '{"type":"track","messageId":"m BIG","event":"Product Reviewed","properties":{"review_id":BIG,"rating":BIG}}',
+        ),
+        of('{"type":"identify","messageId":"i BIG","userId":BIG,"traits":{"contractValue":BIG}}'),
+      ])
+      await deliverAll('typeform.ts', SIGNS['typeform']!, [
+        of(`{"event_id":"${key}","event_type":"form_response","form_response":{"token":BIG,"answers":${answers}}}`),
+      ])
+      await deliverAll('zendesk.ts', zendeskOf(`z-${key}`), [
+        of('{"ticket":{"id":BIG,"description":"a\nb"},"requester":{"id":BIG}}'),
+      ])
+      await deliverAll('intercom.ts', SIGNS['intercom']!, [of(`{"id":"${key}","data":{"item":${item}}}`)])
+      assert.equal((await feedback('app', big))['rating'], null)
+      assert.deepEqual((await contact('app', big))['properties'], { contractValue: big })
+      assert.deepEqual((await feedback('typeform', big))['source_data'], { answers: { n: big } })
+      assert.equal((await feedback('zendesk', big))['description'], 'a\nb')
+      const message = `select external_id from message where content = '${big}'`
+      assert.deepEqual(await rowOf(message), { external_id: big })
+    }
+  })
+
+  it('intercom.ts says at its start how many conversations the service takes', async () => {
+    const limited = await idleService()
+    const given = { ...environment, FEEDBACK_URL: `${limited.urls[0]!}/api/v1/`, ACCESS_TOKEN: limited.accessToken }
+    const { warnings, stop } = await startReceiver('intercom.ts', { directory, runtime: 'Bun', environment: given })
+    try {
+      await until('it warns', async () => warnings().includes('takes 10 conversations in 60 s'))
+    } finally {
+      await stop()
+      await limited.stop()
+    }
   })
 
   it('take the former secret while it is changed, and no signature of another day', async () => {
