@@ -70,6 +70,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
     case 'not-json':
+      return answer(415, NOT_JSON, { 'Accept-Encoding': 'gzip' })
     case 'no-such-contact':
     case 'no-such-submission':
     case 'idempotency-key-of-other-body':
@@ -82,9 +83,10 @@ export const refusalResponse = (refusal: Refusal): Response => {
   }
 }
 
+const NOT_JSON = 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'
+
 /** Refusals whose status and text are always the same. */
 const FIXED = {
-  'not-json': [415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'],
   'no-such-contact': [404, NO_SUCH_CONTACT],
   'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
   'idempotency-key-of-other-body': [

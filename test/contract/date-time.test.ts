@@ -19,11 +19,13 @@ describe('a date-time', () => {
     const inUtc = {
       '2026-06-01T12:00:00-23:59': '2026-06-02T11:59:00Z',
       '2026-06-01T12:00:00+16:00': '2026-05-31T20:00:00Z',
-      '2026-06-01t12:00:00.123456789-16:00': '2026-06-02T04:00:00.123456789Z',
+      '2026-06-01t12:00:00.123456789-16:00': '2026-06-02T04:00:00.123456Z',
       '0001-01-02T00:00:00+23:59': '0001-01-01T00:01:00Z',
       '9999-12-31T00:00:00-23:59': '9999-12-31T23:59:00Z',
     }
     for (const [given, stored] of Object.entries(inUtc)) assert.equal(storableDateTime(given), stored)
+    const cut = '.9999999Z 9999-12-31T23:59:59 2024-12-31T23:59:59'.split(' ')
+    for (const second of cut.slice(1)) assert.equal(storableDateTime(`${second}${cut[0]}`), `${second}.999999Z`)
     for (const given of ['2026-06-01T12:00:00Z', '2026-06-01t12:00:00.5z', '2026-06-01T12:00:00+15:59']) {
       assert.equal(storableDateTime(given), given)
     }
