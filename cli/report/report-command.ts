@@ -1,4 +1,5 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
 import { describeFault } from '../../process/fault.ts'
@@ -17,6 +18,9 @@ DATE is a day in UTC (2026-01-31) or a date-time. Without --since it is about th
 --workspace it is about ${DEFAULT_WORKSPACE}.`
 
 const DEFAULT_MS = 13 * 7 * 86_400_000
+/** A chart has a bar for each month. */
+const MOST_YEARS = 100
+const MOST_MS = MOST_YEARS * 366 * 86_400_000
 /** It has names and texts of customers. */
 const OWNER_ONLY = 0o600
 
@@ -41,12 +45,18 @@ await runCommand({
     workspace: { type: 'string' },
   },
   run: async ({ sql, words, values }) => {
-    const { out } = values
-    if (words.length > 0 || !out) throw new CommandError(USAGE)
+    if (words.length > 0 || !values['out']) throw new CommandError(USAGE)
     const now = new Date()
     const until = dateOf('until', values['until']) ?? now
     const since = dateOf('since', values['since']) ?? new Date(until.getTime() - DEFAULT_MS)
     if (since >= until) throw new CommandError('--since has to be before --until.')
+    if (until.getTime() - since.getTime() > MOST_MS) {
+      throw new CommandError(
+        `A report is about at most ${MOST_YEARS} years: name a later --since, or an earlier --until.`,
+      )
+    }
+    // npm runs this in the folder of the repository, and says in which one it was called.
+    const out = resolve(process.env['INIT_CWD'] ?? '.', values['out'])
     const name = values['workspace'] ?? DEFAULT_WORKSPACE
     const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`
     if (workspace === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
