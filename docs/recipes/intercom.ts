@@ -25,25 +25,27 @@ receive<Notification>({
     const source = objectOf(item['source'] ?? item['conversation_message'])
     const rated = objectOf(item['conversation_rating'])
     const rating = numberOf(rated['rating'])
-    const toldAt = timeOf(item['updated_at']) ?? timeOf(notifiedAt)
-    const createdAt = timeOf(item['created_at']) ?? toldAt
+    const parts = objectsOf(objectOf(item['conversation_parts'])['conversation_parts'])
+    const times = [item, ...parts].map((one) => one['created_at'])
+    const [createdAt] = [...times, item['updated_at'], notifiedAt].flatMap((time) => timeOf(time) ?? [])
+    if (createdAt === undefined) throw new TypeError('The conversation has no time')
+    const toldAt = timeOf(item['updated_at']) ?? timeOf(notifiedAt) ?? createdAt
     // What is not sent again stays, so a reply that comes with the first message alone adds to it.
-    const said = [
-      { ...source, created_at: createdAt },
-      ...objectsOf(objectOf(item['conversation_parts'])['conversation_parts']),
-      remarkOf(rated),
-    ].filter(({ body }) => textOf(body) !== undefined)
+    const said = [{ ...source, created_at: createdAt }, ...parts, remarkOf(rated)].filter(
+      ({ body }) => textOf(body) !== undefined,
+    )
     const authors = said.map(({ author }) => objectOf(author))
     await client.submitConversation(
       {
         id: idOf(item['id']) ?? '',
         source: SOURCE,
         title: textOf(item['title']) ?? textOf(source['subject']),
-        createdAt: createdAt ?? '',
-        updatedAt: versionOf(toldAt, rating),
+        createdAt,
+        // Where nothing is told of a rating, this is a part of the conversation, which replaces nothing.
+        updatedAt: item['conversation_rating'] === undefined ? createdAt : versionOf(toldAt, rating),
         rating,
         contacts: contactsOf(authors.filter(isCustomer), toldAt),
-        messages: said.map((part) => messageOf(part, createdAt ?? '')),
+        messages: said.map((part) => messageOf(part, createdAt)),
         properties: { url: textOf(source['url']) },
       },
       { idempotencyKey: keyOf(id) },
@@ -58,8 +60,8 @@ const isCustomer = ({ type }: Values): boolean => CUSTOMERS.includes(String(type
  * Intercom tells whole seconds, in which a conversation may be answered and rated: of one second,
  * what has the rating is the later.
  */
-const versionOf = (toldAt: string | undefined, rating: number | undefined): string | undefined =>
-  toldAt === undefined || rating !== undefined ? toldAt : new Date(Date.parse(toldAt) - 1).toISOString()
+const versionOf = (toldAt: string, rating: number | undefined): string =>
+  rating === undefined ? new Date(Date.parse(toldAt) - 1).toISOString() : toldAt
 
 /** What a customer wrote beside the rating, as a message. */
 const remarkOf = ({ remark, contact, customer, created_at }: Values): Values => {
@@ -68,7 +70,7 @@ const remarkOf = ({ remark, contact, customer, created_at }: Values): Values => 
 }
 
 /** Each once, with all that is told of it. An author without an id is no contact; the message is kept. */
-const contactsOf = (authors: readonly Values[], toldAt: string | undefined): ContactRecord[] => {
+const contactsOf = (authors: readonly Values[], toldAt: string): ContactRecord[] => {
   const contacts = new Map<string, Values>()
   for (const { id: given, name, email } of authors) {
     const id = idOf(given)

@@ -149,13 +149,23 @@ describe('receivers of deliveries without values', () => {
       },
       conversation_rating: { rating: null },
     }
-    await deliverAll('intercom.ts', SIGNS['intercom']!, [{ id: 'n-41', topic: 'x', data: { item } }])
+    const rated = { ...item, updated_at: 1767265200, conversation_rating: { rating: 5, remark: 'well done' } }
+    const { conversation_rating: _, ...part } = { ...item, updated_at: 1767268800 }
+    const { created_at: __, ...timeless } = item
+    const sent = [rated, item, part, timeless].map((told, at) => ({
+      id: `n-41-${at}`,
+      topic: 'x',
+      data: { item: told },
+    }))
+    await deliverAll('intercom.ts', SIGNS['intercom']!, sent)
+    const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`
+    assert.deepEqual(await rowOf(conversation), { rating: 5, updated_at: new Date('2026-01-01T11:00:00Z') })
     const messages = `select content, contact_id is null as "isOfNobody" from message where conversation_id in
       (select id from conversation where external_id = '41') order by created_at`
-    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 3)
+    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 4)
     assert.deepEqual(
       (await service.sql.unsafe<{ isOfNobody: boolean }[]>(messages)).map(({ isOfNobody }) => isOfNobody),
-      [false, true, true],
+      [false, true, true, true],
     )
   })
 
