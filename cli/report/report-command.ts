@@ -12,10 +12,11 @@ import { reportPage } from './report-page.ts'
 
 const USAGE = `usage: npm run report -- --out FILE [--since DATE] [--until DATE] [--workspace NAME]
 
-Writes a page about the feedback of one workspace: what is said, how it changes, and who says it, with charts and examples. It is one
-HTML file, which loads nothing. It reads what the role of \`npm run reader\` may read: with that role in DATABASE_URL, too.
-DATE is a day in UTC (2026-01-31) or a date-time. Without --since it is about the last 13 weeks, without --until it goes up to now, without
---workspace it is about ${DEFAULT_WORKSPACE}.`
+Writes a page about the feedback of one workspace: what is said, how it changes, and who says it, with charts and examples.
+It is one HTML file, which loads nothing. FILE is relative to the folder in which you are.
+It reads what the role of \`npm run reader\` may read: with that role in DATABASE_URL, too.
+DATE is a day in UTC (2026-01-31) or a date-time. Without --since it is about the last 13 weeks, without --until it goes up to
+now, without --workspace it is about ${DEFAULT_WORKSPACE}.`
 
 const DEFAULT_MS = 13 * 7 * 86_400_000
 /** A chart has a bar for each month. */

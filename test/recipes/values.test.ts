@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { PLACEHOLDERS } from '../../contract/identity/canonical.ts'
 import { hostOf, idOf, keyOf, numberOf, textOf, timeOf } from '../../docs/recipes/values.ts'
 
 /** What vendors send when they have no value. */
@@ -18,7 +19,7 @@ describe('values of vendors', () => {
   it('are an id as text, unless it is a placeholder', () => {
     assert.deepEqual([4711, ' 4711 ', 'u-1'].map(idOf), ['4711', '4711', 'u-1'])
     const placeholders = [
-      '0',
+      ...PLACEHOLDERS,
       0,
       'undefined',
       'NULL',
