@@ -1,6 +1,6 @@
 import type { ContactRecord, Message } from 'feedback-insights-client'
 import { isSame, receive, signatureOf } from './receiver.ts'
-import { idOf, keyOf, numberOf, objectOf, objectsOf, textOf, timeOf } from './values.ts'
+import { idOf, keyOf, numberOf, objectOf, objectsOf, subjectOf, textOf, timeOf } from './values.ts'
 
 // WEBHOOK_SECRET is the client secret of your app. Subscribe to conversation.user.created, conversation.user.replied,
 // conversation.admin.replied and conversation.rating.added. The service takes CONVERSATIONS_PER_MINUTE; raise it if you have more.
@@ -14,13 +14,19 @@ type Values = Readonly<Record<string, unknown>>
  * The item is a conversation.
  * https://developers.intercom.com/docs/references/rest-api/api.intercom.io/conversations/conversation
  */
-type Notification = { readonly id?: unknown; readonly created_at?: unknown; readonly data: { readonly item: Values } }
+type Notification = {
+  readonly id?: unknown
+  readonly topic?: unknown
+  readonly created_at?: unknown
+  readonly data?: unknown
+}
 
 receive<Notification>({
   isGenuine: ({ headers, bytes }, secret) =>
     isSame(headers['x-hub-signature'], `sha1=${signatureOf({ algorithm: 'sha1', secret, encoding: 'hex' }, bytes)}`),
-  submit: async (client, { id, created_at: notifiedAt, data: { item } }) => {
-    if (item['type'] !== 'conversation') return
+  submit: async (client, { id, topic, created_at: notifiedAt, data }) => {
+    const item = subjectOf(objectOf(data)['item'])
+    if ((textOf(item['type']) ?? textOf(topic)?.split('.')[0]) !== 'conversation') return
     // The first message is the `source`, and in the first version of Intercom's API `conversation_message`.
     const source = objectOf(item['source'] ?? item['conversation_message'])
     const rated = objectOf(item['conversation_rating'])

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { isSame, receive, signatureOf } from './receiver.ts'
-import { idOf, keyOf, numberOf, objectOf, objectsOf, textOf, timeOf } from './values.ts'
+import { idOf, keyOf, numberOf, objectOf, objectsOf, subjectOf, textOf, timeOf } from './values.ts'
 
 // https://www.typeform.com/developers/webhooks/secure-your-webhooks/
 
@@ -17,7 +17,7 @@ const SCALES = ['opinion_scale', 'rating', 'nps']
 type Payload = {
   readonly event_id?: unknown
   readonly event_type: unknown
-  readonly form_response: Readonly<Record<string, unknown>>
+  readonly form_response?: unknown
 }
 
 receive<Payload>({
@@ -26,8 +26,9 @@ receive<Payload>({
       headers['typeform-signature'],
       `sha256=${signatureOf({ algorithm: 'sha256', secret, encoding: 'base64' }, bytes)}`,
     ),
-  submit: async (client, { event_id: event, event_type: type, form_response: response }) => {
+  submit: async (client, { event_id: event, event_type: type, form_response }) => {
     if (type !== 'form_response') return
+    const response = subjectOf(form_response)
     const answers = objectsOf(response['answers']).map((answer) => ({ answer, field: objectOf(answer['field']) }))
     const texts = answers.filter(({ answer }) => textOf(answer['text']) !== undefined)
     const long = texts.filter(({ field }) => field['type'] === 'long_text')

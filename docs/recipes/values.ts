@@ -84,6 +84,13 @@ export const hostOf = (website: unknown): string | undefined => {
 export const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 
+/** What a delivery is about. @throws TypeError when it is about nothing. */
+export const subjectOf = (value: unknown): Readonly<Record<string, unknown>> => {
+  const subject = objectOf(value)
+  if (Object.keys(subject).length === 0) throw new TypeError('The delivery is about nothing')
+  return subject
+}
+
 /** The objects of a list, or none. */
 export const objectsOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   Array.isArray(value) ? value.map(objectOf) : []

@@ -17,7 +17,7 @@ const MISSING_SHARE = 0.2
 const KEPT: Readonly<Record<Vendor, RegExp>> = {
   segment: /^(?:type|event|messageId|userId|groupId|timestamp|originalTimestamp|properties|properties\.review_id)$/,
   zendesk: /^(?:type|id|detail|detail\.(?:id|created_at)|ticket|ticket\.(?:id|created_at)|requester|requester\.id)$/,
-  intercom: /^(?:id|topic|created_at|data|data\.item|data\.item\.(?:type|id|updated_at|conversation_rating\b.*))$/,
+  intercom: /^(?:id|topic|created_at|data|data\.item|data\.item\.(?:id|updated_at|conversation_rating\b.*))$/,
   typeform: /^(?:event_id|event_type|form_response)$/,
   'app-store': /^(?:id|attributes)$/,
 }
@@ -70,15 +70,17 @@ const segment = (): unknown[] => {
   const { SEGMENT_IDENTIFY: identify, RUDDERSTACK_IDENTIFY: rudder } = documented
   const traits = { ...identify.traits, name: 'P. Gibbons', plan: 'free', title: 'Clerk', createdAt: 1389747592 }
   const company = { id: 'company-A', name: 'Old name', plan: 'free' }
+  // The service keeps one time for all values of a person, so that only two identifies have an order.
+  const employee = { ...rudder, userId: 'employee' }
   return [
     identify,
     { ...identify, messageId: 'older', timestamp: '2014-02-23 22:28:55', traits },
     { ...documented.SEGMENT_GROUP, messageId: 'of-its-own' },
     documented.SEGMENT_TRACK,
     rudder,
-    { ...rudder, messageId: 'with-company', originalTimestamp: '2019-04-22T08:06:20Z', traits: { company } },
+    { ...employee, messageId: 'with-company', originalTimestamp: '2019-04-22T08:06:20Z', traits: { company } },
     {
-      ...rudder,
+      ...employee,
       messageId: 'with-company-later',
       originalTimestamp: '2019-06-01T00:00:00Z',
       traits: { company: { ...company, name: 'New name', plan: 'team', website: 'https://www.a.example' } },
