@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
+import { feedbackRecord } from '../../contract/feedback-record.ts'
+import { checkBody } from '../../contract/problem.ts'
 
 const GOOD = `2026-01-31T09:30:00Z 2026-01-31t09:30:00.5z 2024-02-29T23:59:59-12:00 2026-06-01T12:00:00+15:59
   0001-01-01T00:00:00Z 9999-12-31T23:59:59Z 2026-06-01T12:00:00-23:59 2026-01-31T09:30:00.${'9'.repeat(100)}Z`
@@ -13,6 +15,18 @@ describe('a date-time', () => {
   it('exists on the calendar and has an offset', () => {
     for (const good of GOOD.split(/\s+/)) assert.equal(isDateTime(good), true, good)
     for (const bad of [...BAD.split(/\s+/), '', '2026-01-31 09:30:00Z']) assert.equal(isDateTime(bad), false, bad)
+  })
+
+  it('is none on the first day of the year 1, which programs write where no time is set', () => {
+    for (const [createdAt, message] of [
+      ['0001-01-01T00:00:00Z', 'createdAt must be a time that is known: 0001-01-01 means that none is set'],
+      ['0001-01-01T12:00:00.5-05:00', 'createdAt must be a time that is known: 0001-01-01 means that none is set'],
+      ['0001-01-02T00:00:00Z', undefined],
+      ['1970-01-01T00:00:00Z', undefined],
+    ] as const) {
+      const checked = checkBody(feedbackRecord, { description: '', createdAt })
+      assert.equal('valid' in checked ? undefined : checked.problems[0]!.message, message, createdAt)
+    }
   })
 
   it('is given in UTC where Postgres does not take its offset, and stays as it is with any other', () => {
