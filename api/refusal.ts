@@ -74,6 +74,8 @@ export const refusalResponse = (refusal: Refusal): Response => {
           `Retry later, in ${refusal.retryAfterSeconds} s.`,
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
+    case 'not-json':
+      return answer(415, NOT_JSON, { 'Accept-Encoding': 'gzip' })
     case 'wrong-method':
       return answer(405, `This path takes ${refusal.allow} only.`, { Allow: refusal.allow })
     case 'unavailable':
@@ -81,9 +83,10 @@ export const refusalResponse = (refusal: Refusal): Response => {
   }
 }
 
+const NOT_JSON = 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'
+
 /** Refusals whose status and text are always the same. */
 const FIXED = {
-  'not-json': [415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'],
   'no-such-contact': [404, NO_SUCH_CONTACT],
   'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
   'no-such-record': [404, 'There is no such record in this workspace.'],

@@ -151,9 +151,16 @@ const explain = (error: unknown, usage: string): string => {
   if (isReadOnly(error))
     return 'Postgres takes no writes here: it is a standby, or read-only. Name the primary in DATABASE_URL.'
   if (isUnavailable(error)) return `Postgres cannot be reached (${fault}). Is DATABASE_URL right, and does it run?`
-  return `Postgres refused with ${fault}. Has \`npm run migrate\` been run?`
+  const hint = isNotMigrated(error) ? ' Has `npm run migrate` been run?' : ''
+  return `Postgres refused with ${fault}.${hint}`
 }
 
-const isReadOnly = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '25006'
+const isReadOnly = (error: unknown): boolean => hasCode(error, ['25006'])
+
+/** A schema, a table, a column or a function that is not there. */
+const isNotMigrated = (error: unknown): boolean => hasCode(error, ['3F000', '42P01', '42703', '42883'])
+
+const hasCode = (error: unknown, codes: readonly string[]): boolean =>
+  error instanceof Error && 'code' in error && codes.includes(String(error.code))
 
 const cannotPrint = (error: unknown): string => `What this prints cannot be written (${describeFault(error)}).`

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { dateTime, externalId, flag, object, openAmount, openObject, shortText, text } from './fields.ts'
+import { dateTime, externalId, flag, givenSource, object, openAmount, openObject, shortText, text } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { MAX_METADATA_MEMBER_BYTES } from './limits.ts'
 
@@ -41,7 +41,7 @@ export const contactRecord = object(
       }),
     ),
     account: v.nullish(accountRecord),
-    source: v.nullish(shortText),
+    source: v.nullish(givenSource),
   },
   PROPERTIES,
 )

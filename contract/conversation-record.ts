@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { type ContactRecord, contactRecord } from './contact-record.ts'
-import { amount, dateTime, flag, freeObject, identifier, list, object, shortText, text } from './fields.ts'
+import { amount, dateTime, flag, freeObject, givenSource, identifier, list, object, text } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
+import { DEFAULT_SOURCE } from './stored-feedback.ts'
 import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.ts'
 
 const PROPERTIES: readonly FreeMember[] = [{ name: 'properties', flag: 'shouldUnflattenProperties' }]
@@ -26,7 +27,10 @@ export const conversationRecord = object(
   {
     id: identifier,
     title: v.nullish(text),
-    source: shortText,
+    source: v.pipe(
+      givenSource,
+      v.transform((given) => given ?? DEFAULT_SOURCE),
+    ),
     createdAt: dateTime,
     updatedAt: v.nullish(dateTime),
     contacts: list(contactRecord, MAX_CONVERSATION_CONTACTS, 'contacts'),

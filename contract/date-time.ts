@@ -29,10 +29,20 @@ export const isDateTime = (value: string): boolean => {
 }
 
 /**
- * Postgres takes offsets below 16 hours, RFC 3339 up to 23:59. A time with a larger offset is
- * returned in UTC, any other as it is.
+ * True for the first day of the year 1. Programs in .NET, Go and Java write it where no time is
+ * set.
  */
-export const storableDateTime = (value: string): string => {
+export const isUnset = (dateTime: string): boolean => dateTime.startsWith('0001-01-01')
+
+/** Postgres keeps microseconds, and would round what is finer into the next year. */
+const BEYOND_MICROSECONDS = /(\.\d{6})\d+/
+
+/**
+ * Postgres takes offsets below 16 hours, RFC 3339 up to 23:59. A time with a larger offset is
+ * returned in UTC, any other as it is, cut to microseconds.
+ */
+export const storableDateTime = (given: string): string => {
+  const value = given.replace(BEYOND_MICROSECONDS, '$1')
   const [, offsetHours] = /[+-](\d{2}):\d{2}$/.exec(value) ?? []
   if (offsetHours === undefined || Number(offsetHours) < 16) return value
   const fraction = /\.\d+/.exec(value)?.[0] ?? ''

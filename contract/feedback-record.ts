@@ -4,6 +4,7 @@ import {
   dateTime,
   flag,
   freeObject,
+  givenSource,
   identifier,
   list,
   NO_PLACEHOLDER,
@@ -30,6 +31,7 @@ const contactReference = object(
     sourceData: v.nullish(freeObject),
   },
   SOURCE_DATA_OF_REFERENCE,
+  { named: ['id', 'email', 'name'] },
 )
 
 const accountReference = object(
@@ -41,12 +43,17 @@ const accountReference = object(
     sourceData: v.nullish(freeObject),
   },
   SOURCE_DATA_OF_REFERENCE,
+  { named: ['id', 'domain', 'name'] },
 )
 
-const projectReference = object({
-  id: v.optional(identifier),
-  name: v.optional(shortText),
-})
+const projectReference = object(
+  {
+    id: v.optional(identifier),
+    name: v.optional(shortText),
+  },
+  [],
+  { named: ['id', 'name'] },
+)
 
 /** Placeholders that are sent as external ids. Own ids are not affected. */
 const placeholders = (record: JsonObject): Excess[] => [
@@ -83,7 +90,7 @@ export const feedbackRecord = object(
     accountId: v.nullish(identifier),
     project: v.nullish(projectReference),
     projectId: v.nullish(identifier),
-    source: v.nullish(shortText),
+    source: v.nullish(givenSource),
     sourceId: v.nullish(identifier),
     shouldUnflattenSourceData: v.nullish(flag),
     sourceData: v.nullish(freeObject),
@@ -91,6 +98,6 @@ export const feedbackRecord = object(
     createdAt: v.nullish(dateTime),
   },
   [{ name: 'sourceData', flag: 'shouldUnflattenSourceData' }],
-  placeholders,
+  { check: placeholders },
 )
 export type FeedbackRecord = v.InferOutput<typeof feedbackRecord>

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { isDateTime } from './date-time.ts'
+import { isDateTime, isUnset } from './date-time.ts'
 import { type Excess, excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
 import { isPlaceholder } from './identity/canonical.ts'
 import type { JsonObject } from './json.ts'
@@ -29,6 +29,7 @@ export const amount = v.pipe(openAmount, v.finite(KEPT_NUMBER))
 export const dateTime = v.pipe(
   text,
   v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),
+  v.check((value) => !isUnset(value), 'a time that is known: 0001-01-01 means that none is set'),
   v.metadata({ format: 'date-time' }),
 )
 
@@ -43,9 +44,15 @@ export const textOfAtMost = (characters: number) =>
     v.metadata({ maxLength: characters }),
   )
 
-/** A name, an email, a domain or a source. It may be empty. */
+/** A name, an email or a domain. It may be empty. */
 export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
+
+/** Where something comes from. A blank source counts as absent. */
+export const givenSource = v.pipe(
+  shortText,
+  v.transform((value) => (value.trim() === '' ? null : value)),
+)
 
 /**
  * What an external id must be. With a placeholder the bug of one client would unite strangers, and
@@ -106,16 +113,22 @@ const ofObject = ({ path }: v.BaseIssue<unknown>): string => (path === undefined
 /** Free key-value pairs, kept as they are. Keys may have any name. */
 export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 
+type ObjectRules = {
+  /** Finds what depends on several members. */
+  readonly check?: (record: JsonObject) => Excess[]
+  /** Of a reference: the members of which one has to say something, or the reference names nothing. */
+  readonly named?: readonly string[]
+}
+
 /**
  * An object of known members; other members are ignored. `free` are the members that hold free
- * objects. Their bounds are checked here, since another member may say how they are stored; `check`
- * finds what else depends on several members. An array is not an object, though `v.object` takes it
- * for one.
+ * objects. Their bounds are checked here, since another member may say how they are stored. An array
+ * is not an object, though `v.object` takes it for one.
  */
 export const object = <const Entries extends v.ObjectEntries>(
   entries: Entries,
   free: readonly FreeMember[] = [],
-  check: (record: JsonObject) => Excess[] = () => [],
+  { check = () => [], named }: ObjectRules = {},
 ) =>
   v.pipe(
     anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(),
@@ -131,6 +144,7 @@ export const object = <const Entries extends v.ObjectEntries>(
         addIssue({ message: expected, expected, ...(first && { path: [first, ...others] }) })
       }
     }),
+    v.metadata({ named }),
   )
 
 /**

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
-import { unknownMembers } from './unknown-members.ts'
+import { type Unheeded, unheededIn } from './unheeded.ts'
 
 /** A problem of a body. The message says what was expected at the path and never quotes a value. */
 export type Problem = { message: string; path: string }
@@ -16,15 +16,15 @@ export const checkBody = <S extends v.GenericSchema>(
   { isStrict = false, most = MAX_REPORTED_PROBLEMS }: { isStrict?: boolean; most?: number | undefined } = {},
 ): { valid: v.InferOutput<S> } | { problems: Problem[] } => {
   const result = v.safeParse(schema, value, { abortEarly: most === 1 })
-  const unknown = isStrict ? unknownMembers(schema, value).map(unknownMember) : []
-  if (result.success && unknown.length === 0) return { valid: result.output }
+  const unheeded = isStrict ? unheededIn(schema, value).map(problemOfUnheeded) : []
+  if (result.success && unheeded.length === 0) return { valid: result.output }
   const issues = result.success ? [] : result.issues.slice(0, most).map(problemOf)
-  return { problems: [...issues, ...unknown].slice(0, most) }
+  return { problems: [...issues, ...unheeded].slice(0, most) }
 }
 
-const unknownMember = (at: string): Problem => {
+const problemOfUnheeded = ({ path: at, fault }: Unheeded): Problem => {
   const path = shownPath(at)
-  return { path, message: `${path} is no member that is known here, and handling=strict ignores none` }
+  return { path, message: `${path} ${fault}` }
 }
 
 /** A path contains keys that the client chose, of any length. */

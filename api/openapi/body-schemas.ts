@@ -130,7 +130,7 @@ const CONVERSION: ConversionConfig = {
   // output is the input.
   typeMode: 'output',
   errorMode: 'throw',
-  ignoreActions: ['check', 'raw_check', 'raw_transform', 'finite'],
+  ignoreActions: ['check', 'raw_check', 'raw_transform', 'transform', 'finite'],
   overrideRef: ({ referenceId }) => ref(referenceId).$ref,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
     if (valibotSchema === freeObject) return { type: 'object', ...ANY_MEMBERS }
@@ -140,9 +140,10 @@ const CONVERSION: ConversionConfig = {
   },
   overrideAction: ({ valibotAction, jsonSchema }) => {
     if (valibotAction.type !== 'metadata') return undefined
-    const { known, array, ...others } = jsonSchema as Converted & Described
+    const { known, array, named, ...others } = jsonSchema as Converted & Described
     if (array !== undefined) return { ...converted(array, ITEMS), ...others }
-    return known === undefined ? undefined : { ...converted(known), ...ANY_MEMBERS }
+    if (known !== undefined) return { ...converted(known), ...ANY_MEMBERS }
+    return named === undefined ? undefined : others
   },
 }
 
@@ -166,7 +167,7 @@ const withoutDefault = ({ default: _, ...others }: Converted): Converted => othe
 const ITEMS = { ContactRecord: contactRecord, Message: messageRecord }
 
 /** What `openObject` and `list` (`fields.ts`) check by themselves. */
-type Described = { known?: v.GenericSchema; array?: v.GenericSchema }
+type Described = { known?: v.GenericSchema; array?: v.GenericSchema; named?: readonly string[] }
 
 const converted = (schema: v.GenericSchema, definitions?: Record<string, v.GenericSchema>): Converted => {
   const {

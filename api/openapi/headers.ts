@@ -26,6 +26,7 @@ export const RESPONSE_HEADERS = {
   'Retry-After': header('Whole seconds after which to try again.', { type: 'integer', minimum: 1 }),
   'WWW-Authenticate': header('How to authenticate.'),
   Allow: header('The methods that the path takes.'),
+  'Accept-Encoding': header('The content codings that a body may have.'),
 } as const satisfies Readonly<Record<string, JsonObject>>
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
@@ -54,8 +55,9 @@ export const PARAMETERS = {
   Prefer: requestHeader(
     'Prefer',
     'With `wait=N` the answer comes when the submission is finished or N seconds, at most 30, are over; the status stays the ' +
-      'same, and `Submission-State` tells which. Generated tags are not waited for. With `handling=strict` a member that is not described here is a ' +
-      '400 that names it, where it would be ignored otherwise. Other preferences are ignored.',
+      'same, and `Submission-State` tells which. Generated tags are not waited for. With `handling=strict` a 400 names ' +
+      'what would be ignored otherwise: a member that is not described here, a key of `properties` such as `$Email` that would be metadata by ' +
+      'mistake, and a contact, account or project that nothing names. Other preferences are ignored.',
     {},
   ),
   ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {

@@ -1,5 +1,6 @@
 import { createGunzip } from 'node:zlib'
 import type { JsonValue } from '../../contract/json.ts'
+import { type Encoding, isJsonType, readEncoding } from './body-type.ts'
 import { parseJsonText } from './json-text.ts'
 
 export type BodyLimits = {
@@ -78,29 +79,6 @@ const TOO_LARGE: RefusedBody = { ok: false, reason: 'too-large' }
 const TOO_SLOW: RefusedBody = { ok: false, reason: 'too-slow' }
 
 const malformed = (message: string): RefusedBody => ({ ok: false, reason: 'malformed', message, path: '' })
-
-type Encoding = 'identity' | 'gzip'
-
-const readEncoding = (headers: Headers): Encoding | undefined => {
-  const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? ''
-  if (encoding === '' || encoding === 'identity') return 'identity'
-  return encoding === 'gzip' ? 'gzip' : undefined
-}
-
-const isJsonType = (contentType: string | null): boolean => {
-  if (contentType === 'application/json') return true
-  const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';')
-  return type.trim() === 'application/json' && parameters.every(keepsUtf8)
-}
-
-/**
- * RFC 8259 knows no parameters for JSON. The only one that matters is a charset: we would misread
- * every other than UTF-8.
- */
-const keepsUtf8 = (parameter: string): boolean => {
-  const charset = /^\s*charset\s*=\s*(.*)$/.exec(parameter)?.[1]
-  return charset === undefined || /^(?:utf-?8|"utf-?8")\s*$/.test(charset)
-}
 
 const receive = async (request: Request, encoding: Encoding, limits: BodyLimits): Promise<ReceivedBody> => {
   const { maxBytes, timeoutMs } = limits

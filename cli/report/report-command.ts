@@ -1,4 +1,5 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
 import { describeFault } from '../../process/fault.ts'
@@ -11,12 +12,16 @@ import { reportPage } from './report-page.ts'
 
 const USAGE = `usage: npm run report -- --out FILE [--since DATE] [--until DATE] [--workspace NAME]
 
-Writes a page about the feedback of one workspace: what is said, how it changes, and who says it, with charts and examples. It is one
-HTML file, which loads nothing. It reads what the role of \`npm run reader\` may read: with that role in DATABASE_URL, too.
-DATE is a day in UTC (2026-01-31) or a date-time. Without --since it is about the last 13 weeks, without --until it goes up to now, without
---workspace it is about ${DEFAULT_WORKSPACE}.`
+Writes a page about the feedback of one workspace: what is said, how it changes, and who says it, with charts and examples.
+It is one HTML file, which loads nothing. FILE is relative to the folder in which you are.
+It reads what the role of \`npm run reader\` may read: with that role in DATABASE_URL, too.
+DATE is a day in UTC (2026-01-31) or a date-time. Without --since it is about the last 13 weeks, without --until it goes up to
+now, without --workspace it is about ${DEFAULT_WORKSPACE}.`
 
 const DEFAULT_MS = 13 * 7 * 86_400_000
+/** A chart has a bar for each month. */
+const MOST_YEARS = 100
+const MOST_MS = MOST_YEARS * 366 * 86_400_000
 /** It has names and texts of customers. */
 const OWNER_ONLY = 0o600
 
@@ -41,12 +46,18 @@ await runCommand({
     workspace: { type: 'string' },
   },
   run: async ({ sql, words, values }) => {
-    const { out } = values
-    if (words.length > 0 || !out) throw new CommandError(USAGE)
+    if (words.length > 0 || !values['out']) throw new CommandError(USAGE)
     const now = new Date()
     const until = dateOf('until', values['until']) ?? now
     const since = dateOf('since', values['since']) ?? new Date(until.getTime() - DEFAULT_MS)
     if (since >= until) throw new CommandError('--since has to be before --until.')
+    if (until.getTime() - since.getTime() > MOST_MS) {
+      throw new CommandError(
+        `A report is about at most ${MOST_YEARS} years: name a later --since, or an earlier --until.`,
+      )
+    }
+    // npm runs this in the folder of the repository, and says in which one it was called.
+    const out = resolve(process.env['INIT_CWD'] ?? '.', values['out'])
     const name = values['workspace'] ?? DEFAULT_WORKSPACE
     const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`
     if (workspace === undefined) throw new CommandError(NO_SUCH_WORKSPACE)

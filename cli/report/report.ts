@@ -54,9 +54,11 @@ export type Project = { project: string; feedback: number; rating: number | null
 const DAY_MS = 86_400_000
 const MOST_DAYS = 35
 const MOST_WEEKS_IN_DAYS = 400
+/** JavaScript writes earlier times in a form that Postgres does not read. */
+const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z')
 
 export const periodOf = (since: Date, until: Date): Period => {
   const lasts = until.getTime() - since.getTime()
   const unit = lasts <= MOST_DAYS * DAY_MS ? 'day' : lasts <= MOST_WEEKS_IN_DAYS * DAY_MS ? 'week' : 'month'
-  return { before: new Date(since.getTime() - lasts), since, until, unit }
+  return { before: new Date(Math.max(since.getTime() - lasts, YEAR_1_MS)), since, until, unit }
 }

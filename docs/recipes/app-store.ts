@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { type BatchItem, createClient } from 'feedback-insights-client'
+import { idOf, numberOf, textOf, timeOf } from './values.ts'
 
 // Submits the reviews of the last LOOK_BACK_DAYS (30) of an app, new and changed ones alike; run it each day. A review has one id, so
 // what was submitted before is replaced. Reads FEEDBACK_URL, ACCESS_TOKEN, APP_ID, and of an API key of App Store Connect ISSUER_ID,
@@ -14,17 +15,7 @@ const { LOOK_BACK_DAYS = '30', APP_STORE_URL = 'https://api.appstoreconnect.appl
 const TOKEN_SECONDS = 10 * 60
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-type Review = {
-  readonly id: string
-  readonly attributes: {
-    readonly rating: number
-    readonly title: string | null
-    readonly body: string | null
-    readonly reviewerNickname: string
-    readonly createdDate: string
-    readonly territory: string
-  }
-}
+type Review = { readonly id: string; readonly attributes: Readonly<Record<string, unknown>> }
 type Page = { readonly data: readonly Review[]; readonly links: { readonly next?: string } }
 
 const main = async (): Promise<number> => {
@@ -34,7 +25,7 @@ const main = async (): Promise<number> => {
   let refused = 0
   while (next !== undefined) {
     const { data, links }: Page = await fetchPage(next)
-    const reviews = data.filter(({ attributes }) => Date.parse(attributes.createdDate) >= oldest)
+    const reviews = data.filter(({ attributes }) => !isBefore(attributes['createdDate'], oldest))
     const results = await client.submitBatch(reviews.map(itemOf))
     results.forEach(({ status, body }, at) => {
       if (status < 300) return
@@ -47,19 +38,25 @@ const main = async (): Promise<number> => {
   return refused === 0 ? 0 : 1
 }
 
-const itemOf = ({ id, attributes }: Review): BatchItem => ({
-  operation: 'create_feedback',
-  body: {
-    description: attributes.body ?? '',
-    title: attributes.title,
-    rating: attributes.rating,
-    source: SOURCE,
-    sourceId: id,
-    contact: { name: attributes.reviewerNickname },
-    createdAt: attributes.createdDate,
-    sourceData: { app: APP_ID, territory: attributes.territory },
-  },
-})
+/** A review without a date is kept. */
+const isBefore = (date: unknown, oldest: number): boolean => Date.parse(timeOf(date) ?? '') < oldest
+
+const itemOf = ({ id, attributes }: Review): BatchItem => {
+  const nickname = idOf(attributes['reviewerNickname'])
+  return {
+    operation: 'create_feedback',
+    body: {
+      description: textOf(attributes['body']) ?? '',
+      title: textOf(attributes['title']),
+      rating: numberOf(attributes['rating']),
+      source: SOURCE,
+      sourceId: id,
+      contact: nickname === undefined ? undefined : { name: nickname },
+      createdAt: timeOf(attributes['createdDate']),
+      sourceData: { app: APP_ID, territory: attributes['territory'] },
+    },
+  }
+}
 
 const fetchPage = async (address: string): Promise<Page> => {
   const url = new URL(address, APP_STORE_URL)

@@ -1,6 +1,6 @@
-import type { Message } from 'feedback-insights-client'
+import type { ContactRecord, Message } from 'feedback-insights-client'
 import { isSame, receive, signatureOf } from './receiver.ts'
-import { idOf, numberOf, objectOf, textOf, timeOf } from './values.ts'
+import { idOf, keyOf, numberOf, objectOf, objectsOf, subjectOf, textOf, timeOf } from './values.ts'
 
 // WEBHOOK_SECRET is the client secret of your app. Subscribe to conversation.user.created, conversation.user.replied,
 // conversation.admin.replied and conversation.rating.added. The service takes CONVERSATIONS_PER_MINUTE; raise it if you have more.
@@ -9,67 +9,93 @@ import { idOf, numberOf, objectOf, textOf, timeOf } from './values.ts'
 const SOURCE = 'intercom'
 const CUSTOMERS = ['user', 'lead', 'contact']
 
-type Author = { readonly type?: unknown; readonly id?: unknown; readonly name?: unknown; readonly email?: unknown }
-type Part = {
-  readonly id: unknown
-  readonly body?: string | null
-  readonly author?: Author | null
-  readonly created_at?: number
+type Values = Readonly<Record<string, unknown>>
+/**
+ * The item is a conversation.
+ * https://developers.intercom.com/docs/references/rest-api/api.intercom.io/conversations/conversation
+ */
+type Notification = {
+  readonly id?: unknown
+  readonly topic?: unknown
+  readonly created_at?: unknown
+  readonly data?: unknown
 }
-/** https://developers.intercom.com/docs/references/rest-api/api.intercom.io/conversations/conversation */
-type Conversation = {
-  readonly type: string
-  readonly id: unknown
-  readonly created_at: number
-  readonly updated_at?: number
-  readonly title?: string | null
-  readonly source: Part & { readonly subject?: string; readonly url?: string | null }
-  readonly conversation_parts?: { readonly conversation_parts?: readonly Part[] | null } | null
-  readonly conversation_rating?: { readonly rating?: unknown } | null
-}
-type Notification = { readonly id: string; readonly topic: string; readonly data: { readonly item: Conversation } }
 
 receive<Notification>({
   isGenuine: ({ headers, bytes }, secret) =>
     isSame(headers['x-hub-signature'], `sha1=${signatureOf({ algorithm: 'sha1', secret, encoding: 'hex' }, bytes)}`),
-  submit: async (client, { id, data: { item } }) => {
-    if (item.type !== 'conversation') return
-    const { source, conversation_parts: parts, conversation_rating: rating } = item
+  submit: async (client, { id, topic, created_at: notifiedAt, data }) => {
+    const item = subjectOf(objectOf(data)['item'])
+    if ((textOf(item['type']) ?? textOf(topic)?.split('.')[0]) !== 'conversation') return
+    // The first message is the `source`, and in the first version of Intercom's API `conversation_message`.
+    const source = objectOf(item['source'] ?? item['conversation_message'])
+    const rated = objectOf(item['conversation_rating'])
+    const rating = numberOf(rated['rating'])
+    const parts = objectsOf(objectOf(item['conversation_parts'])['conversation_parts'])
+    const times = [item, ...parts].map((one) => one['created_at'])
+    const [createdAt] = [...times, item['updated_at'], notifiedAt].flatMap((time) => timeOf(time) ?? [])
+    if (createdAt === undefined) throw new TypeError('The conversation has no time')
+    const toldAt = timeOf(item['updated_at']) ?? timeOf(notifiedAt) ?? createdAt
     // What is not sent again stays, so a reply that comes with the first message alone adds to it.
-    const said = [{ ...source, created_at: item.created_at }, ...(parts?.conversation_parts ?? [])].filter(
-      (part) => part.body,
+    const said = [{ ...source, created_at: createdAt }, ...parts, remarkOf(rated)].filter(
+      ({ body }) => textOf(body) !== undefined,
     )
-    const customers = said.flatMap(({ author }) => (isCustomer(author) ? contactOf(objectOf(author)) : []))
+    const authors = said.map(({ author }) => objectOf(author))
     await client.submitConversation(
       {
-        id: String(item.id),
+        id: idOf(item['id']) ?? '',
         source: SOURCE,
-        title: textOf(item.title) ?? textOf(source.subject),
-        createdAt: timeOf(item.created_at)!,
-        updatedAt: timeOf(item.updated_at),
-        rating: numberOf(rating?.rating),
-        contacts: [...new Map(customers.map((contact) => [contact.id, contact])).values()],
-        messages: said.map((part) => messageOf(part, item.created_at)),
-        properties: { url: source.url ?? undefined },
+        title: textOf(item['title']) ?? textOf(source['subject']),
+        createdAt,
+        // Where nothing is told of a rating, this is a part of the conversation, which replaces nothing.
+        updatedAt: item['conversation_rating'] === undefined ? createdAt : versionOf(toldAt, rating),
+        rating,
+        contacts: contactsOf(authors.filter(isCustomer), toldAt),
+        messages: said.map((part) => messageOf(part, createdAt)),
+        properties: { url: textOf(source['url']) },
       },
-      { idempotencyKey: id },
+      { idempotencyKey: keyOf(id) },
     )
   },
   sendsConversations: true,
 })
 
-const isCustomer = (author: Author | null | undefined): boolean => CUSTOMERS.includes(String(author?.type))
+const isCustomer = ({ type }: Values): boolean => CUSTOMERS.includes(String(type))
 
-/** Who has no id is no contact; the message is kept. */
-const contactOf = ({ id: given, name, email }: Author) => {
-  const id = idOf(given)
-  return id === undefined ? [] : [{ id, source: SOURCE, properties: { $name: textOf(name), $email: textOf(email) } }]
+/**
+ * Intercom tells whole seconds, in which a conversation may be answered and rated: of one second,
+ * what has the rating is the later.
+ */
+const versionOf = (toldAt: string, rating: number | undefined): string =>
+  rating === undefined ? new Date(Date.parse(toldAt) - 1).toISOString() : toldAt
+
+/** What a customer wrote beside the rating, as a message. */
+const remarkOf = ({ remark, contact, customer, created_at }: Values): Values => {
+  const author = { type: 'contact', id: objectOf(contact ?? customer)['id'] }
+  return { id: 'rating', body: remark, author, created_at }
 }
 
-const messageOf = ({ id, body, author, created_at: createdAt }: Part, begunAt: number): Message => ({
-  id: String(id),
-  incoming: isCustomer(author),
-  contactId: idOf(author?.id),
-  content: body ?? '',
-  createdAt: timeOf(createdAt ?? begunAt)!,
-})
+/** Each once, with all that is told of it. An author without an id is no contact; the message is kept. */
+const contactsOf = (authors: readonly Values[], toldAt: string): ContactRecord[] => {
+  const contacts = new Map<string, Values>()
+  for (const { id: given, name, email } of authors) {
+    const id = idOf(given)
+    if (id === undefined) continue
+    const { $name, $email } = contacts.get(id) ?? {}
+    contacts.set(id, { $name: idOf(name) ?? $name, $email: idOf(email) ?? $email, $updatedAt: toldAt })
+  }
+  return [...contacts].map(([id, properties]) => ({ id, source: SOURCE, properties }))
+}
+
+const messageOf = ({ id, body, author, created_at }: Values, begunAt: string): Message => {
+  const content = textOf(body) ?? ''
+  const createdAt = timeOf(created_at) ?? begunAt
+  return {
+    // Without an id, messages of one time are told apart by what they say.
+    id: idOf(id) ?? signatureOf({ algorithm: 'sha256', secret: createdAt, encoding: 'hex' }, content),
+    incoming: isCustomer(objectOf(author)),
+    contactId: idOf(objectOf(author)['id']),
+    content,
+    createdAt,
+  }
+}

@@ -12,7 +12,7 @@ export type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
   /** Submits what the payload says. The same delivery again has to give the same keys. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>
-  /** It sends conversations. The service takes ten a minute unless CONVERSATIONS_PER_MINUTE says more. */
+  /** It sends conversations, of which the service takes few a minute. */
   readonly sendsConversations?: boolean
 }
 
@@ -26,25 +26,29 @@ const PATIENCE_MS = 3_000
 const SIGNED_WITHIN_MS = 5 * 60 * 1_000
 const AGAIN = { status: 503, text: 'again, please', headers: { 'Retry-After': '30' } }
 
-/** Listens at PORT. Reads FEEDBACK_URL, ACCESS_TOKEN, WEBHOOK_SECRET, and WEBHOOK_SECRET_BEFORE while a secret is changed. */
+/**
+ * Listens at PORT. Reads FEEDBACK_URL, ACCESS_TOKEN, WEBHOOK_SECRET, and WEBHOOK_SECRET_BEFORE
+ * while a secret is changed.
+ */
 export const receive = <Payload>(receiver: Receiver<Payload>): void => {
   const { FEEDBACK_URL: url = '', ACCESS_TOKEN: token = '', PORT = '8080' } = process.env
   const { WEBHOOK_SECRET: secret = '', WEBHOOK_SECRET_BEFORE: secretBefore = '' } = process.env
   if (!url || !token || !secret) throw new Error('Set FEEDBACK_URL, ACCESS_TOKEN and WEBHOOK_SECRET')
   const secrets = [secret, secretBefore].filter((each) => each !== '')
-  const client = createClient({ url, token, strict: true, patienceMs: PATIENCE_MS })
+  // Not strict: a vendor's own names, such as `Email`, may look like misspelt ones.
+  const client = createClient({ url, token, patienceMs: PATIENCE_MS })
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     // Vendors look whether the address is there.
     if (request.method === 'HEAD') return { status: 200, text: '' }
-    if (request.method !== 'POST') return { status: 405, text: 'POST only' }
+    if (request.method !== 'POST') return { status: 405, text: 'POST only', headers: { Allow: 'POST, HEAD' } }
     const bytes = await bytesOf(request)
     if ('status' in bytes) return bytes
     const delivery = { headers: request.headers as Record<string, string>, bytes }
     if (!secrets.some((each) => receiver.isGenuine(delivery, each)))
-      return { status: 401, text: 'not signed by whom it should be' }
+      return { status: 401, text: 'not signed with the secret, or too long ago' }
     const payload = jsonOf(bytes)
-    if (payload === undefined) return { status: 400, text: 'not JSON' }
+    if (payload === undefined) return { status: 400, text: 'not JSON in UTF-8' }
     try {
       await receiver.submit(client, payload as Payload, delivery)
       return { status: 200, text: 'ok' }
@@ -89,12 +93,27 @@ const bytesOf = async (request: IncomingMessage): Promise<Buffer | Answer> => {
   }
 }
 
-/** A whole number that JavaScript would round stays the text that it was: it is an id. */
+const TEXT_IN_QUOTES = /"[^"\\]*(?:\\.[^"\\]*)*"/gs
+const BREAKS: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
 const jsonOf = (bytes: Buffer): unknown => {
-  const exact = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
-    Number.isInteger(value) && !Number.isSafeInteger(value) ? (source ?? value) : value
   try {
-    return JSON.parse(bytes.toString(), exact) ?? undefined
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return exactJsonOf(text) ?? exactJsonOf(text.replace(TEXT_IN_QUOTES, withoutBreaks))
+  } catch {
+    return undefined
+  }
+}
+
+/** A template of a trigger may put line breaks into a text as they are, which JSON does not allow. */
+const withoutBreaks = (text: string): string => text.replaceAll(/[\n\r\t]/g, (sign) => BREAKS[sign]!)
+
+/** A number that JavaScript would round, or make infinite, stays the text that it was. */
+const exactJsonOf = (text: string): unknown => {
+  const exact = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
+    typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? (source ?? value) : value
+  try {
+    return JSON.parse(text, exact) ?? undefined
   } catch {
     return undefined
   }
@@ -103,15 +122,15 @@ const jsonOf = (bytes: Buffer): unknown => {
 /** Says at the start, rather than with the first lost conversation, that few are taken a minute. */
 const warnOfLimit = async (url: string, token: string): Promise<void> => {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+  const address = `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/api/v1/conversations`
   // An empty body is refused, and the answer tells the limit.
-  const response = await fetch(new URL('/api/v1/conversations', url), { method: 'POST', headers, body: '{}' }).catch(
-    () => undefined,
+  const response = await fetch(address, { method: 'POST', headers, body: '{}' }).catch(() => undefined)
+  const [, most, seconds] = /q=(\d+).*w=(\d+)/.exec(response?.headers.get('RateLimit-Policy') ?? '') ?? []
+  if (most === undefined) return
+  console.warn(
+    `The service takes ${most} conversations in ${seconds} s. Deliveries beyond that are answered 503, and are lost if the ` +
+      'vendor does not repeat them. The operator raises CONVERSATIONS_PER_MINUTE.',
   )
-  const policy = response?.headers.get('RateLimit-Policy')
-  if (policy != null)
-    console.warn(
-      `The service limits conversations: ${policy}. Beyond that, deliveries are answered 503 and may be lost.`,
-    )
 }
 
 export type Signature = {

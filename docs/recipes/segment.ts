@@ -1,6 +1,6 @@
 import type { Client, FeedbackSubmission } from 'feedback-insights-client'
 import { isSame, receive, signatureOf } from './receiver.ts'
-import { hostOf, idOf, numberOf, objectOf, textOf, timeOf } from './values.ts'
+import { hostOf, idOf, keyOf, numberOf, objectOf, textOf, timeOf } from './values.ts'
 
 // Segment signs with HMAC-SHA1, in hexadecimal, in X-Signature; with batching on it signs the first event alone, so leave that off.
 // RudderStack signs nothing: give its webhook the header `Authorization: Bearer SECRET`.
@@ -11,14 +11,14 @@ const SOURCE = 'app'
 type Values = Readonly<Record<string, unknown>>
 /** https://segment.com/docs/connections/spec and https://www.rudderstack.com/docs/event-spec/standard-events */
 type Event = {
-  readonly type: string
-  readonly messageId: string
+  readonly type?: unknown
+  readonly messageId?: unknown
   readonly userId?: unknown
   readonly groupId?: unknown
   readonly event?: unknown
-  readonly traits?: Values | null
-  readonly context?: { readonly traits?: Values | null } | null
-  readonly properties?: Values | null
+  readonly traits?: unknown
+  readonly context?: unknown
+  readonly properties?: unknown
   readonly timestamp?: unknown
   readonly originalTimestamp?: unknown
 }
@@ -41,7 +41,7 @@ receive<Event>({
       ? isSame(headers['authorization'], `Bearer ${secret}`)
       : isSame(headers['x-signature'], signatureOf({ algorithm: 'sha1', secret, encoding: 'hex' }, bytes)),
   submit: async (client, event) => {
-    const options = { idempotencyKey: event.messageId }
+    const options = { idempotencyKey: keyOf(event.messageId) }
     switch (event.type) {
       case 'identify':
         return identify(client, event, options)
@@ -55,48 +55,66 @@ receive<Event>({
   },
 })
 
-type Options = { readonly idempotencyKey: string }
+type Options = { readonly idempotencyKey: string | undefined }
+
+/** When the event happened: `originalTimestamp` is by the clock of a device, `timestamp` is corrected. */
+const happenedAt = ({ timestamp, originalTimestamp }: Event): string | undefined =>
+  timeOf(timestamp) ?? timeOf(originalTimestamp)
 
 /** A user without an id is not known to your application and left out; the company is kept. */
-const identify = async (client: Client, { userId, traits, context }: Event, options: Options): Promise<unknown> => {
-  const { name, firstName, lastName, email, createdAt, company, ...rest } = objectOf(traits ?? context?.traits)
-  const id = idOf(userId)
-  const account = accountOf(objectOf(company)['id'], objectOf(company))
+const identify = async (client: Client, event: Event, options: Options): Promise<unknown> => {
+  const traits = { ...objectOf(objectOf(event.context)['traits']), ...objectOf(event.traits) }
+  const { name, firstName, lastName, email, createdAt, company, ...rest } = traits
+  const id = idOf(event.userId)
+  const account = accountOf(objectOf(company)['id'], objectOf(company), event)
   if (id === undefined) return account && client.identifyAccount(account, options)
   const properties = {
     ...rest,
     // A company without an id stays with the user.
     ...(account === undefined && company != null && { company }),
-    $name: textOf(name) ?? textOf([firstName, lastName].flatMap((part) => textOf(part) ?? []).join(' ')),
-    $email: textOf(email),
+    $name: idOf(name) ?? idOf([firstName, lastName].flatMap((part) => idOf(part) ?? []).join(' ')),
+    $email: idOf(email),
     $createdAt: timeOf(createdAt),
+    // Events come out of order, and an older one replaces nothing.
+    $updatedAt: happenedAt(event),
   }
   return client.identifyContact({ id, source: SOURCE, properties, account }, options)
 }
 
 /** With a user, the user belongs to the group from then on. */
-const group = async (client: Client, { userId, groupId, traits }: Event, options: Options): Promise<unknown> => {
-  const account = accountOf(groupId, objectOf(traits))
+const group = async (client: Client, event: Event, options: Options): Promise<unknown> => {
+  const account = accountOf(event.groupId, objectOf(event.traits), event)
   if (account === undefined) return undefined
-  const id = idOf(userId)
+  const id = idOf(event.userId)
   return id === undefined
     ? client.identifyAccount(account, options)
     : client.identifyContact({ id, source: SOURCE, account }, options)
 }
 
-/** An account needs a name and a domain; where there is none, the id is as unique. What is not told stays as it is. */
-const accountOf = (givenId: unknown, { id: _, name, website, createdAt, ...rest }: Values) => {
+/**
+ * What is known of an account. The service asks for its name and its domain, so the id stands in
+ * for what an event does not tell. An event without the name counts as a century old, so that it
+ * only fills in: the id must not replace a name that another event told.
+ */
+const accountOf = (givenId: unknown, { id: _, createdAt, ...told }: Values, event: Event) => {
   const id = idOf(givenId)
   if (id === undefined) return undefined
-  const isTold = [name, website, createdAt].some((value) => value !== undefined) || Object.keys(rest).length > 0
+  const { name, ...rest } = told
+  const at = happenedAt(event) ?? UNKNOWN_TIME
   const properties = {
     ...rest,
-    $name: textOf(name) ?? id,
-    $domain: hostOf(website) ?? id,
+    $name: idOf(name) ?? id,
+    $domain: hostOf(rest['website']) ?? id,
     $createdAt: timeOf(createdAt),
+    $updatedAt: idOf(name) === undefined ? centuryBefore(at) : at,
   }
+  const isTold = createdAt !== undefined || Object.keys(told).length > 0
   return { id, ...(isTold && { properties }) }
 }
+
+const UNKNOWN_TIME = '1970-01-01T00:00:00.000Z'
+const CENTURY_MS = 100 * 365 * 24 * 60 * 60 * 1_000
+const centuryBefore = (time: string): string => new Date(Date.parse(time) - CENTURY_MS).toISOString()
 
 const track = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const properties = objectOf(event.properties)
@@ -105,9 +123,10 @@ const track = async (client: Client, event: Event, options: Options): Promise<un
   const feedback: FeedbackSubmission = {
     ...said,
     source: SOURCE,
+    sourceId: said.sourceId ?? idOf(event.messageId),
     contactId: idOf(event.userId),
     isExternalContactId: true,
-    createdAt: timeOf(event.originalTimestamp) ?? timeOf(event.timestamp),
+    createdAt: happenedAt(event),
     sourceData: { event: String(event.event), ...properties },
   }
   return client.createFeedback(feedback, options)

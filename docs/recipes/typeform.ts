@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { isSame, receive, signatureOf } from './receiver.ts'
-import { idOf, numberOf, textOf, timeOf } from './values.ts'
+import { idOf, keyOf, numberOf, objectOf, objectsOf, subjectOf, textOf, timeOf } from './values.ts'
 
 // https://www.typeform.com/developers/webhooks/secure-your-webhooks/
 
@@ -13,25 +13,11 @@ const USER = { id: 'user_id', signature: 'user_signature' }
 const { USER_SECRET = '' } = process.env
 const SCALES = ['opinion_scale', 'rating', 'nps']
 
-type Answer = {
-  readonly type: string
-  readonly field: { readonly id: string; readonly type: string; readonly ref?: string }
-  readonly text?: string
-  readonly email?: string
-  readonly number?: number
-}
 /** https://www.typeform.com/developers/webhooks/example-payload/ */
 type Payload = {
-  readonly event_id: string
-  readonly event_type: string
-  readonly form_response: {
-    readonly form_id: string
-    readonly token: string
-    readonly submitted_at: string
-    readonly hidden?: Readonly<Record<string, unknown>> | null
-    readonly definition?: { readonly title?: string }
-    readonly answers?: readonly Answer[] | null
-  }
+  readonly event_id?: unknown
+  readonly event_type: unknown
+  readonly form_response?: unknown
 }
 
 receive<Payload>({
@@ -40,35 +26,40 @@ receive<Payload>({
       headers['typeform-signature'],
       `sha256=${signatureOf({ algorithm: 'sha256', secret, encoding: 'base64' }, bytes)}`,
     ),
-  submit: async (client, { event_id: event, event_type: type, form_response: response }) => {
+  submit: async (client, { event_id: event, event_type: type, form_response }) => {
     if (type !== 'form_response') return
-    const { definition, hidden, form_id: form, token, submitted_at: at } = response
-    const answers = response.answers ?? []
-    const texts = (kind: string): string[] =>
-      answers.flatMap(({ field, text }) => (field.type === kind && text ? [text] : []))
-    const long = texts('long_text')
-    const email = textOf(answers.find((answer) => answer.type === 'email')?.email)
-    const user = signedUser(hidden ?? {})
+    const response = subjectOf(form_response)
+    const answers = objectsOf(response['answers']).map((answer) => ({ answer, field: objectOf(answer['field']) }))
+    const texts = answers.filter(({ answer }) => textOf(answer['text']) !== undefined)
+    const long = texts.filter(({ field }) => field['type'] === 'long_text')
+    const [rating] = answers.flatMap(({ answer, field }) =>
+      SCALES.includes(String(field['type'])) ? (numberOf(answer['number']) ?? []) : [],
+    )
+    const [email] = answers.flatMap(({ answer }) => idOf(answer['email']) ?? [])
+    const user = signedUser(objectOf(response['hidden']))
     await client.createFeedback(
       {
-        description: (long.length > 0 ? long : texts('short_text')).join('\n\n'),
-        title: definition?.title,
+        description: (long.length > 0 ? long : texts).map(({ answer }) => answer['text']).join('\n\n'),
+        title: textOf(objectOf(response['definition'])['title']),
         source: SOURCE,
-        sourceId: token,
-        rating: numberOf(answers.find(({ field }) => SCALES.includes(field.type))?.number),
+        sourceId: textOf(response['token']) ?? idOf(event),
+        rating,
         contactId: user,
         isExternalContactId: true,
         // It says whose words these are, and changes no contact of your application.
         contact: user === undefined && email !== undefined ? { email } : undefined,
-        createdAt: timeOf(at),
+        createdAt: timeOf(response['submitted_at']) ?? timeOf(response['landed_at']),
         sourceData: {
-          form,
+          form: response['form_id'],
           answers: Object.fromEntries(
-            answers.map(({ type: kind, field, ...answer }) => [field.ref ?? field.id, answer[kind as 'text']]),
+            answers.map(({ answer, field }, at) => [
+              idOf(field['ref']) ?? idOf(field['id']) ?? `answer ${at + 1}`,
+              answer[String(answer['type'])] ?? { ...answer, field: undefined },
+            ]),
           ),
         },
       },
-      { idempotencyKey: event },
+      { idempotencyKey: keyOf(event) },
     )
   },
 })

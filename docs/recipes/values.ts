@@ -6,14 +6,21 @@ const PLACEHOLDERS = new Set([
   ...'null undefined none nil nan n/a na - -- ? unknown anonymous guest not_authenticated 0 true false'.split(' '),
   '[object object]',
 ])
-/** Of an id, as of an email or a name. */
+/** Of an id, as of an email or the name of an account. */
 const MOST_CHARACTERS = 512
+const FORMAT_CHARACTERS = /\p{Cf}/gu
 const DECIMAL = /^[+-]?\d{1,15}(?:\.\d+)?$/
-const DIGITS = /^\d{9,13}$/
+/** Of a rating. */
+const MOST = 1e15
+/** What an Idempotency-Key may be. */
+const KEY = /^[!-~]{1,255}$/
+const COUNT = /^\d{9,13}(?:\.\d+)?$/
 /** Seconds until the year 5138; larger numbers are milliseconds. */
 const MOST_SECONDS = 1e11
-const WITH_TIME = /\d{2}:\d{2}/
-const WITH_ZONE = /(?:z|[+-]\d{2}(?::?\d{2})?|gmt|utc)$/i
+const ISO = /^(\d{4}-\d{2}-\d{2})(?:[ t](\d{2}:\d{2})(:\d{2})?(?:[.,](\d+))?)? ?(?:z|utc|gmt|([+-]\d{2}):?(\d{2})?)?$/i
+/** A month by its name and a year: `Date` would guess at anything else, such as 02/03/2015. */
+const NAMED_MONTH = /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*\b\d{4}\b/i
+const ZONE = /(?:\bz|gmt|utc|\b[ecmp][sd]t|[+-]\d{2}:?\d{2})(?: \(.*\))?$/i
 
 /** A text that says something, or a number as text. */
 export const textOf = (value: unknown): string | undefined => {
@@ -21,42 +28,69 @@ export const textOf = (value: unknown): string | undefined => {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
-/** An id that means one person, company or record. */
+/** An id, an email or a name: what means one person, company or record. */
 export const idOf = (value: unknown): string | undefined => {
-  const id = textOf(value)?.trim()
-  return id === undefined || PLACEHOLDERS.has(id.toLowerCase()) || id.length > MOST_CHARACTERS ? undefined : id
+  const id = textOf(value)?.trim() ?? ''
+  const plain = id.replaceAll(FORMAT_CHARACTERS, '').trim().toLowerCase()
+  return plain === '' || PLACEHOLDERS.has(plain) || id.length > MOST_CHARACTERS ? undefined : id
+}
+
+/** The vendor's id of a delivery, with which it counts once. */
+export const keyOf = (value: unknown): string | undefined => {
+  const id = idOf(value)
+  return id !== undefined && KEY.test(id) ? id : undefined
 }
 
 /** A number, or a text that is a decimal number. */
 export const numberOf = (value: unknown): number | undefined => {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
-  return typeof value === 'string' && DECIMAL.test(value.trim()) ? Number(value) : undefined
+  const isDecimal = typeof value === 'number' || (typeof value === 'string' && DECIMAL.test(value.trim()))
+  const number = isDecimal ? Number(value) : Number.NaN
+  return Math.abs(number) <= MOST ? number : undefined
 }
 
-/** Seconds or milliseconds since 1970, or a date of any form that `Date` reads. Without a zone it is UTC. */
+/** Seconds or milliseconds since 1970, or a date. Without a zone it is UTC. 0 and the year 1 mean "not set". */
 export const timeOf = (value: unknown): string | undefined => {
-  const text = textOf(value)?.trim()
-  if (text === undefined) return undefined
-  const count = typeof value === 'number' || DIGITS.test(text) ? Number(text) : undefined
-  if (count !== undefined) return isoOf(new Date(count < MOST_SECONDS ? count * 1_000 : count))
-  return isoOf(new Date(WITH_TIME.test(text) && !WITH_ZONE.test(text) ? `${text.replace(' ', 'T')}Z` : text))
+  const text = textOf(value)?.trim() ?? ''
+  if (COUNT.test(text) && Number(text) > 0)
+    return isoOf(new Date(Number(text) < MOST_SECONDS ? Number(text) * 1_000 : Number(text)))
+  const [, day, minutes = '00:00', seconds = ':00', fraction = '0', hours, rest = '00'] = ISO.exec(text) ?? []
+  if (day !== undefined) {
+    // `Date` makes 2 March of 30 February.
+    if (isoOf(new Date(`${day}T00:00Z`))?.startsWith(day) !== true) return undefined
+    const zone = hours === undefined ? 'Z' : `${hours}:${rest}`
+    return isoOf(new Date(`${day}T${minutes}${seconds}.${fraction.slice(0, 3)}${zone}`))
+  }
+  return NAMED_MONTH.test(text) ? isoOf(new Date(ZONE.test(text) ? text : `${text} UTC`)) : undefined
 }
 
 const isoOf = (date: Date): string | undefined => {
   const year = date.getUTCFullYear()
-  // The year 1 and the year 0 mean "not set".
-  return Number.isNaN(year) || year <= 1 || year > 9999 ? undefined : date.toISOString()
+  return year > 1 && year <= 9999 ? date.toISOString() : undefined
 }
 
 /** The host of a website, with or without `https://`. */
 export const hostOf = (website: unknown): string | undefined => {
-  const text = textOf(website)?.trim()
-  if (text === undefined) return undefined
-  const address = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `https://${text}`
-  const host = URL.canParse(address) ? new URL(address).hostname : ''
-  return host.includes('.') ? host.replace(/\.$/, '').replace(/^www\./, '') : undefined
+  const [authority = ''] = (idOf(website) ?? '').replace(/^[a-z][a-z\d+.-]*:\/\//i, '').split(/[/?#]/, 1)
+  const host = authority
+    .replace(/^.*@/, '')
+    .replace(/:\d*$/, '')
+    .replace(/\.+$/, '')
+    .replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+    .replace(/^www\.(?=.*\.)/, '')
+  return /^[^\s.]+(?:\.[^\s.]+)+$/.test(host) ? host : undefined
 }
 
 /** An object, or one without members where there is none. */
 export const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+
+/** What a delivery is about. @throws TypeError when it is about nothing. */
+export const subjectOf = (value: unknown): Readonly<Record<string, unknown>> => {
+  const subject = objectOf(value)
+  if (Object.keys(subject).length === 0) throw new TypeError('The delivery is about nothing')
+  return subject
+}
+
+/** The objects of a list, or none. */
+export const objectsOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+  Array.isArray(value) ? value.map(objectOf) : []

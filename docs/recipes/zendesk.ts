@@ -1,56 +1,51 @@
 import { isRecent, isSame, receive, signatureOf } from './receiver.ts'
-import { idOf, textOf, timeOf } from './values.ts'
+import { idOf, keyOf, objectOf, subjectOf, textOf, timeOf } from './values.ts'
 
 // A webhook that a trigger calls with the body of zendesk-trigger.json, or one that is subscribed to the event "Ticket created".
 // https://developer.zendesk.com/documentation/webhooks/verifying/
 
 const SOURCE = 'zendesk'
+const CREATED = 'zen:event-type:ticket.created'
 
-type Ticket = {
-  readonly id: unknown
-  readonly subject?: string | null
-  readonly description?: string | null
-  readonly url?: string
-  readonly created_at?: string
-  readonly requester_id?: unknown
-}
-/** https://developer.zendesk.com/api-reference/webhooks/event-types/ticket-events/ */
-type Event = { readonly type: string; readonly id: string; readonly detail: Ticket }
-type Triggered = {
-  readonly ticket: Ticket
-  readonly requester?: { readonly id?: unknown; readonly name?: unknown; readonly email?: unknown } | null
-  readonly organization?: unknown
-}
+/**
+ * An event has `type` and `detail`, and a trigger what zendesk-trigger.json says.
+ * https://developer.zendesk.com/api-reference/webhooks/event-types/ticket-events/
+ */
+type Payload = Readonly<Record<'type' | 'detail' | 'ticket' | 'requester' | 'organization', unknown>>
 
-receive<Event | Triggered>({
+receive<Payload>({
   isGenuine: ({ headers, bytes }, secret) => {
     const time = headers['x-zendesk-webhook-signature-timestamp']
     const expected = signatureOf({ algorithm: 'sha256', secret, encoding: 'base64' }, time ?? '', bytes)
     return isSame(headers['x-zendesk-webhook-signature'], expected) && isRecent(time)
   },
-  submit: async (client, said, { headers }) => {
-    if ('type' in said && said.type !== 'zen:event-type:ticket.created') return
-    const ticket = 'ticket' in said ? said.ticket : said.detail
+  submit: async (client, { type, detail, ...triggered }, { headers }) => {
+    if ((textOf(type) ?? CREATED) !== CREATED) return
+    const ticket = subjectOf(triggered.ticket ?? detail)
+    const requester = detail === undefined ? objectOf(triggered.requester) : { id: ticket['requester_id'] }
+    const organization = idOf(triggered.organization)
     // All attempts at one invocation have its id.
-    const options = { idempotencyKey: headers['x-zendesk-webhook-invocation-id'] }
+    const options = { idempotencyKey: keyOf(headers['x-zendesk-webhook-invocation-id']) }
+    const createdAt = timeOf(ticket['created_at'])
     // A placeholder of the trigger without a value is an empty text.
-    const requester = 'ticket' in said ? (said.requester ?? {}) : { id: said.detail.requester_id }
-    const id = idOf(requester.id)
-    const [name, email] = 'name' in requester ? [textOf(requester.name), textOf(requester.email)] : []
-    const organization = 'organization' in said ? textOf(said.organization) : undefined
-    if (id !== undefined && (name ?? email) !== undefined) {
-      await client.identifyContact({ id, source: SOURCE, properties: { $name: name, $email: email } }, options)
+    const [id, name, email] = ['id', 'name', 'email'].map((key) => idOf(requester[key]))
+    const isKnown = (name ?? email) !== undefined
+    if (id !== undefined && isKnown) {
+      // Tickets come out of order, and what an older one says of the requester replaces nothing.
+      const properties = { $name: name, $email: email, $updatedAt: createdAt }
+      await client.identifyContact({ id, source: SOURCE, properties }, options)
     }
     await client.createFeedback(
       {
-        description: ticket.description ?? '',
-        title: ticket.subject,
+        description: textOf(ticket['description']) ?? '',
+        title: textOf(ticket['subject']),
         source: SOURCE,
-        sourceId: idOf(ticket.id),
+        sourceId: idOf(ticket['id']),
         contactId: id,
         isExternalContactId: true,
+        contact: id === undefined && isKnown ? { name, email } : undefined,
         account: organization === undefined ? undefined : { name: organization },
-        createdAt: timeOf(ticket.created_at),
+        createdAt,
         sourceData: { ...ticket, description: undefined },
       },
       options,

@@ -28,7 +28,11 @@ const forbidden = (needs: string): Expected => [
   403,
   `This token does not permit it: a token with the scope ${needs} is required.`,
 ]
-const NOT_JSON: Expected = [415, 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.']
+const NOT_JSON: Expected = [
+  415,
+  'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.',
+  { 'Accept-Encoding': 'gzip' },
+]
 const tooLarge = (bytes: number): Expected => [
   413,
   `The body is too large: at most ${bytes} bytes, counted after decompression.`,
@@ -59,7 +63,7 @@ const send = (
 /** Status, whole body, and all headers that have a meaning. */
 const assertRefused = async (sent: Sent, [status, error, headers = {}]: Expected, given?: Given): Promise<void> => {
   const response = await send(sent, given)
-  const named = ['WWW-Authenticate', 'Retry-After', 'Allow', 'Submission-Id'].flatMap((name) => {
+  const named = ['WWW-Authenticate', 'Retry-After', 'Allow', 'Accept-Encoding', 'Submission-Id'].flatMap((name) => {
     const value = response.headers.get(name)
     return value === null ? [] : [[name, value] as const]
   })

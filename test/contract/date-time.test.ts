@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
+import { feedbackRecord } from '../../contract/feedback-record.ts'
+import { checkBody } from '../../contract/problem.ts'
 
 const GOOD = `2026-01-31T09:30:00Z 2026-01-31t09:30:00.5z 2024-02-29T23:59:59-12:00 2026-06-01T12:00:00+15:59
   0001-01-01T00:00:00Z 9999-12-31T23:59:59Z 2026-06-01T12:00:00-23:59 2026-01-31T09:30:00.${'9'.repeat(100)}Z`
@@ -15,15 +17,29 @@ describe('a date-time', () => {
     for (const bad of [...BAD.split(/\s+/), '', '2026-01-31 09:30:00Z']) assert.equal(isDateTime(bad), false, bad)
   })
 
+  it('is none on the first day of the year 1, which programs write where no time is set', () => {
+    for (const [createdAt, message] of [
+      ['0001-01-01T00:00:00Z', 'createdAt must be a time that is known: 0001-01-01 means that none is set'],
+      ['0001-01-01T12:00:00.5-05:00', 'createdAt must be a time that is known: 0001-01-01 means that none is set'],
+      ['0001-01-02T00:00:00Z', undefined],
+      ['1970-01-01T00:00:00Z', undefined],
+    ] as const) {
+      const checked = checkBody(feedbackRecord, { description: '', createdAt })
+      assert.equal('valid' in checked ? undefined : checked.problems[0]!.message, message, createdAt)
+    }
+  })
+
   it('is given in UTC where Postgres does not take its offset, and stays as it is with any other', () => {
     const inUtc = {
       '2026-06-01T12:00:00-23:59': '2026-06-02T11:59:00Z',
       '2026-06-01T12:00:00+16:00': '2026-05-31T20:00:00Z',
-      '2026-06-01t12:00:00.123456789-16:00': '2026-06-02T04:00:00.123456789Z',
+      '2026-06-01t12:00:00.123456789-16:00': '2026-06-02T04:00:00.123456Z',
       '0001-01-02T00:00:00+23:59': '0001-01-01T00:01:00Z',
       '9999-12-31T00:00:00-23:59': '9999-12-31T23:59:00Z',
     }
     for (const [given, stored] of Object.entries(inUtc)) assert.equal(storableDateTime(given), stored)
+    const cut = '.9999999Z 9999-12-31T23:59:59 2024-12-31T23:59:59'.split(' ')
+    for (const second of cut.slice(1)) assert.equal(storableDateTime(`${second}${cut[0]}`), `${second}.999999Z`)
     for (const given of ['2026-06-01T12:00:00Z', '2026-06-01t12:00:00.5z', '2026-06-01T12:00:00+15:59']) {
       assert.equal(storableDateTime(given), given)
     }

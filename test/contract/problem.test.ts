@@ -37,3 +37,51 @@ it('unknown members are problems of a body as well, if none is to be ignored', (
   const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`x${index}`, 1]))
   assert.equal(strict('ContactRecord', { id: 'c', ...many }).length, 100)
 })
+
+it('what a body says in vain is a problem as well, if nothing is to be ignored', () => {
+  const properties = { $Email: 'e', email: 'e', $CREATEDAT: 'x', plan: 1, $set: 1, Name: 'metadata' }
+  const account = { id: 'a', properties: { $name: 'n', $domain: 'd', $Domain: 'x', email: 'metadata' } }
+  const nothing = { sourceData: { plan: 1 }, name: ' ' }
+  const cases: [BodyName, JsonObject, string[]][] = [
+    [
+      'ContactRecord',
+      { id: 'c', properties, account },
+      ['$Email', 'email', '$CREATEDAT'].map((key) => `properties.${key}`),
+    ],
+    ['AccountRecord', account, ['properties.$Domain']],
+    [
+      'FeedbackSubmission',
+      { description: '', contact: {}, account: nothing, project: { name: '' } },
+      ['contact', 'account', 'project'],
+    ],
+    ['FeedbackSubmission', { description: '', contact: { ...nothing, email: 'N/A' }, contactId: 'c' }, ['contact']],
+    ['FeedbackSubmission', { description: '', contact: { name: 'n' }, account: { domain: 'd' }, project: null }, []],
+    ['FeedbackSubmission', { description: '', contact: null, account: { id: '7' } }, []],
+  ]
+  cases[0]![2].push('account.properties.$Domain')
+  for (const [name, given, paths] of cases) {
+    const lenient = name === 'FeedbackSubmission' && 'account' in given ? { ...given, account: null } : given
+    assert.ok('valid' in checkBody(BODIES[name], lenient), JSON.stringify(given))
+    const checked = checkBody(BODIES[name], given, { isStrict: true })
+    assert.deepEqual('valid' in checked ? [] : checked.problems.map(({ path }) => path), paths)
+  }
+})
+
+it('a blank source is none: API where one is needed. It does not widen a purge', () => {
+  const conversation = {
+    id: 'c',
+    createdAt: '2026-01-01T00:00:00Z',
+    messages: [],
+    contacts: [{ id: 'c', source: ' ' }],
+  }
+  for (const source of ['', ' ']) {
+    const sourceOf = (name: BodyName, given: JsonObject): unknown => {
+      const checked = checkBody(BODIES[name], { ...given, source })
+      return 'valid' in checked ? (checked.valid as { source?: unknown }).source : checked.problems[0]!.path
+    }
+    assert.equal(sourceOf('FeedbackSubmission', { description: '' }), null)
+    assert.equal(sourceOf('ContactRecord', { id: 'c' }), null)
+    assert.equal(sourceOf('Conversation', conversation), 'API')
+    assert.equal(sourceOf('PurgeRequest', { id: 'c' }), source)
+  }
+})

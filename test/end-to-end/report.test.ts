@@ -76,11 +76,37 @@ describe('npm run report', () => {
     for (const page of [earlier, ofOther]) assert.doesNotMatch(page, /NaN|Infinity|undefined/)
   })
 
+  it('is written where the caller is, and about any years', async () => {
+    const { environment } = asReader
+    const run = (...words: string[]) => {
+      const inFolder = { environment: { ...environment, INIT_CWD: directory } }
+      return runCommand(inFolder, 'cli/report/report-command.ts', '--workspace', service.workspace, ...words)
+    }
+    for (const span of [[], ['--since', '0001-01-02', '--until', '0009-01-01T00:00Z'], ['--since', '1970-01-01']]) {
+      const { code, stdout, stderr } = await run('--out', 'here.html', ...span)
+      assert.equal(code, 0, stderr)
+      assert.ok(stdout.startsWith(`${join(directory, 'here.html')}: `), stdout)
+    }
+  })
+
+  it('asks about migrations only where something is missing in the database', async () => {
+    const refused = async (more: Record<string, string>): Promise<string> => {
+      const given = { environment: { ...asReader.environment, ...more } }
+      return (await runCommand(given, 'cli/report/report-command.ts', '--out', join(directory, 'x.html'))).stderr
+    }
+    assert.match(await refused({ DATABASE_SCHEMA: 'empty_schema' }), /npm run migrate/)
+    const url = new URL(asReader.environment['DATABASE_URL']!)
+    url.pathname = '/no_such_database'
+    assert.doesNotMatch(await refused({ DATABASE_URL: url.href }), /npm run migrate/)
+  })
+
   it('says what is wrong with how it was called', async () => {
     const out = join(directory, 'never.html')
     const wrong: [RegExp, string[]][] = [
       [/usage/, []],
       [/no date/, ['--out', out, '--since', 'yesterday']],
+      [/no date/, ['--out', out, '--since', '2026-02-30']],
+      [/^A report is about at most 100 years: name a later --since/, ['--out', out, '--since', '0001-01-01']],
       [/before --until/, ['--out', out, '--since', '2026-02-01', '--until', '2026-01-01']],
       [/no workspace of this name/, ['--out', out, '--workspace', 'nobody']],
       [/cannot be written/, ['--out', join(directory, 'nowhere', 'report.html')]],

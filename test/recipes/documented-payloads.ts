@@ -26,7 +26,6 @@ export const SEGMENT_IDENTIFY = {
 export const SEGMENT_GROUP = {
   anonymousId: '507f191e810c19729de860ea',
   channel: 'browser',
-  context: { ip: '8.8.8.8', userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9_5)' },
   integrations: { All: true, Mixpanel: false, Salesforce: false },
   messageId: '022bb90c-bbac-11e4-8dfc-aa07a5b093db',
   receivedAt: '2015-02-23T22:28:55.387Z',
@@ -66,9 +65,6 @@ export const RUDDERSTACK_IDENTIFY = {
       company: { id: 'company-A' },
       createdAt: 'Thu Mar 24 2016 17:46:45 GMT+0000 (UTC)',
     },
-    library: { name: 'RudderLabs JavaScript SDK', version: '1.1.1-rc.2' },
-    locale: 'en-US',
-    page: { path: '/tests/html/script-test.html', url: 'http://localhost:1111/tests/html/script-test.html' },
   },
   type: 'identify',
   messageId: '508d5e8c-96e4-4301-bd46-1890dba5c866',
@@ -76,7 +72,6 @@ export const RUDDERSTACK_IDENTIFY = {
   anonymousId: '21b43de4-3b9b-423f-b51f-794eae31fc03',
   userId: 'my-user-id',
   integrations: { All: true },
-  sentAt: '2020-04-22T08:06:20.337Z',
 }
 
 /** https://www.rudderstack.com/docs/event-spec/standard-events/group, with common fields */
@@ -176,12 +171,9 @@ export const INTERCOM_CREATED = {
       open: true,
       state: 'open',
       tags: { tags: [], type: 'tag.list' },
-      priority: 'not_priority',
       conversation_rating: { created_at: null, contact: null, rating: null, remark: null },
     },
   },
-  delivery_attempts: 1,
-  first_sent_at: 1410188629,
   created_at: 1410188628,
 }
 
@@ -194,7 +186,12 @@ export const INTERCOM_REPLIED = {
     type: 'notification_event_data',
     item: {
       ...INTERCOM_CREATED.data.item,
-      conversation_rating: { created_at: 1540393270, rating: 4, remark: 'quick' },
+      conversation_rating: {
+        created_at: 1540393270,
+        contact: { type: 'contact', id: '5bc8f7ae2d96695c18a' },
+        rating: 4,
+        remark: 'quick',
+      },
       conversation_parts: {
         type: 'conversation_part.list',
         conversation_parts: [
@@ -206,7 +203,6 @@ export const INTERCOM_REPLIED = {
             created_at: 1400857494,
             updated_at: 1400857494,
             author: { type: 'user', id: '536e564f316c83104c000020', name: 'Ada', email: 'ada@x.example' },
-            attachments: [],
           },
           {
             type: 'conversation_part',
@@ -272,5 +268,33 @@ export const TYPEFORM = {
       { type: 'number', number: 3, field: { id: 'WOTdC00F8A3h', type: 'rating' } },
       { type: 'number', number: 4, field: { id: 'pn48RmPazVdM', type: 'number' } },
     ],
+  },
+}
+
+/** https://developer.apple.com/documentation/appstoreconnectapi/get-v1-apps-_id_-customerreviews */
+export const APP_STORE_REVIEW = {
+  type: 'customerReviews',
+  id: '00000028-b08c-0014-729e-fbd500000000',
+  attributes: {
+    rating: 5,
+    title: 'Awesome!!!',
+    body: "It's a really fantastic app!",
+    reviewerNickname: 'Anne Johnson',
+    createdDate: '2017-11-15T08:10:34-08:00',
+    territory: 'USA',
+  },
+}
+
+/** https://developer.apple.com/documentation/appstoreconnectapi/get-v1-appstoreversions-_id_-customerreviews */
+export const ANOTHER_APP_STORE_REVIEW = {
+  type: 'customerReviews',
+  id: '00000028-b08c-0014-9674-c54800000000',
+  attributes: {
+    rating: 5,
+    title: 'Pretty Stellar',
+    body: 'I love how creative I can be when I use this app. I can really explore the depths of my imagination!',
+    reviewerNickname: 'Juan Chavez',
+    createdDate: '2024-01-02T11:19:36-07:00',
+    territory: 'USA',
   },
 }

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 import { installRecipes, startReceiver } from './running-recipe.ts'
 import { contactRow, feedbackRow, onlyRow } from './stored-rows.ts'
 import { type Headers, sha256, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
+
+const zendeskOf =
+  (invocation: string): Sign =>
+  (bytes, key) => ({ ...SIGNS['zendesk']!(bytes, key), 'x-zendesk-webhook-invocation-id': invocation })
+
+/** Each attempt is an invocation of its own. */
+const ofEachAttempt: Sign = (bytes, key) => zendeskOf(randomBytes(4).toString('hex'))(bytes, key)
 
 describe('receivers of deliveries without values', () => {
   const directory = temporaryDirectory()
@@ -65,16 +72,29 @@ describe('receivers of deliveries without values', () => {
       { type: 'group', messageId: 'g-null', userId: null, groupId: 17, traits: { website: 'www.globex.example' } },
       // Names of Object.prototype are events as any other.
       ...['constructor', '__proto__', 'toString'].map((event) => ({ type: 'track', messageId: `e-${event}`, event })),
-      '{"type":"track","messageId":"big","event":"Product Reviewed","properties":{"review_id":9912140633506421}}',
+      // No id of a delivery is none that deliveries share.
+      ...['first', 'second'].map((id) => ({ ...review(`of-${id}`, {}), messageId: null })),
+      {
+        type: 'group',
+        messageId: 'g-name',
+        groupId: 17,
+        traits: { name: 'Globex', website: 'https://globex.example/' },
+      },
+      { type: 'group', messageId: 'g-plan', groupId: 17, traits: { plan: 'team' } },
     ])
+    for (const id of ['of-first', 'of-second']) assert.equal((await feedback('app', id))['description'], 'words')
     for (const [at] of noRatings.entries()) assert.equal((await feedback('app', `r-${at}`))['rating'], null)
-    const ratings = { 'of-nobody': 4.5, 'of-empty': 4, 'of-number': 4, '9912140633506421': null }
+    const ratings = { 'of-nobody': 4.5, 'of-empty': 4, 'of-number': 4 }
     for (const [id, rating] of Object.entries(ratings)) assert.equal((await feedback('app', id))['rating'], rating, id)
     await until('it is linked', async () => (await feedback('app', 'of-number'))['contact'] === '4711')
     assert.deepEqual((await contact('app', 'u-co'))['properties'], { company: { name: 'No id' } })
     const accounts = `select name, domain from account join account_external_id on account_id = id where external_id =`
     assert.deepEqual(await rowOf(`${accounts} 'co-1'`), { name: 'Initech', domain: 'co-1' })
-    assert.deepEqual(await rowOf(`${accounts} '17'`), { name: '17', domain: 'globex.example' })
+    await until(
+      'its plan is stored',
+      async () => (await service.sql`select 1 from account where properties ->> 'plan' = 'team'`).length,
+    )
+    assert.deepEqual(await rowOf(`${accounts} '17'`), { name: 'Globex', domain: 'globex.example' })
     const others = `select 1 as found from feedback where source_data ->> 'event' <> 'Product Reviewed'`
     assert.equal((await service.sql.unsafe(others)).length, 0)
   })
@@ -111,17 +131,13 @@ describe('receivers of deliveries without values', () => {
 
   it('zendesk.ts and intercom.ts keep what is said when its author is missing', async () => {
     const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
-    const zendesk =
-      (invocation: string): Sign =>
-      (bytes, key) => ({
-        ...SIGNS['zendesk']!(bytes, key),
-        'x-zendesk-webhook-invocation-id': invocation,
-      })
-    await deliverAll('zendesk.ts', zendesk('7'), [
+    await deliverAll('zendesk.ts', zendeskOf('7'), [
       { ticket, requester: { id: '', name: '', email: '' }, organization: '' },
     ])
-    await deliverAll('zendesk.ts', zendesk('8'), [{ ticket: { ...ticket, id: '5161' } }])
-    for (const id of ['5160', '5161']) assert.equal((await feedback('zendesk', id))['contact'], null)
+    await deliverAll('zendesk.ts', zendeskOf('8'), [{ ticket: { ...ticket, id: '5161' } }])
+    await deliverAll('zendesk.ts', zendeskOf('9'), [{ ticket: { ...ticket, id: '5162' }, requester: { name: 'Bo' } }])
+    for (const [id, who] of Object.entries({ 5160: null, 5161: null, 5162: 'Bo' }))
+      assert.equal((await feedback('zendesk', id))['contact'], who)
     const author = { type: 'user', id: null }
     const item = {
       type: 'conversation',
@@ -136,34 +152,97 @@ describe('receivers of deliveries without values', () => {
       },
       conversation_rating: { rating: null },
     }
-    await deliverAll('intercom.ts', SIGNS['intercom']!, [{ id: 'n-41', topic: 'x', data: { item } }])
+    const rated = { ...item, updated_at: 1767265200, conversation_rating: { rating: 5, remark: 'well done' } }
+    const { conversation_rating: _, ...part } = { ...item, updated_at: 1767268800 }
+    const { created_at: __, ...timeless } = item
+    const sent = [rated, item, part, timeless].map((told, at) => ({
+      id: `n-41-${at}`,
+      topic: 'x',
+      data: { item: told },
+    }))
+    await deliverAll('intercom.ts', SIGNS['intercom']!, sent)
+    const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`
+    assert.deepEqual(await rowOf(conversation), { rating: 5, updated_at: new Date('2026-01-01T11:00:00Z') })
     const messages = `select content, contact_id is null as "isOfNobody" from message where conversation_id in
       (select id from conversation where external_id = '41') order by created_at`
-    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 3)
+    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 4)
     assert.deepEqual(
       (await service.sql.unsafe<{ isOfNobody: boolean }[]>(messages)).map(({ isOfNobody }) => isOfNobody),
-      [false, true, true],
+      [false, true, true, true],
     )
   })
 
-  it('take the former secret while it is changed, and no signature of another day', async () => {
-    const run = { directory, runtime: 'Bun' as const, environment: { ...environment, WEBHOOK_SECRET_BEFORE: 'former' } }
-    const { url, stop } = await startReceiver('zendesk.ts', run)
-    try {
-      const body = JSON.stringify({ type: 'another event', detail: {} })
-      const statusOf = async (headers: Headers): Promise<number> =>
-        (await fetch(url, { method: 'POST', headers, body })).status
-      const sign = SIGNS['zendesk']!
-      assert.deepEqual([await statusOf(sign(body, secret)), await statusOf(sign(body, 'former'))], [200, 200])
-      const old = '2021-03-25T05:09:27Z'
-      const signature = sha256(secret, `${old}${body}`)
-      const headers = {
-        'x-zendesk-webhook-signature-timestamp': old,
-        'x-zendesk-webhook-signature': signature,
-      }
-      assert.equal(await statusOf(headers), 401)
-    } finally {
-      await stop()
+  it('keep integers that JavaScript rounds, and texts with bare line breaks, as they are', async () => {
+    // The first two are one as JavaScript's numbers.
+    const large = ['9912140633506421', '9912140633506420', '-12345678901234567890', '1e400']
+    const ofEach = (template: string): string[] => large.map((number) => template.replaceAll('BIG', number))
+    const answers = '[{"type":"number","number":BIG,"field":{"id":"n","type":"number"}}]'
+    const message = '{"id":BIG,"body":"BIG","author":{"type":"user","id":BIG}}'
+    await deliverAll('segment.ts', SIGNS['segment']!, [
+      ...ofEach('{"type":"track","event":"Product Reviewed","properties":{"review_id":BIG,"rating":BIG}}'),
+      ...ofEach('{"type":"identify","userId":BIG,"traits":{"contractValue":BIG}}'),
+    ])
+    await deliverAll('typeform.ts', SIGNS['typeform']!, [
+      ...ofEach(`{"event_type":"form_response","form_response":{"token":BIG,"answers":${answers}}}`),
+    ])
+    await deliverAll('zendesk.ts', ofEachAttempt, [
+      ...ofEach('{"ticket":{"id":BIG,"description":"a\nb"},"requester":{"id":BIG}}'),
+    ])
+    await deliverAll('intercom.ts', SIGNS['intercom']!, [
+      ...ofEach(`{"data":{"item":{"type":"conversation","id":BIG,"created_at":1767261600,"source":${message}}}}`),
+    ])
+    for (const id of large) {
+      assert.equal((await feedback('app', id))['rating'], null)
+      assert.deepEqual((await contact('app', id))['properties'], { contractValue: id })
+      assert.deepEqual((await feedback('typeform', id))['source_data'], { answers: { n: id } })
+      assert.equal((await feedback('zendesk', id))['description'], 'a\nb')
+      const sent = `select m.external_id, c.external_id as conversation from message as m
+        join conversation as c on c.id = conversation_id where content = '${id}'`
+      assert.deepEqual(await rowOf(sent), { external_id: id, conversation: id })
     }
   })
+
+  it('intercom.ts says at its start how many conversations the service takes', async () => {
+    const limited = await idleService()
+    const given = { ...environment, FEEDBACK_URL: `${limited.urls[0]!}/api/v1/`, ACCESS_TOKEN: limited.accessToken }
+    const { warnings, stop } = await startReceiver('intercom.ts', { directory, runtime: 'Bun', environment: given })
+    try {
+      await until('it warns', async () => warnings().includes('takes 10 conversations in 60 s'))
+    } finally {
+      await stop()
+      await limited.stop()
+    }
+  })
+
+  for (const vendor of ['segment', 'zendesk', 'intercom', 'typeform']) {
+    it(`${vendor}.ts takes the former secret while it is changed, no signature of another day, and nothing for a record`, async () => {
+      const given = { ...environment, WEBHOOK_SECRET_BEFORE: 'former' }
+      const { url, stop } = await startReceiver(`${vendor}.ts`, { directory, runtime: 'Bun', environment: given })
+      try {
+        const body = JSON.stringify({ type: 'another event', detail: {}, data: { item: { type: 'ping' } } })
+        const statusOf = async (headers: Headers): Promise<number> =>
+          (await fetch(url, { method: 'POST', headers, body })).status
+        const sign = SIGNS[vendor]!
+        const statuses = await Promise.all([secret, 'former', 'never'].map((key) => statusOf(sign(body, key))))
+        assert.deepEqual(statuses, [200, 200, 401])
+        const aboutNothing = {
+          type: 'zen:event-type:ticket.created',
+          detail: false,
+          event_type: 'form_response',
+          data: [],
+        }
+        const nothing = JSON.stringify({ ...aboutNothing, form_response: '' })
+        const answer = await fetch(url, { method: 'POST', headers: sign(nothing, secret), body: nothing })
+        assert.equal(answer.status, vendor === 'segment' ? 200 : 422)
+        if (vendor !== 'zendesk') return
+        for (const at of ['2021-03-25T05:09:27Z', '2999-03-25T05:09:27Z', '', 'today']) {
+          const signature = sha256(secret, `${at}${body}`)
+          const time = 'x-zendesk-webhook-signature-timestamp'
+          assert.equal(await statusOf({ [time]: at, 'x-zendesk-webhook-signature': signature }), 401, at)
+        }
+      } finally {
+        await stop()
+      }
+    })
+  }
 })

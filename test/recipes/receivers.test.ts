@@ -113,6 +113,8 @@ describe('the receivers', () => {
     await deliver(sign, documented.RUDDERSTACK_IDENTIFY)
     await deliver(sign, documented.RUDDERSTACK_GROUP)
     await deliver(sign, documented.RUDDERSTACK_TRACK)
+    const created = `select source_created_at as at from contact where name = 'User name'`
+    assert.deepEqual((await rowOf(created))['at'], new Date('2016-03-24T17:46:45Z'))
     const row = await contact('app', 'my-user-id')
     assert.deepEqual(row, {
       name: 'User name',
@@ -173,13 +175,13 @@ describe('the receivers', () => {
     const said = `select content, incoming, contact_external_id.external_id as contact, message.created_at
       from message join conversation on conversation.id = conversation_id left join contact_external_id using (contact_id)
       where conversation.source = 'intercom' and conversation.external_id = '1911149811' order by message.external_id`
-    const rows = await until('both messages are stored', async () => {
+    const rows = await until('the messages and the remark are stored', async () => {
       const found = await service.sql.unsafe<Record<string, unknown>[]>(said)
-      return found.length === 2 && found.map((row) => ({ ...row }))
+      return found.length === 3 && found.map((row) => ({ ...row }))
     })
-    const contents = ['<p>Hi</p>', "<p>Hi Jane, it's all great thanks!</p>"]
-    const contacts = ['5bc8f7ae2d96695c18a', '536e564f316c83104c000020']
-    const times = [1539897198, 1400857494]
+    const contents = ['<p>Hi</p>', "<p>Hi Jane, it's all great thanks!</p>", 'quick']
+    const contacts = ['5bc8f7ae2d96695c18a', '536e564f316c83104c000020', '5bc8f7ae2d96695c18a']
+    const times = [1539897198, 1400857494, 1540393270]
     assert.deepEqual(
       rows,
       contents.map((content, at) => ({

@@ -38,13 +38,20 @@ export const spawnRecipe = (file: string, { directory, runtime, environment }: R
   const [program = '', ...words] = COMMANDS[runtime]
   const { PATH = '', HOME = '' } = process.env
   const env = { PATH, HOME, ...environment }
-  return spawn(program, [...words, file], { cwd: directory, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(program, [...words, file], { cwd: directory, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stderr.pipe(process.stderr, { end: false })
+  return child
 }
 
-/** The address of a receiver that listens, and how to end it. */
-export const startReceiver = async (file: string, run: Run): Promise<{ url: string; stop: () => Promise<void> }> => {
+/** `warnings`: what it has written to its standard error so far. */
+type Receiver = { url: string; warnings: () => string; stop: () => Promise<void> }
+
+/** A receiver that listens. */
+export const startReceiver = async (file: string, run: Run): Promise<Receiver> => {
   const child = spawnRecipe(file, { ...run, environment: { ...run.environment, PORT: '0' } })
   let output = ''
+  let warnings = ''
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (warnings += text))
   const port = await new Promise<string>((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`${file} does not listen: ${output}`)), READY_WITHIN_MS)
     child.once('exit', (code) => reject(new Error(`${file} ended with ${code}: ${output}`)))
@@ -61,5 +68,5 @@ export const startReceiver = async (file: string, run: Run): Promise<{ url: stri
     child.kill()
     await ended
   }
-  return { url: `http://127.0.0.1:${port}`, stop }
+  return { url: `http://127.0.0.1:${port}`, warnings: () => warnings, stop }
 }

@@ -1,4 +1,4 @@
-import { isDateTime } from '../../../contract/date-time.ts'
+import { isDateTime, isUnset } from '../../../contract/date-time.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
 
 const typeOf = (value: JsonValue): string => {
@@ -26,7 +26,7 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
   maximum: (said, value) => typeof value !== 'number' || value <= Number(said),
   pattern: (said, value) => typeof value !== 'string' || new RegExp(said as string, 'u').test(value),
   // Other formats are notes for people.
-  format: (said, value) => said !== 'date-time' || typeof value !== 'string' || isDateTime(value),
+  format: (said, value) => said !== 'date-time' || typeof value !== 'string' || (isDateTime(value) && !isUnset(value)),
   required: (said, value) => !isJsonObject(value) || (said as string[]).every((name) => Object.hasOwn(value, name)),
   properties: (said, value, fits) =>
     !isJsonObject(value) ||

@@ -57,7 +57,10 @@ const messageOf = (result: ParsedBody): string =>
   !result.ok && result.reason === 'malformed' ? result.message : 'none'
 
 describe('the type of a body', () => {
-  const taken = ['application/json', 'application/json; charset=utf-8', 'Application/JSON ;Charset="UTF-8" ; profile=x']
+  const taken = [
+    ['application/json', 'application/json; charset=utf-8', 'Application/JSON ;Charset="UTF-8" ; profile=x'],
+    ['application/json, application/json', 'application/json, application/json; charset=utf-8'],
+  ].flat()
   const refused = [
     [
       '',
@@ -75,9 +78,13 @@ describe('the type of a body', () => {
     for (const type of taken) assert.equal(await reason({ 'content-type': type }), 'none', type)
     for (const type of refused) assert.equal(await reason({ 'content-type': type }), 'not-json-type', type)
     assert.equal(await reason({}), 'not-json-type')
-    for (const encoding of ['', 'identity'])
+    for (const encoding of ['', 'identity', 'identity, identity', ','])
       assert.equal(await reason({ ...GZIP, 'content-encoding': encoding }), 'none')
-    for (const encoding of ['br', 'deflate', 'compress', 'gzip, gzip']) {
+    for (const encoding of ['X-GZip', 'gzip, gzip', 'gzip,x-gzip', 'gzip, identity']) {
+      const request = whole(gzipSync('{}'), { ...JSON_TYPE, 'content-encoding': encoding })
+      assert.equal(reasonOf(await read(request)), 'none', encoding)
+    }
+    for (const encoding of ['br', 'deflate', 'compress', 'gzip, br', 'gzipx']) {
       assert.equal(await reason({ ...JSON_TYPE, 'content-encoding': encoding }), 'not-json-type', encoding)
     }
   })

@@ -1,0 +1,87 @@
+import type { BaseMetadata, GenericSchema } from 'valibot'
+import { isPlaceholder } from './identity/canonical.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { MAX_REPORTED_PROBLEMS } from './limits.ts'
+
+/** What a body says in vain. `fault` completes a sentence that begins with the path. */
+export type Unheeded = { readonly path: string; readonly fault: string }
+
+/**
+ * What a body says in vain, no more of it than is told: members that its schema does not name,
+ * metadata that looks like a misspelt column, and references that name nothing. Free objects take
+ * any other member. The function is recursive: the body reader has bounded the depth.
+ */
+export const unheededIn = (schema: GenericSchema, body: JsonValue): Unheeded[] => {
+  const found: Unheeded[] = []
+  find(schema, { value: body, path: [] }, found)
+  return found
+}
+
+const UNKNOWN = 'is no member that is known here, and handling=strict ignores none'
+
+type Place = { value: JsonValue | undefined; path: readonly (string | number)[] }
+
+const find = (schema: GenericSchema, { value, path }: Place, found: Unheeded[]): void => {
+  const { entries, item, columns, named } = known(schema)
+  if (item && Array.isArray(value)) {
+    for (let index = 0; index < value.length && found.length < MAX_REPORTED_PROBLEMS; index++) {
+      find(item, { value: value[index], path: [...path, index] }, found)
+    }
+  }
+  if (!isJsonObject(value)) return
+  const before = found.length
+  if (columns) found.push(...misspeltColumns(columns, value, path))
+  for (const name of entries ? Object.keys(value) : []) {
+    if (found.length >= MAX_REPORTED_PROBLEMS) return
+    const entry = Object.hasOwn(entries!, name) ? entries![name] : undefined
+    if (entry) find(entry, { value: value[name], path: [...path, name] }, found)
+    else found.push({ path: [...path, name].join('.'), fault: UNKNOWN })
+  }
+  // A misspelt member may be the name.
+  if (named && found.length === before && !named.some((name) => isNaming(value[name]))) {
+    const fault = `names nothing, so nothing of it would be stored: it needs one of ${named.join(', ')}`
+    found.push({ path: path.join('.'), fault })
+  }
+}
+
+const isNaming = (value: JsonValue | undefined): boolean => typeof value === 'string' && !isPlaceholder(value)
+
+/** `$Email` beside `$email`, and `email` without its `$`, which many contacts would lack then. */
+const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Place['path']): Unheeded[] =>
+  Object.keys(value).flatMap((name) => {
+    const lower = name.toLowerCase()
+    const meant = columns.find((column) => column.toLowerCase() === (lower === 'email' ? '$email' : lower))
+    if (meant === undefined || meant === name) return []
+    return [{ path: [...path, name].join('.'), fault: `would be stored as metadata: ${meant} is the known name` }]
+  })
+
+/**
+ * What a schema knows of what is inside: `entries` of an object, the `item` of a list, the `columns`
+ * of an open object, and by which members a reference can be `named`.
+ */
+type Known = {
+  entries?: Readonly<Record<string, GenericSchema>>
+  item?: GenericSchema
+  columns?: readonly string[]
+  named?: readonly string[]
+}
+
+/** What the kinds of field (fields.ts) are made of. */
+type Part = BaseMetadata<unknown> & {
+  entries?: Known['entries']
+  wrapped?: GenericSchema
+  pipe?: readonly Part[]
+  metadata?: { array?: { item: GenericSchema }; known?: { entries: object }; named?: readonly string[] }
+}
+
+const known = (schema: GenericSchema | Part): Known => {
+  const { entries, wrapped, pipe, metadata } = schema as Part
+  if (wrapped) return known(wrapped)
+  if (pipe) return Object.assign({}, ...pipe.map(known)) as Known
+  return {
+    ...(entries && { entries }),
+    ...(metadata?.array && { item: metadata.array.item }),
+    ...(metadata?.known && { columns: Object.keys(metadata.known.entries) }),
+    ...(metadata?.named && { named: metadata.named }),
+  }
+}
