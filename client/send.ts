@@ -123,6 +123,7 @@ const attempt = async (
       body: body === undefined ? null : JSON.stringify(body),
       // Who follows a redirection makes a GET of a POST.
       redirect: 'manual',
+      ...(isOfThisMachine(url) && { proxy: false }),
       signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS + (waitSeconds ?? 0) * MS_PER_SECOND),
     })
     const text = await response.text()
@@ -135,6 +136,13 @@ const attempt = async (
     return { failed: { status: undefined, text: '', requestId: undefined, retryAfterMs: undefined, cause } }
   }
 }
+
+/**
+ * Bun sends a request through the proxy of HTTP_PROXY, with the token and the body, unless it is told
+ * not to. Node.js takes no proxy by itself.
+ */
+const isOfThisMachine = (url: string): boolean =>
+  URL.canParse(url) && /^(?:127(?:\.\d+){3}|0\.0\.0\.0|\[::1\]|(?:.+\.)?localhost)$/.test(new URL(url).hostname)
 
 /** Retry-After has seconds or a date (RFC 9110, 10.2.3). */
 const waitOf = (retryAfter: string | null): number | undefined => {

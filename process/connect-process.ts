@@ -1,7 +1,8 @@
 import process from 'node:process'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
-import { describeFault } from './fault.ts'
+import { explainPostgres, explainRedis } from './explain-fault.ts'
 import { type Log, logTo } from './log.ts'
+import { goPastProxies } from './past-proxies.ts'
 import { printHelp } from './print-help.ts'
 import { BadSettings, type Settings } from './settings.ts'
 
@@ -39,6 +40,7 @@ export const connectProcess = async <Config extends Needed, Sql, Redis>(
   kind: ProcessKind<Config, Sql, Redis>,
 ): Promise<Stores<Sql, Redis> & { config: Config }> => {
   printHelp(USAGES[kind.name])
+  goPastProxies(process.env)
   const config = readOrEnd(kind.readConfig)
   const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
   const hashKey = hashKeyFrom(config.HASH_KEY)
@@ -50,7 +52,9 @@ export const connectProcess = async <Config extends Needed, Sql, Redis>(
       if (reason !== undefined) endWith(reason)
     }
   } catch (error) {
-    endWith(`This process cannot start: Redis or Postgres failed with ${describeFault(error)}.`)
+    const isOfRedis = error instanceof Error && error.name === 'ReplyError'
+    const { what, remedy } = isOfRedis ? explainRedis(error) : explainPostgres(error)
+    endWith(`This process cannot start. ${what} ${remedy}`)
   }
   return { config, log, hashKey, sql, redis }
 }
