@@ -69,7 +69,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  */
 export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
   const parts = assemble(queues)
-  const board: Board = { ...parts, template: withWayBack(parts.template, overviewPath), basePath }
+  const board: Board = { ...parts, template: withWayBack(parts.template, wayOut(basePath, overviewPath)), basePath }
   return async (request) => {
     const response = await answer(board, request).catch((error: unknown) => {
       // The router and Bull Board's own operations throw this when they decode a malformed percent
@@ -131,22 +131,29 @@ const readTemplate = (folder: string): string =>
  * A link that every page shows at every width. Bull Board has a place for links of others in a menu
  * alone.
  */
-const withWayBack = (template: string, overviewPath: string): string =>
+const withWayBack = (template: string, way: string): string =>
   template.replace(
     /<body\b[^>]*>/i,
-    `$&<script src="${WITHOUT_TOKEN.name}"></script><a href="${overviewPath}" style="${WAY_BACK_STYLE}">← Overview</a>`,
+    `$&<script src="${FIRST_SCRIPT.name}"></script><a href="${way}" style="${WAY_BACK_STYLE}">← Overview</a>`,
   )
+
+/** The base of the page is the folder of the board. */
+const wayOut = (basePath: string, path: string): string => '../'.repeat(basePath.split('/').length - 1) + path.slice(1)
 
 const WAY_BACK_STYLE =
   'position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.4rem .9rem;border-radius:1rem;background:#0b57b0;color:#fff;font:14px system-ui,sans-serif'
 
 /**
+ * Bull Board takes the address of its folder from the page as it is written there, and cannot use a
+ * relative one. The browser knows the whole, also behind a proxy that has the service below a path.
+ *
  * An address may have the token in it (http://op:TOKEN@host/). Browsers fetch nothing from such a
  * page, but know the token from then on.
  */
-const WITHOUT_TOKEN = {
-  name: 'without-token.js',
-  text: `try {
+const FIRST_SCRIPT = {
+  name: 'first.js',
+  text: `document.querySelector('base').setAttribute('href', new URL(document.baseURI).pathname)
+try {
   new Request('/')
 } catch {
   location.replace(location.origin + location.pathname + location.search + location.hash)
@@ -180,11 +187,11 @@ const show = async (board: Board, request: Request, url: URL): Promise<Response>
   const path = url.pathname.slice(board.basePath.length) || '/'
   const file = board.files.get(path)
   if (file !== undefined) return sendFile(file)
-  if (path === `/${WITHOUT_TOKEN.name}`) {
-    return new Response(WITHOUT_TOKEN.text, { headers: { 'Content-Type': CONTENT_TYPES['.js']! } })
+  if (path === `/${FIRST_SCRIPT.name}`) {
+    return new Response(FIRST_SCRIPT.text, { headers: { 'Content-Type': CONTENT_TYPES['.js']! } })
   }
   const isPage = [board.entry.route].flat().some((pattern) => matchPath(pattern, path))
-  return isPage ? sendPage(board) : callOperation(board, { request, url, path })
+  return isPage ? sendPage(board, url.pathname) : callOperation(board, { request, url, path })
 }
 
 const sendFile = async (file: string): Promise<Response> => {
@@ -199,14 +206,20 @@ const sendFile = async (file: string): Promise<Response> => {
   })
 }
 
-const sendPage = ({ entry, template, basePath, uiConfig }: Board): Response => {
-  const { params } = entry.handler({ basePath, uiConfig })
+const sendPage = ({ entry, template, basePath, uiConfig }: Board, pathname: string): Response => {
+  const { params } = entry.handler({ basePath: wayTo(basePath, pathname), uiConfig })
   // `<%-` writes a value as it is and `<%=` escapes it; nothing else of EJS occurs in the template.
   const page = template.replaceAll(/<%([-=])\s*(\w+)\s*%>/g, (_whole, mark: string, name: string) => {
     const value = params[name] ?? ''
     return mark === '-' ? value : escapeHtml(value)
   })
   return new Response(page, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
+}
+
+/** The folder of the board, seen from a page in it or from its own address without a slash. */
+const wayTo = (basePath: string, pathname: string): string => {
+  const depth = pathname.slice(basePath.length).split('/').length - 2
+  return depth < 0 ? basePath.slice(basePath.lastIndexOf('/') + 1) : './' + '../'.repeat(depth)
 }
 
 const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
