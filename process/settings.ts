@@ -4,7 +4,7 @@ import { MAX_BODY_BYTES, MAX_BYTES_IN_HAND, MAX_CONVERSATION_BODY_BYTES } from '
 import { QUEUE_NAMES } from '../contract/queues.ts'
 import { isPlausibleToken } from '../contract/token-format.ts'
 import { LOG_LEVELS } from './log.ts'
-import { readPostgresUrl } from './postgres-address.ts'
+import { type PostgresAddress, readPostgresUrl } from './postgres-address.ts'
 import { readRedisUrl } from './redis-address.ts'
 
 /** `expected` may depend on the text that was given, which it never quotes. */
@@ -42,6 +42,8 @@ const serverUrl = (...protocols: readonly string[]) =>
     v.check((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol)),
   )
 
+const refusalIn = (read: PostgresAddress | string): string | undefined => (typeof read === 'string' ? read : undefined)
+
 const queueList = v.pipe(
   v.string(),
   v.transform((value) => value.split(',').map((name) => name.trim())),
@@ -65,9 +67,9 @@ export const SETTINGS = {
   DATABASE_URL: setting(
     v.pipe(
       v.string(),
-      v.check((value) => typeof readPostgresUrl(value) !== 'string'),
+      v.check((value) => refusalIn(readPostgresUrl(value)) === undefined),
     ),
-    (given) => String(readPostgresUrl(given)),
+    (given) => refusalIn(readPostgresUrl(given)) ?? '',
   ),
   REDIS_URL: setting(
     v.pipe(
@@ -196,8 +198,8 @@ export const readSettings = <const Names extends readonly SettingName[]>(
 
 const contradictionsIn = (values: Partial<Record<SettingName, unknown>>): string[] => {
   const { DATABASE_POOLER, DATABASE_SCHEMA, DATABASE_URL, BOOTSTRAP_ACCESS_TOKEN, BOOTSTRAP_ADMIN_TOKEN } = values
-  const address = typeof DATABASE_URL === 'string' ? readPostgresUrl(DATABASE_URL) : ''
-  const isPooled = typeof address !== 'string' && address.isPooled
+  const server = typeof DATABASE_URL === 'string' ? readPostgresUrl(DATABASE_URL) : ''
+  const isPooled = typeof server !== 'string' && server.isPooled
   return [
     ...(DATABASE_POOLER === 'transaction' && DATABASE_SCHEMA !== undefined ? [NO_SCHEMA_BEHIND_POOLER] : []),
     ...(isPooled && DATABASE_POOLER !== 'transaction' ? [POOLER_IS_NOT_SET] : []),

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { createBullBoard } from '@bull-board/api'
@@ -13,6 +13,7 @@ import type {
 } from '@bull-board/api/typings/app'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
+import { FIRST_SCRIPT, readTemplate, wayTo, withWayBack } from './board-page.ts'
 
 type BoardQueue = ConstructorParameters<typeof BullMQAdapter>[0]
 
@@ -69,7 +70,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  */
 export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
   const parts = assemble(queues)
-  const board: Board = { ...parts, template: withWayBack(parts.template, wayOut(basePath, overviewPath)), basePath }
+  const board: Board = { ...parts, template: withWayBack(parts.template, { basePath, overviewPath }), basePath }
   return async (request) => {
     const response = await answer(board, request).catch((error: unknown) => {
       // The router and Bull Board's own operations throw this when they decode a malformed percent
@@ -119,47 +120,6 @@ const isComplete = (handed: Partial<Parts>): handed is Parts => {
   const parts = ['queues', 'uiConfig', 'routes', 'entry', 'template', 'files'] as const satisfies (keyof Parts)[]
   return parts.every((part) => handed[part] !== undefined)
 }
-
-/**
- * The page without its links to other hosts: it has to work without the internet, and tells no
- * other host that it is open.
- */
-const readTemplate = (folder: string): string =>
-  readFileSync(join(folder, 'index.ejs'), 'utf8').replaceAll(/<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/gi, '')
-
-/**
- * A link that every page shows at every width. Bull Board has a place for links of others in a menu
- * alone.
- */
-const withWayBack = (template: string, way: string): string =>
-  template.replace(
-    /<body\b[^>]*>/i,
-    `$&<script src="${FIRST_SCRIPT.name}"></script><a href="${way}" style="${WAY_BACK_STYLE}">← Overview</a>`,
-  )
-
-/** The base of the page is the folder of the board. */
-const wayOut = (basePath: string, path: string): string => '../'.repeat(basePath.split('/').length - 1) + path.slice(1)
-
-const WAY_BACK_STYLE =
-  'position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.4rem .9rem;border-radius:1rem;background:#0b57b0;color:#fff;font:14px system-ui,sans-serif'
-
-/**
- * Bull Board takes the address of its folder from the page as it is written there, and cannot use a
- * relative one. The browser knows the whole, also behind a proxy that has the service below a path.
- *
- * An address may have the token in it (http://op:TOKEN@host/). Browsers fetch nothing from such a
- * page, but know the token from then on.
- */
-const FIRST_SCRIPT = {
-  name: 'first.js',
-  text: `document.querySelector('base').setAttribute('href', new URL(document.baseURI).pathname)
-try {
-  new Request('/')
-} catch {
-  location.replace(location.origin + location.pathname + location.search + location.hash)
-}
-`,
-} as const
 
 /** Every file by the path at which it is served. A path that is not in this map does not exist. */
 const listFiles = (route: string, folder: string): ReadonlyMap<string, string> =>
@@ -214,12 +174,6 @@ const sendPage = ({ entry, template, basePath, uiConfig }: Board, pathname: stri
     return mark === '-' ? value : escapeHtml(value)
   })
   return new Response(page, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
-}
-
-/** The folder of the board, seen from a page in it or from its own address without a slash. */
-const wayTo = (basePath: string, pathname: string): string => {
-  const depth = pathname.slice(basePath.length).split('/').length - 2
-  return depth < 0 ? basePath.slice(basePath.lastIndexOf('/') + 1) : './' + '../'.repeat(depth)
 }
 
 const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
