@@ -2,7 +2,6 @@ import process from 'node:process'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
 import { explainPostgres, explainRedis } from './explain-fault.ts'
 import { type Log, logTo } from './log.ts'
-import { goPastProxies } from './past-proxies.ts'
 import { printHelp } from './print-help.ts'
 import { BadSettings, type Settings } from './settings.ts'
 
@@ -40,7 +39,6 @@ export const connectProcess = async <Config extends Needed, Sql, Redis>(
   kind: ProcessKind<Config, Sql, Redis>,
 ): Promise<Stores<Sql, Redis> & { config: Config }> => {
   printHelp(USAGES[kind.name])
-  goPastProxies(process.env)
   const config = readOrEnd(kind.readConfig)
   const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
   const hashKey = hashKeyFrom(config.HASH_KEY)
