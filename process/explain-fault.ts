@@ -47,7 +47,6 @@ const OF_POSTGRES: readonly Meaning[] = [
   ],
   [/^3D000$/, 'it has no such database', 'Create the database, or look at its name in SETTING.'],
   [/^42501$/, 'the user may not do this', 'Use the owner of the tables, or grant what is missing.'],
-  [/^42704$/, 'it does not know something that it was asked for', 'Look at options in SETTING.'],
   [/^53300$/, 'all its connections are in use', 'Lower DATABASE_CONNECTIONS, or raise max_connections.'],
   [
     /^(?:08P01|26000)$/,

@@ -111,6 +111,14 @@ describe('a command that cannot do its work says why in one line, and ends with 
       'list',
     ],
     [
+      'that drops a reader who is not there',
+      {},
+      /^There is no role nobody_made_it\.$/,
+      'cli/reader-command.ts',
+      'drop',
+      'nobody_made_it',
+    ],
+    [
       'whose Redis is away',
       { REDIS_URL: 'redis://127.0.0.1:1' },
       /^Redis cannot be reached: nothing listens at its address \(Error ECONNREFUSED\)\. .*REDIS_URL\.$/,
