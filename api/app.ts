@@ -39,10 +39,13 @@ const ADDRESSES = {
   readiness: '/readyz',
 }
 
-/** Browsers go to the reference, and others are told where things are. */
+/**
+ * Browsers go to the reference, and others are told where things are. Like all addresses in pages it
+ * is relative: a proxy may have the service below a path of its own.
+ */
 const startAnswer = ({ headers }: Request): Response =>
   headers.get('accept')?.includes('text/html')
-    ? new Response(null, { status: 302, headers: { Location: DOCS_PATH, Vary: 'Accept' } })
+    ? new Response(null, { status: 302, headers: { Location: DOCS_PATH.slice(1), Vary: 'Accept' } })
     : Response.json(ADDRESSES, { headers: { Vary: 'Accept' } })
 
 export type AppDependencies = {

@@ -3,6 +3,7 @@ import { openDatabase, whyNotThisDatabase } from '../db/open-database.ts'
 import { setBootstrapTokens } from '../db/tokens.ts'
 import { connectProcess, endWith } from '../process/connect-process.ts'
 import { openTracing } from '../process/open-tracing.ts'
+import { goPastProxies } from '../process/past-proxies.ts'
 import { connectToAnswer } from '../queue/connect-redis.ts'
 import { whenReady, whyNotThisRedis } from '../queue/open-redis.ts'
 import { readApiConfig } from './config.ts'
@@ -11,6 +12,7 @@ import { serve } from './serve.ts'
 
 const STATEMENT_TIMEOUT_MS = 5_000
 
+goPastProxies(process.env)
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'api',
   readConfig: () => readApiConfig(process.env),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { startPostgres } from '../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../cli/start/embedded/redis-server.ts'
+import { goPastProxies } from '../process/past-proxies.ts'
 import { printHelp } from '../process/print-help.ts'
 import { grantForTests } from '../test/support/superuser.ts'
 import { readBenchConfig } from './bench-config.ts'
@@ -66,4 +67,5 @@ Its environment is in docs/benchmark.md.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
 }
+goPastProxies(process.env)
 process.exit(await main(process.argv.slice(2)))

@@ -1,5 +1,6 @@
 import process from 'node:process'
-import { createReader, dropReader } from '../db/readers.ts'
+import { canMakeLargeObjects, createReader, dropReader } from '../db/readers.ts'
+import { codeOf } from '../process/fault.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run reader -- create NAME
@@ -8,6 +9,15 @@ const USAGE = `usage: npm run reader -- create NAME
 create  makes a role of the database that can read the tables of docs/queries.md, and nothing else; prints its password once
 drop    takes it away
 NAME is in lower case. The user of DATABASE_URL has to be allowed to make roles.`
+
+const LARGE_OBJECTS =
+  'It can also fill the disk with large objects, as every role can: docs/queries.md says how a superuser ends that.\n'
+
+const unless =
+  (code: string, message: string) =>
+  (error: unknown): never => {
+    throw codeOf(error) === code ? new CommandError(message) : error
+  }
 
 const NAME = /^[a-z_][a-z0-9_]{0,62}$/
 
@@ -18,12 +28,14 @@ await runCommand({
     if (name === undefined || !NAME.test(name)) throw new CommandError(USAGE)
     switch (action) {
       case 'create': {
-        const password = await createReader(sql, name)
+        const password = await createReader(sql, name).catch(unless('42710', `There is a role ${name} already.`))
         process.stderr.write(`password of ${name}, shown this once:\n`)
-        return print(password)
+        print(password)
+        if (await canMakeLargeObjects(sql, name)) process.stderr.write(LARGE_OBJECTS)
+        return
       }
       case 'drop':
-        await dropReader(sql, name)
+        await dropReader(sql, name).catch(unless('42704', `There is no role ${name}.`))
         return print('dropped')
       case undefined:
       default:

@@ -2,10 +2,11 @@ import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
 import { isMadeWith } from '../db/installation.ts'
-import { MigrationRefused } from '../db/migrate.ts'
+import { isMigrated, MigrationRefused, readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open-database.ts'
 import type { Sql } from '../db/postgres.ts'
-import { describeFault, isUnavailable } from '../process/fault.ts'
+import { type Explained, explainPostgres, explainRedis } from '../process/explain-fault.ts'
+import { codeOf, describeFault } from '../process/fault.ts'
 import { printable } from '../process/printable.ts'
 import { serviceEnvironment } from '../process/service-file.ts'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../process/settings.ts'
@@ -95,13 +96,13 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
   opened.defer(() => sql.end({ timeout: 5 }))
   const openRedis: CommandContext['openRedis'] = async () => {
     const { REDIS_URL, REDIS_PREFIX } = read(['REDIS_URL', 'REDIS_PREFIX'])
-    const redis = await connectForCommand(REDIS_URL).catch(() => {
-      throw new CommandError('Redis cannot be reached. Is REDIS_URL right, and does it run?')
+    const redis = await connectForCommand(REDIS_URL).catch((error: unknown) => {
+      throw new CommandError(inOneLine(explainRedis(error)))
     })
     opened.defer(() => redis.disconnect())
     return { redis, prefix: REDIS_PREFIX }
   }
-  await command.run({
+  const context: CommandContext = {
     sql,
     words,
     values: values as CommandContext['values'],
@@ -119,8 +120,19 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
       opened.defer(() => closeQueues(queues))
       return { redis, prefix, queues }
     },
-  })
+  }
+  await command.run(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
   await opened.disposeAsync()
+}
+
+/** SQLSTATEs of a table, function, column or schema that is not there. */
+const MISSING = ['42P01', '42883', '42703', '3F000']
+
+/** @throws the error, or what to do where a migration would help. */
+const explainUnlessMigrated = async (sql: Sql, error: unknown): Promise<never> => {
+  const isMissing = MISSING.includes(codeOf(error) ?? '')
+  if (!isMissing || (await isMigrated(sql, await readMigrations()))) throw error
+  throw new CommandError(`The database is not migrated (${describeFault(error)}). Run: npm run migrate`)
 }
 
 const environmentOfService = async (): ReturnType<typeof serviceEnvironment> => {
@@ -146,21 +158,9 @@ const explain = (error: unknown, usage: string): string => {
   if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${usage}`
   // Deno throws it where something is printed; Bun makes it an event of the output.
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return cannotPrint(error)
-  const fault = describeFault(error)
-  if (isRefusedByRedis(error)) return `Redis refused with ${fault}.`
-  if (isReadOnly(error))
-    return 'Postgres takes no writes here: it is a standby, or read-only. Name the primary in DATABASE_URL.'
-  if (isUnavailable(error)) return `Postgres cannot be reached (${fault}). Is DATABASE_URL right, and does it run?`
-  const hint = isNotMigrated(error) ? ' Has `npm run migrate` been run?' : ''
-  return `Postgres refused with ${fault}.${hint}`
+  return inOneLine(isRefusedByRedis(error) ? explainRedis(error) : explainPostgres(error))
 }
 
-const isReadOnly = (error: unknown): boolean => hasCode(error, ['25006'])
-
-/** A schema, a table, a column or a function that is not there. */
-const isNotMigrated = (error: unknown): boolean => hasCode(error, ['3F000', '42P01', '42703', '42883'])
-
-const hasCode = (error: unknown, codes: readonly string[]): boolean =>
-  error instanceof Error && 'code' in error && codes.includes(String(error.code))
+const inOneLine = ({ what, remedy }: Explained): string => `${what} ${remedy}`
 
 const cannotPrint = (error: unknown): string => `What this prints cannot be written (${describeFault(error)}).`

@@ -93,7 +93,7 @@ export const send = async (connection: Connection, sent: Sent, patience: Patienc
     const outcome = await attempt(connection, sent)
     if (!('failed' in outcome)) return outcome
     const { failed } = outcome
-    const passes = failed.status === undefined || PASSING.includes(failed.status)
+    const passes = failed.status === undefined ? !isUntrusted(failed) : PASSING.includes(failed.status)
     if (!passes || !(await patience(failed))) throw errorOf(failed, connection)
   }
 }
@@ -123,6 +123,7 @@ const attempt = async (
       body: body === undefined ? null : JSON.stringify(body),
       // Who follows a redirection makes a GET of a POST.
       redirect: 'manual',
+      ...(isOfThisMachine(url) && { proxy: false }),
       signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS + (waitSeconds ?? 0) * MS_PER_SECOND),
     })
     const text = await response.text()
@@ -136,6 +137,13 @@ const attempt = async (
   }
 }
 
+/**
+ * Bun sends a request through the proxy of HTTP_PROXY, with the token and the body, unless it is told
+ * not to. Node.js takes no proxy by itself.
+ */
+const isOfThisMachine = (url: string): boolean =>
+  URL.canParse(url) && /^(?:127(?:\.\d+){3}|0\.0\.0\.0|\[::1\]|(?:.+\.)?localhost)$/.test(new URL(url).hostname)
+
 /** Retry-After has seconds or a date (RFC 9110, 10.2.3). */
 const waitOf = (retryAfter: string | null): number | undefined => {
   if (!retryAfter) return undefined
@@ -144,7 +152,10 @@ const waitOf = (retryAfter: string | null): number | undefined => {
 }
 
 const errorOf = (failed: Failed, { url }: Connection): RequestError => {
-  if (failed.status === undefined) return new RequestError(`${url} does not answer`, failed)
+  if (failed.status === undefined) {
+    const code = codeOf(failed)
+    return new RequestError(`${url} does not answer${code === undefined ? '' : ` (${code})`}`, failed)
+  }
   const error = (jsonOf(failed.text) as { error?: unknown } | undefined)?.error
   if (Array.isArray(error)) {
     const problems = error as Problem[]
@@ -153,6 +164,19 @@ const errorOf = (failed: Failed, { url }: Connection): RequestError => {
   const said = typeof error === 'string' ? error : failed.text.slice(0, MOST_QUOTED_CHARACTERS)
   return new RequestError(`${failed.status}: ${said || 'this does not look like the service'}`, failed)
 }
+
+/** Such as ECONNREFUSED: Bun has it in the error, Node.js in its cause, and Deno in words alone. */
+const codeOf = ({ cause }: Failed): string | undefined =>
+  causesOf(cause)
+    .map((error) => ('code' in error ? error.code : undefined))
+    .find((code) => typeof code === 'string')
+
+/** The certificate of the service does not become a better one by waiting. */
+const isUntrusted = (failed: Failed): boolean =>
+  /CERT|LEAF_SIGNATURE/.test(codeOf(failed) ?? '') ||
+  causesOf(failed.cause).some(({ message }) => /certificate/i.test(message))
+
+const causesOf = (cause: unknown): Error[] => (cause instanceof Error ? [cause, ...causesOf(cause.cause)] : [])
 
 const jsonOf = (text: string): unknown => {
   try {

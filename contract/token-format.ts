@@ -8,7 +8,7 @@ const CHECKSUM_CHARACTERS = 8
  * A token that the environment gives: 16 to 200 visible ASCII characters. Tokens that we make have
  * this form, too.
  */
-export const BOOTSTRAP_TOKEN = /^[\x21-\x7e]{16,200}$/
+const BOOTSTRAP_TOKEN = /^[\x21-\x7e]{16,200}$/
 
 /**
  * Makes a token: prefix, 192 random bits in base64url, checksum. It is kept nowhere; only its hash

@@ -26,6 +26,7 @@ export type PostgresOptions = {
   onPrimary?: (server: string) => void
 }
 
+const DEFAULT_PORT = 5_432
 const CONNECT_TIMEOUT_SECONDS = 5
 const LOCK_TIMEOUT_MS = 20_000
 const FIRST_RECONNECT_SECONDS = 0.05
@@ -45,7 +46,8 @@ const ONE_AT_A_TIME = { max_pipeline: 0 }
  */
 export const connectPostgres = (text: string, options: PostgresOptions): Sql => {
   const address = readPostgresUrl(text)
-  if (!address?.isPrimaryAsked) return openPool(text, options)
+  if (typeof address === 'string') throw new Error(`DATABASE_URL is not valid: expected ${address}.`)
+  if (!address.isPrimaryAsked) return openPool(address.urls[0]!, options)
   const primary = followPrimary(address.urls, {
     open: (url) => openPool(url, { ...options, connections: 1 }),
     isReader: options.isReader ?? false,
@@ -70,6 +72,7 @@ const openPool = (url: string, options: PostgresOptions, followed?: Followed): S
       fetch_types: false,
       types: ARRAY_TYPES,
       ...ONE_AT_A_TIME,
+      ...placeOf(url),
       ...hostToVerify(url, followed),
       ...(followed && { socket: followed.socket }),
       prepare: options.pooler !== 'transaction',
@@ -91,6 +94,18 @@ const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: Pos
   ...(isReader ? { default_transaction_read_only: true } : { enable_seqscan: 'off' }),
   ...(schema !== undefined && { search_path: schema }),
 })
+
+/**
+ * Host and port, or the socket: in a URL, the driver takes an IPv6 address for a name and its port.
+ * It also takes lists, which its types do not have.
+ */
+const placeOf = (url: string): object => {
+  const { hostname, port } = new URL(url)
+  if (hostname === '') return {}
+  const host = decodeURIComponent(hostname).replaceAll(/[[\]]/g, '')
+  if (host.startsWith('/')) return { path: `${host}/.s.PGSQL.${port || DEFAULT_PORT}` }
+  return { host: [host], port: [Number(port || DEFAULT_PORT)] }
+}
 
 /**
  * Where the URL has an IP address, the driver gives TLS no name of a server. Deno then expects a certificate for `localhost`,

@@ -53,6 +53,14 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
   return password
 }
 
+/** Whether a role can store what it likes as large objects, as every role can unless a superuser has ended that. */
+export const canMakeLargeObjects = async (sql: Sql, name: string): Promise<boolean> => {
+  const [row] = await sql<{ can: boolean }[]>`
+    select bool_or(has_function_privilege(${name}, f, 'execute')) as can
+    from unnest(array['lo_creat(integer)', 'lo_create(oid)', 'lo_from_bytea(oid, bytea)']::regprocedure[]) as f`
+  return row!.can
+}
+
 /**
  * Drops the role and everything that it was granted here. Who made a role may administer it, and is
  * no member of it; only a member, or a superuser, drops what is granted to it.

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { demoReport, storedSoFar } from './demo-report.ts'
 import { describeFault } from '../process/fault.ts'
 import { startProgressBar } from '../cli/progress-bar.ts'
+import { goPastProxies } from '../process/past-proxies.ts'
 import { printHelp } from '../process/print-help.ts'
 import { connectPostgres } from '../db/postgres.ts'
 import type { Sql } from '../db/postgres.ts'
@@ -94,4 +95,5 @@ const explain = (error: unknown): number => {
 
 printHelp(`usage: npm run demo
 Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and shows what was stored.`)
+goPastProxies(process.env)
 process.exitCode = await runDemo().catch(explain)

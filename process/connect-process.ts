@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
-import { describeFault } from './fault.ts'
+import { explainPostgres, explainRedis } from './explain-fault.ts'
 import { type Log, logTo } from './log.ts'
 import { printHelp } from './print-help.ts'
 import { BadSettings, type Settings } from './settings.ts'
@@ -50,7 +50,9 @@ export const connectProcess = async <Config extends Needed, Sql, Redis>(
       if (reason !== undefined) endWith(reason)
     }
   } catch (error) {
-    endWith(`This process cannot start: Redis or Postgres failed with ${describeFault(error)}.`)
+    const isOfRedis = error instanceof Error && error.name === 'ReplyError'
+    const { what, remedy } = isOfRedis ? explainRedis(error) : explainPostgres(error)
+    endWith(`This process cannot start. ${what} ${remedy}`)
   }
   return { config, log, hashKey, sql, redis }
 }

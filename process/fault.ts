@@ -48,7 +48,8 @@ const isOf = (error: unknown, classes: readonly string[], codes: readonly string
 /** What Redis refuses begins with a word in capitals, which says why. */
 const REFUSED_BY_REDIS = /^[A-Z]+(?= )/
 
-const codeOf = (error: unknown): string | undefined => {
+/** The code of a fault, of whatever kind. */
+export const codeOf = (error: unknown): string | undefined => {
   if (error instanceof Error && error.name === 'ReplyError') return REFUSED_BY_REDIS.exec(error.message)?.[0]
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : undefined

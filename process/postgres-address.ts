@@ -1,30 +1,146 @@
 /** The servers that a DATABASE_URL names. */
 export type PostgresAddress = {
-  /** Each of them by a URL of its own. */
+  /**
+   * Each server by a URL of its own, with no parameter but those that the driver takes. The folder
+   * of a socket is the host, with percent signs.
+   */
   urls: readonly string[]
   /** Whether only that one may be used which takes writes. */
   isPrimaryAsked: boolean
+  /** Whether the URL says that a pooler in transaction mode is in between. */
+  isPooled: boolean
 }
 
-const PARTS = /^(?<before>postgres(?:ql)?:\/\/(?:[^/?]*@)?)(?<hosts>(?:[^@/?,]+(?:,[^@/?,]+)*)?)(?<rest>(?:[/?].*)?)$/
+const PARTS =
+  /^(?<scheme>postgres(?:ql)?:\/\/)(?:(?<login>[^/?#]*)@)?(?<hosts>[^@/?#]*)(?<path>(?:\/[^?#@]*)?)(?:\?(?<query>[^#]*))?$/
 const ATTRIBUTE = 'target_session_attrs'
 
+/** What hosters and other drivers write and this driver needs not; `host` and `port` are read before. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'application_name',
+  'channel_binding',
+  'client_encoding',
+  'connect_timeout',
+  'connection_limit',
+  'fallback_application_name',
+  'gssencmode',
+  'host',
+  'keepalives',
+  'keepalives_count',
+  'keepalives_idle',
+  'keepalives_interval',
+  'load_balance_hosts',
+  'pgbouncer',
+  'pool_timeout',
+  'port',
+  'socket_timeout',
+  'sslcompression',
+  'sslsni',
+  'statement_cache_size',
+  'supa',
+  'tcp_user_timeout',
+])
+/** `options` has settings of the session, by which some hosters find the database. */
+const FOR_THE_DRIVER: ReadonlySet<string> = new Set(['options', 'sslnegotiation'])
+/** Instead of what cannot be ignored. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  currentSchema: 'set DATABASE_SCHEMA instead',
+  password: 'write it before the host, as user:password@',
+  schema: 'set DATABASE_SCHEMA instead',
+  search_path: 'set DATABASE_SCHEMA instead',
+  sslaccept: 'write sslmode=verify-full or sslmode=require instead',
+  sslcert: 'certificates of clients are not supported',
+  sslkey: 'certificates of clients are not supported',
+  sslrootcert: 'set NODE_EXTRA_CA_CERTS to that file instead',
+  user: 'write it before the host, as user:password@',
+}
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
+/** Names that other drivers have for the modes. */
+const SSL_MODES_ELSEWHERE: Readonly<Record<string, string>> = {
+  '0': 'disable',
+  '1': 'verify-full',
+  false: 'disable',
+  'no-verify': 'require',
+  true: 'verify-full',
+}
+const SERVERS_THAT_TAKE_WRITES = ['read-write', 'primary']
+/** The driver knows these of one server. */
+const SESSIONS_OF_ONE = ['read-only', 'standby', 'prefer-standby']
+/** A name, not a piece of a password that has no percent signs. */
+const NAME = /^[A-Za-z_]+$/
+
+const FORM =
+  'a URL such as postgres://user:password@host:5432/database, with percent signs for the characters : / ? # @ % of a password'
+const SEVERAL = `?${ATTRIBUTE}=read-write behind several hosts`
+
 /**
- * Reads `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`, as libpq has it; `primary` is the same.
- * One server needs no `target_session_attrs`, several do. Returns undefined for any other text.
+ * Reads `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`, as
+ * libpq has it; `primary` is the same. One server needs no `target_session_attrs`, several do. A
+ * text says what was expected instead, and never has the value.
  */
-export const readPostgresUrl = (text: string): PostgresAddress | undefined => {
-  const { before, hosts, rest } = PARTS.exec(text)?.groups ?? {}
-  const urls = hosts?.split(',').map((host) => `${before}${host}${rest}`)
-  if (urls === undefined || !urls.every((url) => URL.canParse(url))) return undefined
-  const asked = new URL(urls[0]!).searchParams.get(ATTRIBUTE)
-  if (asked !== 'read-write' && asked !== 'primary')
-    return urls.length > 1 ? undefined : { urls, isPrimaryAsked: false }
-  return { urls: urls.map(withoutAttribute), isPrimaryAsked: true }
+export const readPostgresUrl = (text: string): PostgresAddress | string => {
+  const { scheme, login, hosts = '', path = '', query = '' } = PARTS.exec(text.trim())?.groups ?? {}
+  if (scheme === undefined || !isEncoded(login ?? '') || (login === undefined && query.includes('@'))) return FORM
+  const given = new URLSearchParams(query)
+  const parameters = readParameters(given)
+  if (typeof parameters === 'string') return parameters
+  const { asked, kept } = parameters
+  const before = `${scheme}${login === undefined ? '' : `${login}@`}`
+  const after = `${path}${kept.size === 0 ? '' : `?${kept.toString()}`}`
+  const servers = hostsOf(hosts, given)
+  const isHost = (host: string): boolean => (host !== '' || servers.length === 1) && URL.canParse(before + host + after)
+  if (!servers.every((host) => isHost(host))) return FORM
+  const isPrimaryAsked = asked !== undefined && SERVERS_THAT_TAKE_WRITES.includes(asked)
+  if (servers.length > 1 && !isPrimaryAsked) return SEVERAL
+  const urls = servers.map((host) => new URL(before + host + after).href)
+  return { urls, isPrimaryAsked, isPooled: given.get('pgbouncer') === 'true' }
 }
 
-const withoutAttribute = (text: string): string => {
-  const url = new URL(text)
-  url.searchParams.delete(ATTRIBUTE)
-  return url.href
+const isEncoded = (text: string): boolean => {
+  try {
+    return decodeURIComponent(text) !== undefined
+  } catch {
+    return false
+  }
 }
+
+/** As libpq has it, the parameters `host` and `port` come before what stands in their place. */
+const hostsOf = (hosts: string, given: URLSearchParams): string[] => {
+  const [names, ports] = ['host', 'port'].map((name) => given.get(name)?.split(','))
+  const [, ownPort] = /:(\d+)$/.exec(hosts) ?? []
+  if (names === undefined && ports === undefined) return hosts.split(',')
+  return (names?.map(asHost) ?? hosts.replace(/:\d+$/, '').split(',')).map((host, at) => {
+    const port = ports?.[at] ?? ports?.[0] ?? ownPort
+    return port ? `${host}:${port}` : host
+  })
+}
+
+const asHost = (name: string): string => {
+  if (name.startsWith('/')) return encodeURIComponent(name)
+  return name.includes(':') ? `[${name}]` : name
+}
+
+type Parameters = { kept: URLSearchParams; asked: string | undefined }
+
+/** The parameters for the driver, or what was expected instead. */
+const readParameters = (given: URLSearchParams): Parameters | string => {
+  const kept = new URLSearchParams()
+  let asked: string | undefined
+  for (const [name, value] of given) {
+    if (name === 'sslmode' || name === 'ssl') {
+      const mode = SSL_MODES_ELSEWHERE[value] ?? value
+      if (!SSL_MODES.includes(mode)) return `sslmode as one of ${SSL_MODES.join(', ')}`
+      kept.set('sslmode', mode)
+    } else if (name === 'sslrootcert' && value === 'system') kept.set('sslmode', 'verify-full')
+    else if (name === ATTRIBUTE) {
+      if (![...SERVERS_THAT_TAKE_WRITES, ...SESSIONS_OF_ONE, 'any'].includes(value)) return SEVERAL
+      asked = value
+      if (SESSIONS_OF_ONE.includes(value)) kept.set(name, value)
+    } else if (FOR_THE_DRIVER.has(name)) kept.set(name, value)
+    else if (!HARMLESS.has(name)) return NAME.test(name) ? refusalOf(name) : FORM
+  }
+  return { kept, asked }
+}
+
+const refusalOf = (name: string): string =>
+  `no parameter ${name}${INSTEAD[name] === undefined ? ', which is not known here' : `: ${INSTEAD[name]}`}`

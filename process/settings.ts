@@ -2,12 +2,16 @@ import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { MAX_BODY_BYTES, MAX_BYTES_IN_HAND, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
 import { QUEUE_NAMES } from '../contract/queues.ts'
-import { BOOTSTRAP_TOKEN } from '../contract/token-format.ts'
+import { isPlausibleToken } from '../contract/token-format.ts'
 import { LOG_LEVELS } from './log.ts'
-import { readPostgresUrl } from './postgres-address.ts'
+import { type PostgresAddress, readPostgresUrl } from './postgres-address.ts'
 import { readRedisUrl } from './redis-address.ts'
 
-const setting = <S extends v.GenericSchema<string | undefined, unknown>>(schema: S, expected: string) => ({
+/** `expected` may depend on the text that was given, which it never quotes. */
+const setting = <S extends v.GenericSchema<string | undefined, unknown>>(
+  schema: S,
+  expected: string | ((given: string) => string),
+) => ({
   schema,
   expected,
 })
@@ -29,14 +33,16 @@ const bodyBytes = (bytes: number) =>
   setting(v.optional(wholeNumber(1, 64 * 1024 * 1024), String(bytes)), 'bytes from 1 to 67108864')
 const address = setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on')
 const bootstrapToken = setting(
-  v.optional(v.pipe(v.string(), v.regex(BOOTSTRAP_TOKEN))),
-  '16 to 200 visible ASCII characters',
+  v.optional(v.pipe(v.string(), v.check(isPlausibleToken))),
+  '16 to 200 visible ASCII characters, and behind fbi_ a token that this service made, whole',
 )
 const serverUrl = (...protocols: readonly string[]) =>
   v.pipe(
     v.string(),
     v.check((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol)),
   )
+
+const refusalIn = (read: PostgresAddress | string): string | undefined => (typeof read === 'string' ? read : undefined)
 
 const queueList = v.pipe(
   v.string(),
@@ -66,9 +72,9 @@ export const SETTINGS = {
   DATABASE_URL: setting(
     v.pipe(
       v.string(),
-      v.check((value) => readPostgresUrl(value) !== undefined),
+      v.check((value) => refusalIn(readPostgresUrl(value)) === undefined),
     ),
-    'a URL such as postgres://user:password@host:5432/database, and for several hosts ?target_session_attrs=read-write behind it',
+    (given) => refusalIn(readPostgresUrl(given)) ?? '',
   ),
   READS_DATABASE_URL: setting(
     v.optional(
@@ -164,6 +170,9 @@ const SECRETS = [
 const NO_SCHEMA_BEHIND_POOLER =
   'DATABASE_SCHEMA has no effect behind a pooler in transaction mode: set search_path for the role of DATABASE_URL instead.'
 
+const POOLER_IS_NOT_SET = 'DATABASE_URL says pgbouncer=true: set DATABASE_POOLER=transaction.'
+const SAME_TOKEN = 'BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the same: expected two different tokens.'
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
@@ -204,11 +213,23 @@ export const readSettings = <const Names extends readonly SettingName[]>(
     const text = environment[name]
     const result = v.safeParse(schema, text === '' ? undefined : text)
     if (result.success) values[name] = result.output
-    else problems.push(`${name} ${text ? 'is not valid' : 'is missing'}: expected ${expected}.`)
+    else {
+      const form = typeof expected === 'string' ? expected : expected(text ?? '')
+      problems.push(`${name} ${text ? 'is not valid' : 'is missing'}: expected ${form}.`)
+    }
   }
-  if (values['DATABASE_POOLER'] === 'transaction' && values['DATABASE_SCHEMA'] !== undefined) {
-    problems.push(NO_SCHEMA_BEHIND_POOLER)
-  }
+  problems.push(...contradictionsIn(values))
   if (problems.length > 0) throw new BadSettings(problems.join('\n'))
   return Object.freeze(values) as Settings<Names[number]>
+}
+
+const contradictionsIn = (values: Partial<Record<SettingName, unknown>>): string[] => {
+  const { DATABASE_POOLER, DATABASE_SCHEMA, DATABASE_URL, BOOTSTRAP_ACCESS_TOKEN, BOOTSTRAP_ADMIN_TOKEN } = values
+  const server = typeof DATABASE_URL === 'string' ? readPostgresUrl(DATABASE_URL) : ''
+  const isPooled = typeof server !== 'string' && server.isPooled
+  return [
+    ...(DATABASE_POOLER === 'transaction' && DATABASE_SCHEMA !== undefined ? [NO_SCHEMA_BEHIND_POOLER] : []),
+    ...(isPooled && DATABASE_POOLER !== 'transaction' ? [POOLER_IS_NOT_SET] : []),
+    ...(BOOTSTRAP_ADMIN_TOKEN !== undefined && BOOTSTRAP_ADMIN_TOKEN === BOOTSTRAP_ACCESS_TOKEN ? [SAME_TOKEN] : []),
+  ]
 }

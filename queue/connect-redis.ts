@@ -1,5 +1,6 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type RedisAccess, readRedisUrl } from '../process/redis-address.ts'
+import { withinTime } from '../process/within-time.ts'
 import { tendCluster } from './tend-cluster.ts'
 
 /** A connection to one server, to the master that sentinels name, or to all nodes of a cluster. */
@@ -7,6 +8,8 @@ export type RedisClient = Redis | Cluster
 
 const CONNECT_TIMEOUT_MS = 2_000
 const COMMAND_TIMEOUT_MS = 2_000
+/** A Redis that reads its append-only file answers later. */
+const COMMAND_CONNECTED_WITHIN_MS = 10_000
 /**
  * A connection on which commands wait and nothing comes for so long is given up for a new one.
  * After a network that parted for a minute, TCP itself tries again up to a minute later. A worker's
@@ -71,7 +74,7 @@ export const connectToWork = (url: string, name?: string): RedisClient =>
  * For commands: the client is connected when this resolves, and does not connect again when the
  * connection ends.
  *
- * @throws at once when Redis cannot be reached.
+ * @throws the cause, at once when Redis cannot be reached, else when it has not answered in time.
  */
 export const connectForCommand = async (url: string): Promise<RedisClient> => {
   const redis = connect(url, {
@@ -80,9 +83,16 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: () => null,
   })
-  redis.on('error', () => {})
-  await redis.connect()
-  return redis
+  // The client rejects with the end of the connection. The cause of the end is an event.
+  let cause: unknown
+  for (const event of ['error', 'node error']) redis.on(event, (error: unknown) => (cause ??= error))
+  try {
+    await withinTime(redis.connect(), COMMAND_CONNECTED_WITHIN_MS)
+    return redis
+  } catch (error) {
+    redis.disconnect()
+    throw cause ?? error
+  }
 }
 
 /**

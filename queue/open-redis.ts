@@ -15,10 +15,14 @@ export const whenReady = async (redis: RedisClient, log: Log): Promise<RedisClie
   return redis
 }
 
-/** Why this Redis must not be used, if there is a reason. A missing append-only file is logged. */
+/**
+ * Why this Redis must not be used, if there is a reason. What may cost accepted work, or is not
+ * told, is logged.
+ */
 export const whyNotThisRedis = async (redis: RedisClient, log: Log): Promise<string | undefined> => {
   const condition = await redisCondition(redis)
-  if (!condition.appendOnly) log('warn', 'redis_without_append_only_file')
+  if (condition.appendOnly === false) log('warn', 'redis_without_append_only_file')
+  if (condition.policy === undefined) log('warn', 'redis_policy_unknown')
   return unfitness(condition)
 }
 

@@ -15,6 +15,7 @@ import { workerConnection } from '../queue/silent-workers.ts'
 import { createWake } from '../queue/wake.ts'
 import { watchRedoTime } from './apply/redo-time.ts'
 import { openTracing } from '../process/open-tracing.ts'
+import { goPastProxies } from '../process/past-proxies.ts'
 import { jobsInHand } from './jobs-in-hand.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
@@ -27,6 +28,7 @@ const STATEMENT_TIMEOUT_MS = 60_000
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 
 const id = randomUUID()
+goPastProxies(process.env)
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
   readConfig: () => readWorkerConfig(process.env),

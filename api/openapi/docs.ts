@@ -6,7 +6,7 @@ import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
 export type DocsOptions = {
-  /** Where the page is mounted: a path without a trailing slash, such as `/docs`. */
+  /** Where the page is mounted: a path of one segment, such as `/docs`. */
   readonly basePath: string
   /** The path of the document that the page shows, such as `/openapi.json`. */
   readonly documentPath: string
@@ -24,8 +24,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 /** The API reference for everybody, as a page that asks nothing of other hosts. Takes GET. */
 export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => {
   const made: Readonly<Record<string, () => Response>> = {
-    '': () => page(basePath),
-    '/': () => page(basePath),
+    '': () => page(`${basePath.slice(1)}/`),
+    '/': () => page(''),
     '/start.js': () => sendText(startScript(documentPath), '.js'),
     '/page.css': () => sendText(STYLE, '.css'),
   }
@@ -39,7 +39,8 @@ export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => 
   }
 }
 
-const page = (basePath: string): Response =>
+/** `folder`: where the files of the page are, seen from its address. */
+const page = (folder: string): Response =>
   new Response(
     `<!doctype html>
 <html lang="en">
@@ -47,15 +48,15 @@ const page = (basePath: string): Response =>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Feedback Insights: API reference</title>
-    <link rel="stylesheet" href="${basePath}/swagger-ui.css" />
-    <link rel="stylesheet" href="${basePath}/page.css" />
-    <link rel="icon" type="image/png" sizes="32x32" href="${basePath}/favicon-32x32.png" />
-    <link rel="icon" type="image/png" sizes="16x16" href="${basePath}/favicon-16x16.png" />
+    <link rel="stylesheet" href="${folder}swagger-ui.css" />
+    <link rel="stylesheet" href="${folder}page.css" />
+    <link rel="icon" type="image/png" sizes="32x32" href="${folder}favicon-32x32.png" />
+    <link rel="icon" type="image/png" sizes="16x16" href="${folder}favicon-16x16.png" />
   </head>
   <body>
     <div id="reference"></div>
-    <script src="${basePath}/swagger-ui-bundle.js"></script>
-    <script src="${basePath}/start.js"></script>
+    <script src="${folder}swagger-ui-bundle.js"></script>
+    <script src="${folder}start.js"></script>
   </body>
 </html>
 `,
@@ -65,14 +66,15 @@ const page = (basePath: string): Response =>
 /**
  * The page keeps no token in the browser, and asks no validator on the internet about the document.
  * It asks for the document at its whole address: its own may have a token in it
- * (http://op:TOKEN@host/), and nothing relative to such a one is fetched.
+ * (http://op:TOKEN@host/), and nothing relative to such a one is fetched. The path is seen from that
+ * of this script.
  */
 const startScript = (documentPath: string): string => `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)
 follow()
 SwaggerUIBundle({
-  url: location.origin + ${JSON.stringify(documentPath)},
+  url: location.origin + new URL(${JSON.stringify(`..${documentPath}`)}, document.currentScript.src).pathname,
   dom_id: '#reference',
   deepLinking: true,
   validatorUrl: null,

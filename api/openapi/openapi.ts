@@ -84,7 +84,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
     contact: { name: 'The operators of this installation' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [{ url: '/', description: 'The service that this document comes from.' }],
+  servers: [{ url: './', description: 'The service that this document comes from.' }],
   security: [{ bearer: [] }],
   tags: [
     { name: 'Submissions', description: 'What goes in, and what became of it.' },

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { createBullBoard } from '@bull-board/api'
@@ -13,6 +13,7 @@ import type {
 } from '@bull-board/api/typings/app'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
+import { FIRST_SCRIPT, readTemplate, wayTo, withWayBack } from './board-page.ts'
 
 type BoardQueue = ConstructorParameters<typeof BullMQAdapter>[0]
 
@@ -69,7 +70,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  */
 export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
   const parts = assemble(queues)
-  const board: Board = { ...parts, template: withWayBack(parts.template, overviewPath), basePath }
+  const board: Board = { ...parts, template: withWayBack(parts.template, { basePath, overviewPath }), basePath }
   return async (request) => {
     const response = await answer(board, request).catch((error: unknown) => {
       // The router and Bull Board's own operations throw this when they decode a malformed percent
@@ -120,40 +121,6 @@ const isComplete = (handed: Partial<Parts>): handed is Parts => {
   return parts.every((part) => handed[part] !== undefined)
 }
 
-/**
- * The page without its links to other hosts: it has to work without the internet, and tells no
- * other host that it is open.
- */
-const readTemplate = (folder: string): string =>
-  readFileSync(join(folder, 'index.ejs'), 'utf8').replaceAll(/<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/gi, '')
-
-/**
- * A link that every page shows at every width. Bull Board has a place for links of others in a menu
- * alone.
- */
-const withWayBack = (template: string, overviewPath: string): string =>
-  template.replace(
-    /<body\b[^>]*>/i,
-    `$&<script src="${WITHOUT_TOKEN.name}"></script><a href="${overviewPath}" style="${WAY_BACK_STYLE}">← Overview</a>`,
-  )
-
-const WAY_BACK_STYLE =
-  'position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.4rem .9rem;border-radius:1rem;background:#0b57b0;color:#fff;font:14px system-ui,sans-serif'
-
-/**
- * An address may have the token in it (http://op:TOKEN@host/). Browsers fetch nothing from such a
- * page, but know the token from then on.
- */
-const WITHOUT_TOKEN = {
-  name: 'without-token.js',
-  text: `try {
-  new Request('/')
-} catch {
-  location.replace(location.origin + location.pathname + location.search + location.hash)
-}
-`,
-} as const
-
 /** Every file by the path at which it is served. A path that is not in this map does not exist. */
 const listFiles = (route: string, folder: string): ReadonlyMap<string, string> =>
   new Map(
@@ -180,11 +147,11 @@ const show = async (board: Board, request: Request, url: URL): Promise<Response>
   const path = url.pathname.slice(board.basePath.length) || '/'
   const file = board.files.get(path)
   if (file !== undefined) return sendFile(file)
-  if (path === `/${WITHOUT_TOKEN.name}`) {
-    return new Response(WITHOUT_TOKEN.text, { headers: { 'Content-Type': CONTENT_TYPES['.js']! } })
+  if (path === `/${FIRST_SCRIPT.name}`) {
+    return new Response(FIRST_SCRIPT.text, { headers: { 'Content-Type': CONTENT_TYPES['.js']! } })
   }
   const isPage = [board.entry.route].flat().some((pattern) => matchPath(pattern, path))
-  return isPage ? sendPage(board) : callOperation(board, { request, url, path })
+  return isPage ? sendPage(board, url.pathname) : callOperation(board, { request, url, path })
 }
 
 const sendFile = async (file: string): Promise<Response> => {
@@ -199,8 +166,8 @@ const sendFile = async (file: string): Promise<Response> => {
   })
 }
 
-const sendPage = ({ entry, template, basePath, uiConfig }: Board): Response => {
-  const { params } = entry.handler({ basePath, uiConfig })
+const sendPage = ({ entry, template, basePath, uiConfig }: Board, pathname: string): Response => {
+  const { params } = entry.handler({ basePath: wayTo(basePath, pathname), uiConfig })
   // `<%-` writes a value as it is and `<%=` escapes it; nothing else of EJS occurs in the template.
   const page = template.replaceAll(/<%([-=])\s*(\w+)\s*%>/g, (_whole, mark: string, name: string) => {
     const value = params[name] ?? ''

@@ -5,6 +5,7 @@ import { type Migration, readApplied, reasonToRefuse } from '../../db/migrate.ts
 import type { Sql } from '../../db/postgres.ts'
 import { listTokens, type Scope } from '../../db/tokens.ts'
 import { checkBlockers } from './check-blockers.ts'
+import { checkTimes } from './check-times.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */
@@ -25,7 +26,12 @@ export const checkPostgres = async (
     migrated,
     // Before the migration the tables of the further checks may not exist.
     ...(migrated.state === 'well'
-      ? [...(hashKey ? [await checkHashKey(sql, hashKey)] : []), ...(await checkTokens(sql)), await checkDead(sql)]
+      ? [
+          ...(hashKey ? [await checkHashKey(sql, hashKey)] : []),
+          ...(await checkTokens(sql)),
+          await checkDead(sql),
+          ...(await checkTimes(sql)),
+        ]
       : []),
   ]
 }

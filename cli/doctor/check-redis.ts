@@ -1,5 +1,11 @@
 import type { RedisClient } from '../../queue/connect-redis.ts'
-import { serverCondition, unfitness } from '../../queue/redis-condition.ts'
+import {
+  keepsSnapshots,
+  type RedisCondition,
+  serverCondition,
+  settingOf,
+  unfitness,
+} from '../../queue/redis-condition.ts'
 import { type RedisServer, serversOf } from '../../queue/redis-servers.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
@@ -23,14 +29,12 @@ const checkServer = async (redis: RedisServer, replicas: number): Promise<Findin
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   const condition = await serverCondition(redis)
-  const eviction = unfitness(condition)
   return [
     checkVersion(field('redis_version')),
     await checkClock(redis),
-    eviction === undefined
-      ? well('Redis evicts nothing (maxmemory-policy noeviction).')
-      : wrong(eviction, 'In redis.conf: maxmemory-policy noeviction. API and worker do not start before.'),
+    checkPolicy(condition),
     ...(await checkAppendOnlyFile(redis, { on: condition.appendOnly, lastWrite: field('aof_last_write_status') })),
+    ...(await checkSnapshots(redis, field('rdb_last_bgsave_status'))),
     ...(await checkSlowLog(redis)),
     checkMemory(condition),
     ...(replicas === 0 ? [] : [await checkReplicas(redis, replicas, Number(field('connected_slaves')))]),
@@ -49,10 +53,31 @@ const checkClock = async (redis: RedisServer): Promise<Finding> => {
   return judgeClock('Redis', { serverMs, askedMs, answeredMs: Date.now() })
 }
 
+const checkPolicy = (condition: RedisCondition): Finding => {
+  if (condition.policy === undefined) {
+    return warning(
+      'Redis does not tell its maxmemory-policy: with another one than noeviction it loses accepted submissions.',
+      'Set it to noeviction where the server is managed, or ask its provider.',
+    )
+  }
+  const reason = unfitness(condition)
+  return reason === undefined
+    ? well('Redis evicts nothing (maxmemory-policy noeviction).')
+    : wrong(reason, 'In redis.conf: maxmemory-policy noeviction. API and worker do not start before.')
+}
+
 const checkAppendOnlyFile = async (
   redis: RedisServer,
-  file: { on: boolean; lastWrite: string },
+  file: { on: boolean | undefined; lastWrite: string },
 ): Promise<Finding[]> => {
+  if (file.on === undefined) {
+    return [
+      warning(
+        'Redis does not tell whether it has an append-only file: without one, a restart loses what was accepted and is not applied yet.',
+        'Ask its provider for appendonly yes.',
+      ),
+    ]
+  }
   if (!file.on) {
     return [
       wrong(
@@ -73,13 +98,6 @@ const checkAppendOnlyFile = async (
   return [...broken, judgeAppendFsync(await settingOf(redis, 'appendfsync'))]
 }
 
-/** Hosted servers refuse to tell their settings. */
-const settingOf = (redis: RedisServer, name: string): Promise<string | undefined> =>
-  redis.config('GET', name).then(
-    (answer) => answer[1],
-    () => undefined,
-  )
-
 const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
   switch (appendFsync) {
     case 'always':
@@ -97,6 +115,32 @@ const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
         'In redis.conf: appendfsync everysec, or always.',
       )
   }
+}
+
+/** A purge does not reach a snapshot, and while the last one has failed, Redis takes no writes. */
+const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<Finding[]> => {
+  const areKept = await keepsSnapshots(redis)
+  if (areKept === false) return [well('Redis keeps no snapshots.')]
+  const remedy = 'In redis.conf: save "". At once: redis-cli config set save "". Then delete its dump.rdb.'
+  if (lastStatus === 'err' && (await settingOf(redis, 'stop-writes-on-bgsave-error')) !== 'no') {
+    return [
+      wrong(
+        'Redis could not write its last snapshot and takes no writes until one succeeds (MISCONF): nothing is accepted.',
+        `Look at its disk and its log. ${remedy}`,
+      ),
+    ]
+  }
+  return [
+    areKept
+      ? warning(
+          'Redis keeps snapshots: what a purge removes stays in them, and one that fails stops all writes.',
+          remedy,
+        )
+      : warning(
+          'Redis does not tell whether it keeps snapshots. What a purge removes would stay in them.',
+          'Ask its provider how long snapshots and backups are kept.',
+        ),
+  ]
 }
 
 /** A slow log quotes commands, and a purge cannot reach the content in it. */

@@ -14,8 +14,9 @@ type Server = { place: string; isStandby: boolean; behindBytes: number; behindSe
  * primary.
  */
 export const checkStandbys = async (databaseUrl: string, sql: Sql): Promise<Finding[]> => {
-  const { urls } = readPostgresUrl(databaseUrl)!
-  if (urls.length === 1) return []
+  const address = readPostgresUrl(databaseUrl)
+  if (typeof address === 'string' || address.urls.length === 1) return []
+  const { urls } = address
   const [{ written }] = await sql<[{ written: string }]>`select pg_current_wal_lsn()::text as written`
   const asked = await Promise.all(urls.map((url) => askServer(url, written)))
   const servers = asked.filter((server) => 'place' in server)

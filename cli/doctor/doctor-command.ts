@@ -4,7 +4,9 @@ import { parseArgs } from 'node:util'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { readMigrations } from '../../db/migrate.ts'
 import type { Sql } from '../../db/postgres.ts'
+import { explainPostgres, explainRedis } from '../../process/explain-fault.ts'
 import { describeFault } from '../../process/fault.ts'
+import { goPastProxies } from '../../process/past-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../process/service-file.ts'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../process/settings.ts'
 import { withinTime } from '../../process/within-time.ts'
@@ -103,6 +105,8 @@ const checkPorts = async (environment: Environment, dataDir: string): Promise<Fi
   const settings = reader(environment, findings)(['HOST', 'PORT', 'WORKER_HOST', 'WORKER_PORT'])
   if (settings === undefined) return findings
   const url = (await readServiceFile(dataDir))?.url
+  const hosts = url === undefined ? [] : [new URL(url).hostname]
+  goPastProxies(process.env, ...hosts, settings.HOST, settings.WORKER_HOST)
   if (url !== undefined || settings.PORT !== 0) {
     findings.push(await checkApi({ url, host: settings.HOST, port: settings.PORT }))
   }
@@ -119,9 +123,8 @@ const examinePostgres = async (sql: Sql, url: string, hashKey: string | undefine
     const findings = await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
     return [...findings, ...(await checkStandbys(url, sql))]
   } catch (error) {
-    return [
-      wrong(`Postgres failed with ${describeFault(error)}.`, 'Is DATABASE_URL right, and does it run? See its log.'),
-    ]
+    const { what, remedy } = explainPostgres(error)
+    return [wrong(what, remedy)]
   }
 }
 
@@ -134,21 +137,16 @@ const examineRedis = async (
   try {
     redis = await withinTime(connectForCommand(REDIS_URL), SERVER_TIMEOUT_MS)
   } catch (error) {
-    return [
-      wrong(`Redis cannot be reached (${describeFault(error)}).`, 'Is REDIS_URL right, and does it run? See its log.'),
-    ]
+    const { what, remedy } = explainRedis(error)
+    return [wrong(what, remedy)]
   }
   try {
     const findings = await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)
     if (sql === undefined) return findings
     return [...findings, ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog }))]
   } catch (error) {
-    return [
-      wrong(
-        `Redis failed with ${describeFault(error)}.`,
-        'See its log, and whether the user in REDIS_URL may do this.',
-      ),
-    ]
+    const { what, remedy } = explainRedis(error)
+    return [wrong(what, remedy)]
   } finally {
     redis.disconnect()
   }

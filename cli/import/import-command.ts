@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { goPastProxies } from '../../process/past-proxies.ts'
 import { printable } from '../../process/printable.ts'
 import { findService, type Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
@@ -203,4 +204,5 @@ const explain = (error: unknown): number => {
   return 1
 }
 
+goPastProxies(process.env)
 process.exitCode = await run().catch(explain)

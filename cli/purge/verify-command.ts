@@ -1,4 +1,6 @@
 import { asOwnId } from '../../contract/identity/own-id.ts'
+import { keepsSnapshots } from '../../queue/redis-condition.ts'
+import { serversOf } from '../../queue/redis-servers.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 import { residueInPostgres } from './residue-in-postgres.ts'
 import { residueInRedis } from './residue-in-redis.ts'
@@ -15,6 +17,9 @@ With the id of a deleted workspace it counts the rows and keys that belong to it
 Ends with 0 when nothing is found anywhere, else with 1.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
+
+/** Files on the disk of Redis, which no command of Redis reads. */
+const SNAPSHOTS = 'not searched: snapshots of Redis, which it keeps or does not tell about (docs/operate.md, "Redis")'
 
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
@@ -63,7 +68,9 @@ await runCommand({
       print(lines.length === 0 ? `${label}: found nowhere` : `${label}:`)
       for (const line of lines) print(line)
     }
+    const areKept = await Promise.all((await serversOf(redis)).map(keepsSnapshots))
     print(`searched: ${inPostgres.tables} tables, and ${inRedis.keys} keys under ${prefix}`)
+    if (areKept.some((kept) => kept !== false)) print(SNAPSHOTS)
     if (found.length > 0) throw new CommandError('Something was found.')
   },
 })

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { goPastProxies } from '../../process/past-proxies.ts'
 import { printHelp } from '../../process/print-help.ts'
 import { removeServiceFile, writeServiceFile } from '../../process/service-file.ts'
 import { lockDataDir } from './embedded/data-dir-lock.ts'
@@ -26,7 +27,9 @@ const main = async (): Promise<number> => {
   onSignal(running)
   let exitCode = 0
   try {
-    await start(readLauncherConfig(process.env), running)
+    const config = readLauncherConfig(process.env)
+    goPastProxies(process.env, config.HOST)
+    await start(config, running)
     await aborted(running.stopAsked)
   } catch (error) {
     if (!running.stopAsked.aborted) {

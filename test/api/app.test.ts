@@ -79,10 +79,10 @@ describe('a bearer token', () => {
 })
 
 describe('the address of the service', () => {
-  it('leads a browser to the reference, and tells others the addresses', async () => {
+  it('leads a browser to the reference, also below a path of a proxy, and tells others the addresses', async () => {
     const get = (path: string, headers = {}) => appWithoutStores().handle(new Request(`http://x${path}`, { headers }))
     const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
-    assert.deepEqual([browser.status, browser.headers.get('Location')], [302, '/docs'])
+    assert.deepEqual([browser.status, browser.headers.get('Location')], [302, 'docs'])
     const { api, ...pages } = (await (await get('/')).json()) as Record<string, string>
     assert.equal(api, '/api/v1')
     for (const path of Object.values(pages)) assert.equal((await get(path)).status, 200, path)

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, it } from 'node:test'
@@ -131,20 +134,16 @@ describeWhere(
       assert.deepEqual(page.complaints, [])
     })
 
-    it('is there at an address that has the token in it, as are the dashboard, which leads back, and the reference', async () => {
-      const base = service.urls[0]!.replace('//', `//op:${service.adminToken}@`)
+    const showsAll = async (base: string, password: string): Promise<void> => {
       const expected = {
         '/admin': 'All is well',
         '/admin/queues': 'backlog',
+        [`/admin/queues/queue/${QUEUE_NAMES[0]}`]: QUEUE_NAMES[0],
         '/docs': 'Create a feedback record',
+        '/docs/': 'Create a feedback record',
       }
       for (const [path, text] of Object.entries(expected)) {
-        const page = await browser.open(`${base}${path}`, {
-          width: 800,
-          height: 600,
-          colors: 'light',
-          password: 'another',
-        })
+        const page = await browser.open(`${base}${path}`, { width: 800, height: 600, colors: 'light', password })
         await until(
           `${path} shows what it has`,
           () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
@@ -152,9 +151,31 @@ describeWhere(
         )
         if (path !== '/admin/queues') continue
         const back: boolean = await page.evaluate(
-          `[...document.querySelectorAll('a[href="/admin"]')].some((link) => link.checkVisibility())`,
+          `[...document.querySelectorAll('a[href="../../admin"]')].some((link) => link.checkVisibility())`,
         )
         assert.ok(back)
+      }
+    }
+
+    it('is there at an address that has the token in it, as are the dashboard, which leads back, and the reference', () =>
+      showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
+
+    it('is there below a path of a proxy, as are these', async () => {
+      const proxy = createServer((request, response) => {
+        const { method, headers, url = '' } = request
+        const to = new URL(url.replace(/^\/below/, ''), service.urls[0])
+        if (!url.startsWith('/below/')) return void response.writeHead(404).end()
+        request.pipe(
+          httpRequest(to, { method, headers }, (answer) => {
+            answer.pipe(response.writeHead(answer.statusCode!, answer.headers))
+          }),
+        )
+      })
+      await once(proxy.listen(0, '127.0.0.1'), 'listening')
+      try {
+        await showsAll(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/below`, service.adminToken)
+      } finally {
+        proxy.close()
       }
     })
 

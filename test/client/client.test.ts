@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { type BatchItem, type Client, createClient, RequestError } from '../../client/client.ts'
 import { typesText } from '../../cli/client/make-package.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
+import { makeAuthority } from '../support/certificates.ts'
 import type { Service } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
@@ -155,8 +159,24 @@ describe('the client', () => {
     const put = await refused(impatient(between.url).createFeedback({ description: 'x' }))
     assert.deepEqual([put.status, put.message], [503, '503: later'])
     const away = await refused(impatient(NOBODY_LISTENS).identifyContact({ id: 'x' }))
-    assert.deepEqual([away.status, away.message], [undefined, `${NOBODY_LISTENS} does not answer`])
+    assert.equal(away.status, undefined)
+    // Deno tells no code.
+    assert.match(away.message, /^http:\/\/127\.0\.0\.1:9 does not answer(?: \(ECONNREFUSED\))?$/)
     assert.ok(away.cause instanceof Error)
+  })
+
+  it('does not wait for a service whose certificate it does not trust', async () => {
+    const { certificate: cert, key } = makeAuthority().issueFor('127.0.0.1')
+    const server = createServer({ cert, key }, (_request, answer) => void answer.end('{}'))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const waits: unknown[] = []
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const untrusting = createClient({ url, token: service.accessToken, onWait: (wait) => void waits.push(wait) })
+    const { message, cause } = await refused(untrusting.identifyContact({ id: 'x' }))
+    server.close()
+    assert.match(message, /does not answer(?: \(\w*(?:CERT|SIGNATURE)\w*\))?$/)
+    assert.ok(cause instanceof Error)
+    assert.deepEqual(waits, [])
   })
 
   it('tells refusals apart, and does not send them again', async () => {

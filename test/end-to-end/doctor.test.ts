@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -14,6 +15,7 @@ import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedgers } from '../support/ledgers.ts'
+import { DEAD_PROXY } from '../support/dead-proxy.ts'
 import { until } from '../support/until.ts'
 import { runCommand } from '../support/command.ts'
 import type { Service } from '../support/service.ts'
@@ -29,7 +31,13 @@ describe('the doctor', () => {
   let redis: EmbeddedServer
   before(async () => {
     service = await operatedService()
-    redis = await startRedis({ dataDir: join(folder, 'redis'), maxMemoryBytes: 64 * 1024 * 1024 })
+    // Where a directory is in its way, Redis cannot write a snapshot.
+    mkdirSync(join(folder, 'redis', 'taken.rdb'), { recursive: true })
+    redis = await startRedis({
+      dataDir: join(folder, 'redis'),
+      maxMemoryBytes: 64 * 1024 * 1024,
+      settings: ['dbfilename taken.rdb'],
+    })
   })
   after(async () => {
     await redis?.stop()
@@ -55,6 +63,13 @@ describe('the doctor', () => {
     }
   }
 
+  const snapshotsNamed = async (): Promise<boolean> => {
+    const environment = { ...service.environment, REDIS_URL: redis.url }
+    const { stdout } = await runCommand({ environment }, 'cli/purge/verify-command.ts', '--id', 'nowhere')
+    assert.match(stdout, /^id 1: found nowhere/)
+    return /^not searched: snapshots of Redis/m.test(stdout)
+  }
+
   it('finds nothing wrong with a service that is well', async () => {
     await writeServiceFile(folder, {
       url: service.urls[0]!,
@@ -65,7 +80,7 @@ describe('the doctor', () => {
       hashKey: service.environment['HASH_KEY']!,
     })
     // The directory is enough: the rest is in its file.
-    const { code, stdout } = await runCommand({ environment: { DATA_DIR: folder } }, PROGRAM)
+    const { code, stdout } = await runCommand({ environment: { ...DEAD_PROXY, DATA_DIR: folder } }, PROGRAM)
     assert.equal(code, 0, stdout)
     for (const said of [
       /^well +Runs on (?:Bun|Deno) /m,
@@ -79,6 +94,7 @@ describe('the doctor', () => {
       /^well +Redis \d+/m,
       /^well +Redis evicts nothing/m,
       /^well +Redis has an append-only file/m,
+      /^well +Redis keeps no snapshots/m,
       /^well +The clock of Postgres is \d+ ms/m,
       /^well +The clock of Redis is \d+ ms/m,
       /^well +\d+ jobs wait; [1-9]\d* worker processes take them/m,
@@ -102,8 +118,8 @@ describe('the doctor', () => {
   it('tells servers that are away, and shows no password', async () => {
     const { code, wrong, stdout } = await run({ DATABASE_URL: AWAY, REDIS_URL: 'redis://:secret-word@127.0.0.1:1' })
     assert.equal(code, 1)
-    assert.ok(wrong.some((line) => line.includes('Postgres failed')))
-    assert.ok(wrong.some((line) => line.includes('Redis cannot be reached')))
+    for (const server of ['Postgres', 'Redis'])
+      assert.ok(wrong.some((line) => line.includes(`${server} cannot be reached: nothing listens at its address`)))
     assert.ok(!stdout.includes('secret-word'))
   })
 
@@ -144,6 +160,20 @@ describe('the doctor', () => {
     assert.match(bare.stdout, /^wrong +No worker is running\..*\n +→ Start a worker/m)
     const slow = await atRedis((client) => client.config('SET', 'slowlog-log-slower-than', '10000'))
     assert.match(slow.stdout, /^warning +Redis keeps a slow log, which may hold content of submissions/m)
+    const saving = await atRedis((client) => client.config('SET', 'save', '3600 1'))
+    assert.match(saving.stdout, /^warning +Redis keeps snapshots: what a purge removes stays in them/m)
+    assert.equal(await snapshotsNamed(), true)
+    const stopped = await atRedis(async (client) => {
+      await client.bgsave()
+      await until('the snapshot has failed', async () => /^rdb_last_bgsave_status:err/m.test(await client.info()))
+    })
+    assert.equal(stopped.code, 1)
+    assert.match(
+      stopped.stdout,
+      /^wrong +Redis could not write its last snapshot.*MISCONF.*\n +→ .*config set save ""/m,
+    )
+    await atRedis((client) => client.config('SET', 'save', ''))
+    assert.equal(await snapshotsNamed(), false)
     const full = await atRedis((client) => client.config('SET', 'maxmemory', '1mb'))
     assert.ok(full.wrong.some((line) => line.includes('Redis is nearly full. Submissions are refused')))
   })

@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '../support/command.ts'
 import { SERVICE_COMMAND } from '../support/service-runtime.ts'
+import { testServers } from '../support/servers.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -72,6 +73,71 @@ describe('a command that cannot do its work says why in one line, and ends with 
       environment: { PORT: taken, DATA_DIR: join(folder, 'data') },
       program: 'cli/start/start.ts',
     }))
+
+  const started: readonly [string, () => Record<string, string>, RegExp][] = [
+    [
+      'where its data directory is a file',
+      () => ({ DATA_DIR: fileOf('taken', '') }),
+      /taken cannot be used \(\w+\): set DATA_DIR to a directory that this user can write$/,
+    ],
+    [
+      'with a token that no request could use',
+      () => ({ DATA_DIR: join(folder, 'data'), BOOTSTRAP_ACCESS_TOKEN: 'fbi_from_env_0123456789ab' }),
+      /^BOOTSTRAP_ACCESS_TOKEN is not valid: expected 16 to 200 visible ASCII characters, and behind fbi_ a token/,
+    ],
+  ]
+  for (const [title, environment, says] of started) {
+    it(`npm start ${title}`, () => fails(says, { environment: environment(), program: 'cli/start/start.ts' }))
+  }
+
+  const asked: readonly [string, Record<string, string>, RegExp, string, ...string[]][] = [
+    [
+      'whose database is at no host',
+      { DATABASE_URL: 'postgres://u:p@nowhere.invalid/d' },
+      /^Postgres cannot be reached: the name of its host is not known here \(\w+ (?:ENOTFOUND|EAI_AGAIN)\)\. /,
+      'cli/migrate-command.ts',
+    ],
+    [
+      'whose database speaks no TLS',
+      { DATABASE_URL: `${testServers().databaseUrl}?sslmode=verify-full` },
+      /^Postgres cannot be reached: it ended the connection \(Error ECONNRESET\)\. .*speaks TLS there\.$/,
+      'cli/migrate-command.ts',
+    ],
+    [
+      'before the migration',
+      { DATABASE_SCHEMA: 'never_migrated' },
+      /^The database is not migrated \(PostgresError 42P01\)\. Run: npm run migrate$/,
+      'cli/token-command.ts',
+      'list',
+    ],
+    [
+      'that drops a reader who is not there',
+      {},
+      /^There is no role nobody_made_it\.$/,
+      'cli/reader-command.ts',
+      'drop',
+      'nobody_made_it',
+    ],
+    [
+      'whose Redis is away',
+      { REDIS_URL: 'redis://127.0.0.1:1' },
+      /^Redis cannot be reached: nothing listens at its address \(Error ECONNREFUSED\)\. .*REDIS_URL\.$/,
+      'cli/purge/verify-command.ts',
+      '--id',
+      'x',
+    ],
+    [
+      'whose Redis has another password',
+      { REDIS_URL: testServers().redisUrl.replace(/:[^:@/]*@/, ':wrong@') },
+      /^Redis refuses: user or password are wrong \(ReplyError WRONGPASS\)\. /,
+      'cli/purge/verify-command.ts',
+      '--id',
+      'x',
+    ],
+  ]
+  for (const [title, environment, says, program, ...words] of asked) {
+    it(`a command ${title}`, () => fails(says, { environment, program, words }))
+  }
 
   it('the migration of a database of a newer version', async () => {
     await service.all`insert into schema_migration (number, name, checksum) values (9999, 'later', 'x')`

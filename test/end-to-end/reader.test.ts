@@ -56,6 +56,7 @@ describe('the role that only reads', () => {
     await until('everything is stored and tagged', isTagged, TAGGED_WITHIN_MS)
     const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)
     assert.equal(code, 0, stderr)
+    assert.match(stderr, /large objects.*docs\/queries\.md says how a superuser ends that/)
     const url = new URL(service.environment['DATABASE_URL']!)
     url.username = role
     url.password = stdout.trim()

@@ -27,6 +27,7 @@ import {
   startClone,
   type Started,
 } from '../support/started-clone.ts'
+import { DEAD_PROXY } from '../support/dead-proxy.ts'
 import { until } from '../support/until.ts'
 import { unwilling } from '../support/unwilling.ts'
 
@@ -54,6 +55,9 @@ const OWN_FILES: Readonly<Record<string, string>> = {
   'texts.jsonl': '{"id": "a", "text": "The wheel squeaks"}\n',
   'history.jsonl': '{"text": "The wheel squeaks", "tags": ["squeak"]}\n'.repeat(8),
 }
+
+/** Settings for Compose, with which `npm start` could not start. */
+const OF_COMPOSE = `HASH_KEY=no key\nBOOTSTRAP_ACCESS_TOKEN=short\nLOG_LEVEL=verbose\nDATABASE_URL=nowhere\n`
 
 /** What commands without a documented answer have to print. */
 const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
@@ -85,11 +89,12 @@ describe('the README and the documents', () => {
   let terminal: Terminal
   let sql: Sql
   /** It runs on both runtimes at once, and two that choose a port at the same moment may choose the same one. */
-  let settings: { PORT: string }
+  let settings: Record<string, string>
 
   before(async () => {
     clone = cloneOfRepository()
-    settings = { PORT: String(await findFreePort()) }
+    settings = { ...DEAD_PROXY, PORT: String(await findFreePort()) }
+    writeFileSync(join(clone, '.env'), OF_COMPOSE)
     started = await startClone(clone, settings)
     sql = connectTo(started)
     terminal = openTerminal({ cwd: clone, env: bareEnvironment })

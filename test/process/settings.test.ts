@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { makeToken } from '../../contract/token-format.ts'
 import { BadSettings, readSettings } from '../../process/settings.ts'
 
 const HASH_KEY = '5a'.repeat(32)
@@ -67,5 +68,40 @@ describe('the origins of CORS_ORIGINS', () => {
     ]) {
       assert.throws(() => read(bad), BadSettings, bad)
     }
+  })
+})
+
+describe('settings that do not go together are refused:', () => {
+  const [token, other] = [makeToken(), makeToken()]
+  const names = ['BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
+  const cases: readonly [string, () => unknown, RegExp][] = [
+    [
+      'a bootstrap token with our prefix and without its checksum',
+      () => readSettings(names, { BOOTSTRAP_ACCESS_TOKEN: 'fbi_from_env_0123456789ab', BOOTSTRAP_ADMIN_TOKEN: token }),
+      /^BOOTSTRAP_ACCESS_TOKEN is not valid: expected 16 to 200 visible ASCII characters, and behind fbi_ a token that/,
+    ],
+    [
+      'two bootstrap tokens that are the same',
+      () => readSettings(names, { BOOTSTRAP_ACCESS_TOKEN: token, BOOTSTRAP_ADMIN_TOKEN: token }),
+      /^BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the same/,
+    ],
+    [
+      'a pooler that the address names and the mode does not',
+      () => readSettings(['DATABASE_URL', 'DATABASE_POOLER'], { DATABASE_URL: 'postgres://u:p@h/d?pgbouncer=true' }),
+      /^DATABASE_URL says pgbouncer=true: set DATABASE_POOLER=transaction\.$/,
+    ],
+    [
+      'a parameter of the address that is not known',
+      () => readSettings(['DATABASE_URL'], { DATABASE_URL: 'postgres://u:p@h/d?schema=public' }),
+      /^DATABASE_URL is not valid: expected no parameter schema: set DATABASE_SCHEMA instead\.$/,
+    ],
+  ]
+  for (const [title, read, message] of cases) {
+    it(title, () => assert.throws(read, (error) => error instanceof BadSettings && message.test(error.message)))
+  }
+
+  it('and tokens that this service made are taken', () => {
+    const given = { BOOTSTRAP_ACCESS_TOKEN: token, BOOTSTRAP_ADMIN_TOKEN: other }
+    assert.deepEqual({ ...readSettings(names, given) }, given)
   })
 })

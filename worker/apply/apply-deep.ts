@@ -15,6 +15,7 @@ import {
 import { applyBusy } from './busy-session.ts'
 import { type AppliedStride, followUp } from './follow-up.ts'
 import { FULL_STRIDE } from './stride-size.ts'
+import { tellBlockers } from './tell-blockers.ts'
 
 /** So many deaths of workers that did nothing else end a submission. */
 const MOST_DEATHS_ALONE = 3
@@ -126,7 +127,9 @@ const applySession = async (
     }
   }
   try {
-    await quarantine.shared(() => whileItMoves(run, answerWithinMs))
+    await tellBlockers({ sql: dependencies.sql, log, workspaceIds: [workspaceId] }, () =>
+      quarantine.shared(() => whileItMoves(run, answerWithinMs)),
+    )
   } catch (error) {
     if (isUnavailable(error)) throw error
     log('debug', 'session_failed', { workspaceId })

@@ -9,6 +9,7 @@ import { withinTime } from '../../process/within-time.ts'
 import type { Ending } from '../trace-jobs.ts'
 import { applyStrides } from './apply-strides.ts'
 import type { Stride, StrideResult } from './stride.ts'
+import { tellBlockers } from './tell-blockers.ts'
 import type { OnSettled } from './follow-up.ts'
 
 /** Attempts at a submission that fails alone with a fault that may pass. */
@@ -62,7 +63,9 @@ export const applyApart = async (
 }
 
 const apply = (dependencies: FaultDependencies, strides: readonly Stride[]): ReturnType<typeof applyStrides> =>
-  withinTime(applyStrides(dependencies, strides), dependencies.answerWithinMs)
+  tellBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, () =>
+    withinTime(applyStrides(dependencies, strides), dependencies.answerWithinMs),
+  )
 
 /**
  * Applies a stride of one workspace. Where that fails, it halves the stride until the bad

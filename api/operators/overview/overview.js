@@ -1,6 +1,8 @@
 // Draws the figures of /admin/overview.json every few seconds. It needs no framework and nothing from another host, and
 // puts texts into the page as text only.
 
+/** The folder of this script. Not relative to the page: nothing is fetched from an address that has a token in it. */
+const HERE = location.origin + new URL('.', import.meta.url).pathname
 const WIDTH = 300
 const HEIGHT = 100
 /** Curves keep so far from the frame that their strokes do not touch it. */
@@ -149,7 +151,7 @@ const showQueues = (queues) => {
     const head = make('th')
     head.scope = 'row'
     const link = make('a', name)
-    link.href = `${location.origin}/admin/queues/queue/${encodeURIComponent(name)}`
+    link.href = `${HERE}queues/queue/${encodeURIComponent(name)}`
     head.append(link)
     const cells = [...[waiting, active, delayed, failed].map(amount), oldestSeconds > 0 ? duration(oldestSeconds) : '–']
     row.append(head, ...cells.map((cell) => make('td', cell)))
@@ -205,8 +207,7 @@ const whyNoAnswer = ({ name, message }) => {
 const look = async () => {
   try {
     const since = points.at(-1)?.at ?? 0
-    // Not relative to the page: an address may have the token in it, and nothing is fetched from such a one.
-    const address = `${location.origin}/admin/overview.json?since=${since}`
+    const address = `${HERE}overview.json?since=${since}`
     const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
     if (!response.ok) throw new Error(`The service answered ${response.status}.`)
     const overview = await response.json()

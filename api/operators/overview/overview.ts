@@ -23,7 +23,6 @@ export type Overview = {
 
 const FILES: Readonly<Record<string, { name: string; type: string }>> = {
   '': { name: 'page.html', type: 'text/html; charset=utf-8' },
-  '/': { name: 'page.html', type: 'text/html; charset=utf-8' },
   '/overview.js': { name: 'overview.js', type: 'text/javascript; charset=utf-8' },
   '/overview.css': { name: 'overview.css', type: 'text/css; charset=utf-8' },
 }
@@ -41,6 +40,8 @@ export const createOverview =
       const since = Number(searchParams.get('since') ?? 0)
       return Response.json(overviewOf(judged(), since), { headers: PAGE_HEADERS })
     }
+    // What the page names is seen from its address without a slash at its end.
+    if (path === '/') return new Response(null, { status: 302, headers: { Location: `..${basePath}` } })
     const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined
     if (file === undefined) return refusalResponse({ refused: 'not-found' })
     const bytes = await readFile(new URL(file.name, import.meta.url))

@@ -15,18 +15,37 @@ export class DataDirInUse extends Error {
   }
 }
 
+/** Codes of the system where a path is no directory that this user can write. */
+const UNUSABLE = ['EACCES', 'EEXIST', 'ENOSPC', 'ENOTDIR', 'ENOTSUP', 'EPERM', 'EROFS']
+
 /**
  * Makes the directory this process's own until `release` or its death; a lock that a dead process
  * left is taken over.
  *
- * @throws DataDirInUse when a live process holds it, and when another user can have prepared it
+ * @throws DataDirInUse when a live process holds it, and when another user can have prepared it,
+ * or the directory cannot be used
  */
 export const lockDataDir = (dir: string): { readonly release: () => void } => {
+  const file = join(dir, 'lock')
+  try {
+    takeLock(dir, file)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? ''
+    if (!UNUSABLE.includes(code)) throw cause
+    throw new Error(`${dir} cannot be used (${code}): set DATA_DIR to a directory that this user can write`, { cause })
+  }
+  return {
+    release: () => {
+      if (readPidFile(file)?.pid === process.pid) rmSync(file, { force: true })
+    },
+  }
+}
+
+const takeLock = (dir: string, file: string): void => {
   // Others may pass through it and not list it: as root, PostgreSQL may have to run as another
   // user.
   mkdirSync(dir, { recursive: true, mode: 0o711 })
   refuseForeignDirectory(dir)
-  const file = join(dir, 'lock')
   const draft = `${file}.${process.pid}`
   rmSync(draft, { force: true })
   writePidFile(draft, process.pid)
@@ -34,11 +53,6 @@ export const lockDataDir = (dir: string): { readonly release: () => void } => {
     while (!linked(draft, file)) removeStale(file, dir)
   } finally {
     rmSync(draft, { force: true })
-  }
-  return {
-    release: () => {
-      if (readPidFile(file)?.pid === process.pid) rmSync(file, { force: true })
-    },
   }
 }
 

@@ -38,9 +38,14 @@ const NOBODY_ON_LINUX: PostgresAccount = {
   place: (cluster) => ({ cwd: cluster, path: '/proc/self/cwd' }),
 }
 
+/** In a user namespace of its own, a program sees the starting user under this name. */
+const AS_NOBODY = ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
+
+const NAMELESS_USER: PostgresAccount = { prefix: AS_NOBODY, place: byItsPath }
+
 /** The only user of a user namespace under another name. */
 const ONLY_USER: PostgresAccount = {
-  prefix: ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`],
+  prefix: AS_NOBODY,
   owner: ROOT,
   place: byItsPath,
 }
@@ -58,10 +63,10 @@ type Choice = { readonly account: PostgresAccount; readonly binaries: PostgresBi
  * Who is to run PostgreSQL with the data in `dataDir`, and which copy of its programs: the starting
  * user, or the user nobody instead of root: an intruder in the server has the rights of its user.
  *
- * @throws when root cannot have it run by another user
+ * @throws when root cannot have it run by another user, and when the starting user has no name
  */
 export const chooseAccount = (binaries: PostgresBinaries, dataDir: string): Choice => {
-  if (process.getuid?.() !== ROOT) return { account: STARTING_USER, binaries }
+  if (process.getuid?.() !== ROOT) return { account: accountForUser(binaries, dataDir), binaries }
   const account = accountForRoot()
   // Others may pass through it and not list it.
   if (account === NOBODY_ELSEWHERE) chmodSync(dataDir, 0o711)
@@ -71,6 +76,16 @@ export const chooseAccount = (binaries: PostgresBinaries, dataDir: string): Choi
   throw new Error(
     `PostgreSQL does not run as root, and the user nobody cannot run it with ${dataDir}: ` +
       'start as an ordinary user, or set DATABASE_URL to a server of your own',
+  )
+}
+
+/** Containers often run with the id of a user that /etc/passwd does not have. */
+const accountForUser = (binaries: PostgresBinaries, dataDir: string): PostgresAccount => {
+  if (spawnSync('id', ['-un'], { stdio: 'ignore' }).status === 0) return STARTING_USER
+  if (process.platform === 'linux' && canRun(NAMELESS_USER, binaries, dataDir)) return NAMELESS_USER
+  throw new Error(
+    `PostgreSQL needs a name for the user who starts it, and the user ${process.getuid?.()} has none: ` +
+      'add a line for this id to /etc/passwd, start as another user, or set DATABASE_URL to a server of your own',
   )
 }
 

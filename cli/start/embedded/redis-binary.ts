@@ -40,7 +40,7 @@ const onPath = (): RedisBinary | undefined => {
 /**
  * A Redis server from the packages of Debian or Ubuntu, unpacked into CACHE_DIR and not installed,
  * so that it needs no root and starts no service. Undefined on other systems, and where the archive
- * cannot be reached.
+ * or CACHE_DIR cannot be reached.
  */
 const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
   const cached = unpackedServer(CACHE_DIR)
@@ -49,10 +49,8 @@ const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | u
     return undefined
   }
   log('Fetching redis-server from the package archive …')
-  mkdirSync(dirname(CACHE_DIR), { recursive: true })
-  // Another start may fetch at the same time: each works in its own directory, and the first to
-  // finish is kept.
-  const draft = mkdtempSync(`${CACHE_DIR}.`)
+  const draft = draftDirectory()
+  if (draft === undefined) return undefined
   try {
     const unpacked = join(draft, 'unpacked')
     const fetched =
@@ -65,6 +63,19 @@ const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | u
     return unpackedServer(CACHE_DIR)
   } finally {
     rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Another start may fetch at the same time: each works in its own directory, and the first to
+ * finish is kept. Undefined where the packages belong to another user.
+ */
+const draftDirectory = (): string | undefined => {
+  try {
+    mkdirSync(dirname(CACHE_DIR), { recursive: true })
+    return mkdtempSync(`${CACHE_DIR}.`)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
+import { explainDamage } from './damaged-file.ts'
 import { signalOnParentDeath } from './end-process.ts'
 import { keptPassword } from './kept-secrets.ts'
 import { redisBinary } from './redis-binary.ts'
@@ -49,6 +50,7 @@ export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer>
     wantedPort: options.port,
     stopSteps: STOP_STEPS,
     passingTrouble: PASSING_TROUBLE,
+    explainEnd: (log) => explainDamage(log, { dataDir, program, env }),
     prepare: () => ({
       urlAt: (port) => `redis://default:${password}@127.0.0.1:${port}`,
       commandAt: (port) => {

@@ -28,6 +28,8 @@ export type ServerOptions = {
   readonly stopSteps: readonly StopStep[]
   /** What a server says when it gives up over something that passes by itself. */
   readonly passingTrouble: RegExp
+  /** What the end of the log means, and what to do, where that is known. */
+  readonly explainEnd?: (log: string) => string | undefined
   /** Called when no former server works in `dataDir` any more. */
   readonly prepare: () => PreparedServer | Promise<PreparedServer>
 }
@@ -89,7 +91,7 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
       throw new Error(`${name} is not ready after ${READY_WITHIN_MS / 1000} s; the end of its log:\n${reason}`)
     }
     if (!passingTrouble.test(reason) || Date.now() > giveUpAt) {
-      throw new Error(`${name} did not start; the end of its log:\n${reason}`)
+      throw new Error(options.explainEnd?.(reason) ?? `${name} did not start; the end of its log:\n${reason}`)
     }
     await pause(TRY_AGAIN_AFTER_MS)
   }

@@ -17,8 +17,16 @@ describe('the API reference', () => {
     }
   })
 
+  /** Also where a proxy has the service below a path. */
   it('names only files that are served, each with its type', async () => {
-    const files = filesOf(await (await ask('/docs')).text())
+    const [files, others] = await Promise.all(
+      ['/docs', '/docs/'].map(async (path) => {
+        const named = filesOf(await (await ask(path)).text())
+        return named.map((file) => new URL(file, `https://proxy.example/below${path}`).pathname.replace('/below', ''))
+      }),
+    )
+    assert.deepEqual(files, others)
+    assert.ok(files)
     const types: Record<string, RegExp> = {
       css: /^text\/css; charset=utf-8$/,
       js: /^text\/javascript; charset=utf-8$/,
@@ -35,14 +43,16 @@ describe('the API reference', () => {
 
   it('shows the document that is served', async () => {
     const script = await (await ask('/docs/start.js')).text()
-    const [, url = ''] = /url: location\.origin \+ "([^"]+)"/.exec(script) ?? []
-    assert.equal(url, '/openapi.json')
-    assert.equal((await ask(url)).status, 200)
+    const [, url = ''] =
+      /url: location\.origin \+ new URL\("([^"]+)", document\.currentScript\.src\)/.exec(script) ?? []
+    const { pathname } = new URL(url, 'https://proxy.example/below/docs/start.js')
+    assert.equal(pathname, '/below/openapi.json')
+    assert.equal((await ask('/openapi.json')).status, 200)
   })
 
   it('asks nothing of other hosts', async () => {
     const page = await (await ask('/docs')).text()
-    for (const file of filesOf(page)) assert.match(file, /^\/docs\/[\w.-]+$/)
+    for (const file of filesOf(page)) assert.match(file, /^docs\/[\w.-]+$/)
     const style = await (await ask('/docs/swagger-ui.css')).text()
     for (const [, target = ''] of style.matchAll(/url\(\s*["']?([^"')]{0,40})/g)) assert.match(target, /^data:/)
     assert.doesNotMatch(style, /@import/)

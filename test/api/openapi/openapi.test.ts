@@ -24,7 +24,7 @@ describe('the OpenAPI document', () => {
     assert.equal(document.info.version, '1.0.5')
     assert.deepEqual(
       document.servers.map(({ url }) => url),
-      ['/'],
+      ['./'],
     )
   })
 

@@ -53,10 +53,12 @@ describe('the board', () => {
   describe('its page', () => {
     it('is served at each path that it leads to', async () => {
       for (const path of ['', '/', '/queue/submissions', '/queue/submissions/waiting-1', '/job-schedulers']) {
+        const address = `https://proxy.example/below${BASE}${path}`
         const response = await get(path)
         assert.equal(response.status, 200)
         assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
-        assert.match(await response.text(), /<base href="\/admin\/queues\/" \/>/)
+        const [, base = ''] = /<base href="([^"]+)" \/>/.exec(await response.text()) ?? []
+        assert.equal(new URL(base, address).pathname, `/below${BASE}/`)
       }
     })
 
@@ -65,8 +67,8 @@ describe('the board', () => {
       assert.doesNotMatch(page, /<%|%>/)
       assert.doesNotMatch(page, /(?:href|src)="(?:https?:)?\/\//)
       assert.match(page, /<title>Queues<\/title>/)
-      assert.match(page, /<a href="\/admin" [^>]*>← Overview<\/a>/)
-      const files = [...page.matchAll(/(?:href|src)="((?!\/)[^"]+)"/g)].map(([, file = '']) => file)
+      assert.match(page, /<a href="..\/..\/admin" [^>]*>← Overview<\/a>/)
+      const files = [...page.matchAll(/(?:href|src)="((?![./])[^"]+)"/g)].map(([, file = '']) => file)
       assert.ok(files.length >= 5)
       for (const file of files) assert.equal((await get(`/${file}`)).status, 200, file)
     })

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { checkBlockers } from '../../../cli/doctor/check-blockers.ts'
 import { connectPostgres, type Sql } from '../../../db/postgres.ts'
+import { tellBlockers } from '../../../worker/apply/tell-blockers.ts'
 import { createWorkspace } from '../../../db/workspaces.ts'
 import { freshSchema, type TestSchema } from '../../support/schema.ts'
 import { testServers } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 
-describe('the doctor', () => {
+type Told = { seconds: number; role: string; workspaceIds: string[]; pid: number; program: string }
+
+describe('the doctor and a worker', () => {
   let schema: TestSchema
   let worker: Sql
   before(async () => {
@@ -24,13 +27,17 @@ describe('the doctor', () => {
     await schema?.drop()
   })
 
-  it('names the session that holds a workspace up, and nothing once it is gone', async () => {
+  it('name the session that holds a workspace up, and nothing once it is gone', async () => {
     const { id } = (await createWorkspace(schema.sql, 'held'))!
     const other = await schema.sql.reserve()
     await other.unsafe('begin')
     await other`select 1 from workspace_progress where workspace_id = ${id} for update`
     const [{ pid }] = await other<[{ pid: number }]>`select pg_backend_pid() as pid`
-    const waiting = worker`select 1 from workspace_progress where workspace_id = ${id} for update`.execute()
+    const logged: unknown[] = []
+    const told = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
+    const waiting = tellBlockers(told, async () => {
+      await worker`select 1 from workspace_progress where workspace_id = ${id} for update`
+    })
     const [finding] = await until('it is found', async () => {
       const found = await checkBlockers(schema.sql)
       return found.length > 0 && found
@@ -40,9 +47,16 @@ describe('the doctor', () => {
       finding.text,
       new RegExp(`^The session ${pid} of role \\w+ \\(test\\) holds locks for which 1 statement`),
     )
+    await until('the worker has told it', () => Promise.resolve(logged.length > 0))
     await other.unsafe('rollback')
     other.release()
     await waiting
+    const [[level, event, { seconds, role, ...details }], ...others] = logged as [[string, string, Told]]
+    assert.deepEqual(
+      [level, event, details, others],
+      ['warn', 'waiting_for_lock', { workspaceIds: [id], pid, program: 'test' }, []],
+    )
+    assert.ok(seconds >= 2 && role !== '')
     assert.deepEqual(await checkBlockers(schema.sql), [])
   })
 })

@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import { isOrdinaryOutside } from '../../../../cli/start/embedded/postgres-account.ts'
 import { binariesIn, postgresBinaries } from '../../../../cli/start/embedded/postgres-binaries.ts'
@@ -27,6 +39,33 @@ const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: numbe
     await server.stop()
   }
 }
+
+/** As in a container that runs with an id of its own; the packages are root's. */
+describe('a user without a name', () => {
+  const NAMELESS = 1_234_567
+  const asNameless = ['--clear-groups', `--reuid=${NAMELESS}`, `--regid=${NAMELESS}`]
+  const module = fileURLToPath(new URL('../../../../cli/start/embedded/postgres-server.ts', import.meta.url))
+  const canTry = isRoot && spawnSync('setpriv', [...asNameless, 'test', '-r', module]).status === 0
+  // The directory of a test run is private.
+  const dataDir = mkdtempSync('/tmp/feedback-insights-nameless-')
+  after(() => rmSync(dataDir, { recursive: true }))
+
+  it(
+    'starts PostgreSQL, or learns what to do',
+    { skip: !canTry && 'only root can become a user without a name' },
+    () => {
+      chownSync(dataDir, NAMELESS, NAMELESS)
+      const code = `
+      import { startPostgres } from '${module}'
+      const server = await startPostgres({ dataDir: '${dataDir}' })
+      await server.stop()
+      console.log('ran')`
+      const words = [...asNameless, 'env', 'HOME=/', process.execPath, '-e', code]
+      const { stdout, stderr } = spawnSync('setpriv', words, { encoding: 'utf8', cwd: '/' })
+      assert.match(stdout + stderr, /^ran$|needs a name for the user who starts it, and the user 1234567 has none/m)
+    },
+  )
+})
 
 describe('the account of the embedded PostgreSQL, and the user of the printed connection string', () => {
   const directory = temporaryDirectory()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, describe, it } from 'node:test'
@@ -87,5 +88,28 @@ describe('the embedded Redis', () => {
     assert.equal(processIdentity(left.pid), undefined)
     assert.equal(await left.exited, 0)
     assert.equal(server.url, left.url)
+  })
+
+  it('says of a damaged append-only file where it is, how to mend it, and what that costs', async () => {
+    const { url, stop } = await start()
+    const keys = Array.from({ length: 100 }, (_none, at) => `key ${at}`)
+    await ask(url, (redis) => Promise.all(keys.map((key) => redis.set(key, 'value'))))
+    await stop()
+    const folder = join(dataDir, 'appendonlydir')
+    const name = readdirSync(folder).find((file) => file.endsWith('.incr.aof'))!
+    const bytes = readFileSync(join(folder, name))
+    bytes.write('X', bytes.indexOf('*3', bytes.length / 2))
+    writeFileSync(join(folder, name), bytes)
+    const failed: unknown = await startRedis({ dataDir }).catch((error: unknown) => error)
+    assert.ok(failed instanceof Error)
+    assert.ok(failed.message.startsWith(`Redis did not start: its append-only file is damaged, in ${folder}/`))
+    assert.match(failed.message, /loses for good what was accepted after the damage and is not stored yet/)
+    const command = /^ {2}(.* --fix .*)$/m.exec(failed.message)?.[1]
+    assert.ok(command)
+    const mended = spawnSync('sh', ['-c', `echo y | ${command}`], { encoding: 'utf8' })
+    assert.equal(mended.status, 0, mended.stdout + mended.stderr)
+    const again = await start()
+    const kept = await ask(again.url, (redis) => redis.dbsize())
+    assert.ok(kept > 0 && kept < keys.length, String(kept))
   })
 })

@@ -1,0 +1,45 @@
+import type { Sql } from '../../db/postgres.ts'
+import { type Finding, warning } from './finding.ts'
+
+/** Sources write the beginning of their time for "not set": the years 1, 1601, 1899, 1900, 1970, 1980. */
+const FIRST_LIKELY_YEAR = 1981
+/** Clocks of sources differ, and dates without a zone are a day ahead somewhere. */
+const AHEAD_HOURS = 26
+const MOST_COUNTED = 1_000
+const WORKSPACES_NAMED = 10
+
+/** Feedback that is dated when nobody can have given it. Reads two ends of an index per workspace. */
+export const checkTimes = async (sql: Sql): Promise<Finding[]> => {
+  const rows = await sql<{ name: string; early: number; late: number }[]>`
+    select w.name, e.early, l.late
+    from workspace as w
+    cross join lateral (
+      select count(*)::int as early from (
+        select from feedback as f
+        where f.workspace_id = w.id and f.created_at < make_timestamptz(${FIRST_LIKELY_YEAR}, 1, 1, 0, 0, 0, 'UTC')
+        limit ${MOST_COUNTED}
+      ) as found
+    ) as e
+    cross join lateral (
+      select count(*)::int as late from (
+        select from feedback as f
+        where f.workspace_id = w.id and f.created_at > now() + make_interval(hours => ${AHEAD_HOURS})
+        limit ${MOST_COUNTED}
+      ) as found
+    ) as l
+    where e.early + l.late > 0
+    order by e.early + l.late desc, w.name
+    limit ${WORKSPACES_NAMED}`
+  if (rows.length === 0) return []
+  const counted = (count: number): string => (count === MOST_COUNTED ? `${count} or more` : String(count))
+  const named = rows.map(
+    ({ name, early, late }) =>
+      `${name} has ${counted(late)} in the future and ${counted(early)} before ${FIRST_LIKELY_YEAR}`,
+  )
+  return [
+    warning(
+      `Feedback is dated when it cannot have been given: ${named.join('; ')}. Reports of the last months lack it.`,
+      'Look what its source writes for "not set". Submit it again with its sourceId, and createdAt right or left out.',
+    ),
+  ]
+}

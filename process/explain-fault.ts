@@ -1,0 +1,104 @@
+import { codeOf, describeFault } from './fault.ts'
+
+/** What a fault of a server means, with its kind and code, and what to do. */
+export type Explained = { what: string; remedy: string }
+
+type Server = { name: 'Postgres' | 'Redis'; setting: 'DATABASE_URL' | 'REDIS_URL' }
+type Meaning = readonly [codes: RegExp, what: string, remedy: string]
+
+const POSTGRES: Server = { name: 'Postgres', setting: 'DATABASE_URL' }
+const REDIS: Server = { name: 'Redis', setting: 'REDIS_URL' }
+
+/** The first that fits holds; SETTING and the kind of the fault are filled in. */
+const OF_CONNECTIONS: readonly Meaning[] = [
+  [/^(?:ENOTFOUND|EAI_\w+|ENODATA)$/, 'the name of its host is not known here', 'Look at the host in SETTING.'],
+  [/^ECONNREFUSED$/, 'nothing listens at its address', 'Look whether it runs, and at host and port in SETTING.'],
+  [
+    /^(?:ETIMEDOUT|CONNECT_TIMEOUT|EHOSTUNREACH|ENETUNREACH|NO_ANSWER)$/,
+    'it does not answer',
+    'Look at host and port in SETTING, whether that port speaks TLS, and whether a firewall keeps this machine out.',
+  ],
+  [
+    /^(?:ENOENT|EACCES)$/,
+    'its socket is not there, or not for this user',
+    'Look at the folder and the port in SETTING.',
+  ],
+  [/^CERT_HAS_EXPIRED$/, 'its certificate has expired', 'Renew the certificate of the server.'],
+  [/ALTNAME/, 'its certificate has another name than the host', 'Write the host in SETTING as the certificate has it.'],
+  [
+    /CERT|LEAF_SIGNATURE|ISSUER/,
+    'its certificate is from an authority that is not trusted here',
+    'Set NODE_EXTRA_CA_CERTS to the file with the certificate of that authority.',
+  ],
+  [/^(?:EPROTO|ERR_SSL|ERR_TLS)/, 'it does not speak TLS there', 'Look at the port in SETTING, or ask for no TLS.'],
+  [
+    /^(?:ECONNRESET|CONNECTION_CLOSED|CONNECTION_DESTROYED|EPIPE)$/,
+    'it ended the connection',
+    'Look in its log, at the port in SETTING, and whether it speaks TLS there.',
+  ],
+]
+
+const OF_POSTGRES: readonly Meaning[] = [
+  [/^28P01$/, 'user or password are wrong', 'Look at both in SETTING.'],
+  [
+    /^28000$/,
+    'it does not let this user in from here',
+    'Look at user and database in SETTING, and whether the server asks for TLS: ?sslmode=require behind it.',
+  ],
+  [/^3D000$/, 'it has no such database', 'Create the database, or look at its name in SETTING.'],
+  [/^42501$/, 'the user may not do this', 'Use the owner of the tables, or grant what is missing.'],
+  [/^53300$/, 'all its connections are in use', 'Lower DATABASE_CONNECTIONS, or raise max_connections.'],
+  [
+    /^(?:08P01|26000)$/,
+    'something in between does not pass all on',
+    'Behind a pooler in transaction mode set DATABASE_POOLER=transaction.',
+  ],
+  [/^25006$/, 'it takes no writes here: it is a standby, or read-only', 'Name the primary in SETTING.'],
+]
+
+const OF_REDIS: readonly Meaning[] = [
+  [/^(?:WRONGPASS|NOAUTH)$/, 'user or password are wrong', 'Look at both in SETTING.'],
+  [/^NOPERM$/, 'the user may not do this', 'Grant all commands on its keys to the user in SETTING.'],
+  [
+    /^MISCONF$/,
+    'it takes no writes, since it cannot write to its disk',
+    'Look at its disk and its log. In redis.conf: save "", so that no snapshot is written.',
+  ],
+  [/^LOADING$/, 'it still reads its append-only file', 'Wait, and try again.'],
+  [/^READONLY$/, 'it takes no writes here: it is a replica', 'Name the master in SETTING.'],
+  [/^OOM$/, 'it has no memory left', 'See that workers run, or raise maxmemory.'],
+]
+
+export const explainPostgres = (error: unknown): Explained =>
+  explain(error, POSTGRES, OF_POSTGRES) ??
+  (isOf(error, 'PostgresError')
+    ? { what: `Postgres failed with ${describeFault(error)}.`, remedy: 'Look in its log.' }
+    : unexplained(error))
+
+export const explainRedis = (error: unknown): Explained =>
+  explain(error, REDIS, OF_REDIS) ?? {
+    what: `Redis failed with ${describeFault(error)}.`,
+    remedy: 'Look whether REDIS_URL is right, and in the log of Redis.',
+  }
+
+/** It may come from this program as well. */
+const unexplained = (error: unknown): Explained => ({
+  what: `This failed with ${describeFault(error)}.`,
+  remedy: 'Look in the logs of Postgres and Redis.',
+})
+
+const isOf = (error: unknown, name: string): boolean => error instanceof Error && error.name === name
+
+const explain = (error: unknown, { name, setting }: Server, own: readonly Meaning[]): Explained | undefined => {
+  const code = codeOf(error) ?? ''
+  const ofConnection = isOfFile(error) ? undefined : OF_CONNECTIONS.find(([codes]) => codes.test(code))
+  const meaning = own.find(([codes]) => codes.test(code)) ?? ofConnection
+  if (meaning === undefined) return undefined
+  const [, what, remedy] = meaning
+  const how = meaning === ofConnection ? 'cannot be reached' : 'refuses'
+  return { what: `${name} ${how}: ${what} (${describeFault(error)}).`, remedy: remedy.replace('SETTING', setting) }
+}
+
+/** A file that is not there has the code of a socket that is not there. */
+const isOfFile = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && !/^(?:connect|getaddrinfo|read|write)/.test(String(error.syscall))

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
+import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
+import { connectPostgres } from '../../db/postgres.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+const hasIpv6 = Object.values(networkInterfaces()).some((found) => found?.some(({ address }) => address === '::1'))
+const LOCAL = 'local all all scram-sha-256\nhost all all ::1/128 scram-sha-256\n'
+
+describe('a server of Postgres is reached', () => {
+  const dataDir = join(temporaryDirectory(), 'postgres')
+  // The path of a socket has about a hundred bytes at most, and the server may be of another user.
+  const sockets = mkdtempSync('/tmp/fbi-')
+  let server: EmbeddedServer
+  before(async () => {
+    await (await startPostgres({ dataDir })).stop()
+    appendFileSync(join(dataDir, 'cluster', 'pg_hba.conf'), LOCAL)
+    chmodSync(sockets, 0o777)
+    const addresses = hasIpv6 ? '127.0.0.1,::1' : '127.0.0.1'
+    server = await startPostgres({
+      dataDir,
+      settings: [`listen_addresses=${addresses}`, `unix_socket_directories=${sockets}`],
+    })
+  })
+  after(async () => {
+    await server?.stop()
+    rmSync(sockets, { recursive: true, force: true })
+  })
+
+  const addressSeen = async (change: (url: string, port: number) => string): Promise<string | null> => {
+    const url = change(server.url, server.port)
+    const sql = connectPostgres(url, { connections: 1, statementTimeoutMs: 5_000, applicationName: 'test' })
+    try {
+      const [row] = await sql<{ address: string | null }[]>`select host(inet_server_addr()) as address`
+      return row!.address
+    } finally {
+      await sql.end({ timeout: 5 })
+    }
+  }
+
+  it('at an IPv6 address', { skip: !hasIpv6 && 'there is no IPv6 here' }, async () => {
+    assert.equal(await addressSeen((url) => url.replace('127.0.0.1', '[::1]')), '::1')
+    const standby = (url: string): string => url.replace(/127\.0\.0\.1:(\d+)/, '[::1]:$1,127.0.0.1:1')
+    assert.equal(await addressSeen((url) => `${standby(url)}?target_session_attrs=read-write`), '::1')
+  })
+
+  it('at its socket', async () => {
+    const atSocket = (url: string): string => url.replace('127.0.0.1', encodeURIComponent(sockets))
+    assert.equal(await addressSeen(atSocket), null)
+    const byParameter = (url: string, port: number): string =>
+      `${url.replace(/127\.0\.0\.1:\d+/, '')}?host=${sockets}&port=${port}`
+    assert.equal(await addressSeen(byParameter), null)
+  })
+})
