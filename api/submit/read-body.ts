@@ -1,6 +1,6 @@
 import { createGunzip } from 'node:zlib'
 import type { JsonValue } from '../../contract/json.ts'
-import { parseJsonText } from './json-text.ts'
+import { parseJsonText } from '../../contract/json-text.ts'
 
 export type BodyLimits = {
   /** Counted after decompression. */
