@@ -3,21 +3,23 @@ import type { Batchable } from '../../contract/batch-request.ts'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 
 export const KINDS = ['feedback', 'contacts', 'accounts', 'conversations'] as const
 export type Kind = (typeof KINDS)[number]
 
 /**
- * How the text of a cell becomes a value. `words` are separated by commas or bars; an empty cell of
- * `content` is an empty text; an `object` is written in JSON.
+ * How the text of a cell becomes a value. Several columns can be one `prose`, `content` or `words`;
+ * an empty cell of `content` is an empty text; an `object` is written in JSON. `any` takes what JSON has as it is.
  */
-export type FieldType = 'text' | 'content' | 'number' | 'flag' | 'time' | 'words' | 'object'
+export type FieldType = 'any' | 'text' | 'prose' | 'content' | 'id' | 'number' | 'flag' | 'time' | 'words' | 'object'
 
 type KindOfRecord = {
   /** Below /api/v1. */
   readonly path: string
   readonly operation: Batchable
   readonly schema: GenericSchema
+  readonly maxBytes: number
   /** What a cell can become. In a conversation, each row adds one `message.` and one `contact.`. */
   readonly fields: Readonly<Record<string, FieldType>>
   /** Objects that take any key. */
@@ -42,27 +44,28 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     path: '/feedbacks',
     operation: 'create_feedback',
     schema: feedbackRecord,
+    maxBytes: MAX_BODY_BYTES,
     fields: {
-      description: 'text',
+      description: 'prose',
       title: 'text',
       isTranscript: 'flag',
       tags: 'words',
       isExternalContactId: 'flag',
-      'contact.id': 'text',
+      'contact.id': 'id',
       'contact.name': 'text',
       'contact.email': 'text',
-      contactId: 'text',
+      contactId: 'id',
       isExternalAccountId: 'flag',
-      'account.id': 'text',
+      'account.id': 'id',
       'account.name': 'text',
       'account.domain': 'text',
       'account.contractValue': 'number',
-      accountId: 'text',
-      'project.id': 'text',
+      accountId: 'id',
+      'project.id': 'id',
       'project.name': 'text',
-      projectId: 'text',
+      projectId: 'id',
       source: 'text',
-      sourceId: 'text',
+      sourceId: 'id',
       shouldUnflattenSourceData: 'flag',
       rating: 'number',
       createdAt: 'time',
@@ -75,12 +78,13 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     path: '/contacts/identify',
     operation: 'identify_contact',
     schema: contactRecord,
+    maxBytes: MAX_BODY_BYTES,
     fields: {
-      id: 'text',
+      id: 'id',
       source: 'text',
       shouldUnflattenProperties: 'flag',
       ...PROPERTIES,
-      'account.id': 'text',
+      'account.id': 'id',
       'account.properties.$contractValue': 'number',
     },
     free: ['properties', 'account.properties'],
@@ -91,7 +95,8 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     path: '/accounts/identify',
     operation: 'identify_account',
     schema: accountRecord,
-    fields: { id: 'text', shouldUnflattenProperties: 'flag', ...PROPERTIES },
+    maxBytes: MAX_BODY_BYTES,
+    fields: { id: 'id', shouldUnflattenProperties: 'flag', ...PROPERTIES },
     free: ['properties'],
     usual: { name: 'properties.$name', domain: 'properties.$domain' },
     id: 'id',
@@ -100,8 +105,9 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     path: '/conversations',
     operation: 'submit_conversation',
     schema: conversationRecord,
+    maxBytes: MAX_CONVERSATION_BODY_BYTES,
     fields: {
-      id: 'text',
+      id: 'id',
       title: 'text',
       source: 'text',
       createdAt: 'time',
@@ -109,11 +115,11 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
       rating: 'number',
       shouldUnflattenProperties: 'flag',
       propagatePropertiesToMessages: 'flag',
-      'contact.id': 'text',
+      'contact.id': 'id',
       'contact.source': 'text',
-      'message.id': 'text',
+      'message.id': 'id',
       'message.incoming': 'flag',
-      'message.contactId': 'text',
+      'message.contactId': 'id',
       'message.content': 'content',
       'message.createdAt': 'time',
       'message.sourceUrl': 'text',
@@ -133,7 +139,17 @@ export const findField = (kind: Kind, name: string): { path: string[]; type: Fie
   if (free.includes(name)) return { path: name.split('.'), type: 'object' }
   const home = free.find((prefix) => name.startsWith(`${prefix}.`) && name.length > prefix.length + 1)
   if (home !== undefined)
-    return { path: [...home.split('.'), name.slice(home.length + 1)], type: fields[name] ?? 'text' }
+    return { path: [...home.split('.'), name.slice(home.length + 1)], type: fields[name] ?? 'any' }
   const type = Object.hasOwn(fields, name) ? fields[name] : undefined
   return type === undefined ? undefined : { path: name.split('.'), type }
 }
+
+/** The field that a column is called like, but for case, spaces and the like. */
+export const usualField = (kind: Kind, column: string): string | undefined => {
+  if (findField(kind, column)) return column
+  const { fields, usual } = RECORDS[kind]
+  const known = [...Object.keys(fields).map((name) => [name, name] as const), ...Object.entries(usual)]
+  return known.find(([name]) => plainName(name) === plainName(column))?.[1]
+}
+
+export const plainName = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}$]/gu, '') || name

@@ -1,0 +1,112 @@
+import { countBreaks } from './lines.ts'
+import { ImportError } from './import-error.ts'
+import { findImplausible } from './plausible-text.ts'
+
+export type Decoded = { readonly text: string; readonly encoding: string }
+
+const MARKS: readonly (readonly [bytes: readonly number[], encoding: string])[] = [
+  [[0xef, 0xbb, 0xbf], 'utf-8'],
+  [[0xff, 0xfe], 'utf-16le'],
+  [[0xfe, 0xff], 'utf-16be'],
+]
+/** NUL bytes in this share of a file are halves of characters; in fewer bytes they are damage. */
+const MIN_NUL_SHARE = 0.1
+const HINT = 'say with --encoding what it is, such as windows-1252, windows-1251, shift_jis, gb18030 or euc-kr'
+
+/**
+ * The text of a file. Its encoding is the one that is given, or the one that its bytes prove: a byte
+ * order mark, the places of NUL bytes, or valid UTF-8. Other bytes are windows-1252 only where that
+ * makes words.
+ *
+ * @throws ImportError naming the line and the offset of the first byte that does not fit
+ */
+export const decodeText = (bytes: Uint8Array, path: string, label?: string): Decoded => {
+  const marked = MARKS.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1]
+  const given = label === undefined ? undefined : encodingOf(label)
+  if (marked !== undefined && given !== undefined && given !== marked)
+    throw new ImportError(`${path} begins with the byte order mark of ${marked}: leave out --encoding ${label}.`)
+  const known = given ?? marked ?? wideEncodingOf(bytes)
+  const encoding = known ?? 'utf-8'
+  const text = tryDecode(bytes, encoding)
+  if (text === undefined) {
+    const where = firstWrong(bytes, encoding)
+    if (known !== undefined) throw new ImportError(`${path} is not ${encoding}: ${where} does not fit. Correct it.`)
+    return asWestern(bytes, { path, where })
+  }
+  refuseUnreadable(text, path)
+  return { text, encoding }
+}
+
+const encodingOf = (label: string): string => {
+  try {
+    return new TextDecoder(label).encoding
+  } catch {
+    throw new ImportError(
+      '--encoding must be a label of the Encoding standard, such as utf-8, utf-16le, windows-1252 or shift_jis.',
+    )
+  }
+}
+
+const tryDecode = (bytes: Uint8Array, encoding: string, stream = false): string | undefined => {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream })
+  } catch {
+    return undefined
+  }
+}
+
+/** UTF-16 without a mark: its ASCII characters have their NUL bytes all at odd or all at even places. */
+const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
+  const places = [0, 0] as [even: number, odd: number]
+  for (let at = bytes.indexOf(0); at !== -1; at = bytes.indexOf(0, at + 1)) places[at % 2]!++
+  const [even, odd] = places
+  const isDamage = even + odd < bytes.length * MIN_NUL_SHARE && tryDecode(bytes, 'utf-8') !== undefined
+  if (even + odd === 0 || isDamage) return undefined
+  if (odd > 9 * even) return 'utf-16le'
+  return even > 9 * odd ? 'utf-16be' : undefined
+}
+
+/** The longest beginning that can be decoded ends before the wrong byte. */
+const firstWrong = (bytes: Uint8Array, encoding: string): string => {
+  let [good, bad] = [0, bytes.length]
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2)
+    if (tryDecode(bytes.subarray(0, middle), encoding, true) === undefined) bad = middle
+    else good = middle
+  }
+  // A character that is cut off began before.
+  while (tryDecode(bytes.subarray(0, good), encoding) === undefined) good--
+  const line = 1 + countBreaks(tryDecode(bytes.subarray(0, good), encoding) ?? '')
+  return `a byte in line ${line} (offset ${good} of the file)`
+}
+
+const asWestern = (bytes: Uint8Array, { path, where }: { path: string; where: string }): Decoded => {
+  const text = new TextDecoder('windows-1252').decode(bytes)
+  const wrong = findImplausible(text)
+  if (wrong === undefined) {
+    refuseUnreadable(text, path)
+    return { text, encoding: 'windows-1252' }
+  }
+  const line = 1 + countBreaks(text.slice(0, wrong))
+  throw new ImportError(
+    `${path} is not UTF-8: ${where} does not fit. As windows-1252 it would have letters in line ${line} that make no ` +
+      `words. Correct the byte, or ${HINT}.`,
+  )
+}
+
+/** Characters that no text has, and that show another encoding. */
+const UNREADABLE = [
+  [/\0/, 'a NUL character: is it UTF-16? Say --encoding utf-16le or utf-16be, or remove it'],
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  [/\x1b[$(]/, 'an escape sequence of iso-2022-jp: say --encoding iso-2022-jp, or remove it'],
+] as const
+
+const refuseUnreadable = (text: string, path: string): void => {
+  for (const [pattern, what] of UNREADABLE) {
+    const at = text.search(pattern)
+    if (at === -1) continue
+    throw new ImportError(
+      `${path} has in line ${1 + countBreaks(text.slice(0, at))}, at character ${at} of the file, ${what}.`,
+    )
+  }
+}
