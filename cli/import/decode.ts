@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { countBreaks } from './lines.ts'
 import { ImportError } from './import-error.ts'
 import { findImplausible } from './plausible-text.ts'
@@ -30,7 +31,8 @@ export const decodeText = (bytes: Uint8Array, path: string, label?: string): Dec
   const text = tryDecode(bytes, encoding)
   if (text === undefined) {
     const where = firstWrong(bytes, encoding)
-    if (known !== undefined) throw new ImportError(`${path} is not ${encoding}: ${where} does not fit. Correct it.`)
+    if (known !== undefined || isMostlyUtf8(bytes))
+      throw new ImportError(`${path} is not ${encoding}: ${where} does not fit. Correct it, or ${HINT}.`)
     return asWestern(bytes, { path, where })
   }
   refuseUnreadable(text, path)
@@ -78,6 +80,15 @@ const firstWrong = (bytes: Uint8Array, encoding: string): string => {
   while (tryDecode(bytes.subarray(0, good), encoding) === undefined) good--
   const line = 1 + countBreaks(tryDecode(bytes.subarray(0, good), encoding) ?? '')
   return `a byte in line ${line} (offset ${good} of the file)`
+}
+
+const HIGH_BYTES = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g
+
+/** Text of another encoding has hardly any bytes that are characters of UTF-8. */
+const isMostlyUtf8 = (bytes: Uint8Array): boolean => {
+  const characters = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1').match(HIGH_BYTES)
+  const wrong = characters?.filter((character) => character.length === 1).length ?? 0
+  return (characters?.length ?? 0) - wrong >= wrong
 }
 
 const asWestern = (bytes: Uint8Array, { path, where }: { path: string; where: string }): Decoded => {

@@ -85,7 +85,7 @@ const ofObject = (path: string, text: string, whole: Readonly<Record<string, unk
   const elements = at === -1 ? undefined : elementsOf(text, at)
   if (elements !== undefined) return { form: `the array ${member} in JSON`, pieces: () => elements }
   const lines = { from: 1, to: countBreaks(text.trimEnd()) + 1 }
-  return { form: 'one record of JSON', pieces: () => [{ lines, text }] }
+  return { form: 'one record of JSON', pieces: () => [{ lines, text: text.trim() }] }
 }
 
 const linesOf = function* (text: string): Generator<Piece> {

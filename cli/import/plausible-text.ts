@@ -26,7 +26,7 @@ const ICELANDIC_TOO = /[áíóúæ]/i
 const WORD = /[\p{L}\p{M}¢£¤¥¦§¨¬¯±²³´µ¶·¸¹¿¡†‡ˆ˜ƒ‰‹›„‚”“]+/gu
 /** Quotes, units and the like stand before and after words, and accents where an apostrophe is meant. */
 const AROUND = /^[¿¡„‚“”‹›§£¥¢¤†‡¨±µ]+|[”“›‹†‡²³¢£¥]+$/gu
-const WITHIN = /(?<=^\p{L}{0,2})[ºª]$|(?<=^\p{L}{1,2})´|(?<=\p{L})´(?=\p{Ll}{1,2}$)|(?<=l)·(?=l)/giu
+const WITHIN = /(?<=^\p{L}{0,2})[ºª]$|(?<=^\p{L}{1,2})´|(?<=\p{L})´(?=\p{Ll}{1,2}$)|(?<=\p{L})·(?=\p{L})/gu
 /** The bytes that windows-1252 leaves out become these control characters. */
 const LEFT_OUT = /[\x80-\x9f]/
 const ASCII = /^[\0-\x7f]*$/

@@ -81,6 +81,8 @@ describe('the encoding of a file', () => {
       Buffer.from([0xc3]),
       Buffer.from('\nlast\n'),
     ])
+    const apostrophes = Buffer.concat([Buffer.from('description\nit’s\nCut '), Buffer.from([0xc3]), Buffer.from('\n')])
+    assert.throws(() => imported('x.csv', apostrophes), /line 3 \(offset 23 of the file\)/)
     const says = /line 3 \(offset 24 of the file\) does not fit/
     assert.throws(() => imported('x.csv', damaged), says)
     assert.throws(() => imported('x.csv', damaged, { encoding: 'utf-8' }), says)

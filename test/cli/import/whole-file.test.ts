@@ -46,7 +46,7 @@ describe('a whole table', () => {
     const encoding = fc.constantFrom('utf-8', 'utf-8 with a mark', 'utf-16le', 'utf-16be')
     const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 8 })
     fc.assert(
-      fc.property(rows, END, DELIMITER, encoding, (table, end, delimiter, encodingName) => {
+      fc.property(rows, fc.tuple(END, DELIMITER, encoding), (table, [end, delimiter, encodingName]) => {
         const text = [['alpha', 'beta', 'gamma'], ...table].map((row) => row.map(quoted).join(delimiter) + end).join('')
         const found = [...openText('x.csv', written(text, encodingName), {}).rows()]
         const isBlank = (row: readonly string[]): boolean => row.every((one) => one.trim() === '')
