@@ -23,13 +23,15 @@ export const isUnsent = (item: object): item is Unsent => 'reasons' in item
 /** Turns rows into submissions. In a table, all rows of one conversation are put together. */
 export const buildBodies = function* (rows: Iterable<Row | Unsent>, mapping: Mapping): Generator<Submission | Unsent> {
   const messages: ConversationRow[] = []
+  const filled = mapping.columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, target })))
+  const plan = { ...mapping, fields: [...Map.groupBy(filled, ({ target }) => target.field).values()] }
   for (const row of rows) {
     if (isUnsent(row)) {
       yield row
       continue
     }
-    const value = valuesOf(row, mapping)
-    if (hasRoundedId(row.cells, value, mapping)) yield { lines: [row.lines], reasons: [ROUNDED] }
+    const value = valuesOf(row, plan)
+    if (hasRoundedId(row.cells, value, plan)) yield { lines: [row.lines], reasons: [ROUNDED] }
     else if (mapping.kind === 'conversations' && row.text === undefined)
       messages.push({ value, lines: row.lines, doubt: row.doubt })
     else {
@@ -47,11 +49,15 @@ export const buildBodies = function* (rows: Iterable<Row | Unsent>, mapping: Map
 const ROUNDED = 'an id looks like a number that a spreadsheet rounded, such as 1.18E+11: export the column as text'
 const ROUNDED_NUMBER = /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i
 
-const hasRoundedId = (cells: Row['cells'], value: Values, { kind, columns }: Mapping): boolean => {
-  const ofColumns = columns.flatMap(({ column, targets }) =>
-    targets.some(({ type }) => type === 'id') ? [cellOf(cells, column)] : [],
+/** The columns of each field. */
+type Plan = Mapping & { readonly fields: readonly (readonly Filled[])[] }
+type Filled = { readonly column: string; readonly target: Target }
+
+const hasRoundedId = (cells: Row['cells'], value: Values, { kind, fields }: Plan): boolean => {
+  const ids = fields.flatMap((all) =>
+    all.flatMap(({ column, target }) => (target.type === 'id' ? [cellOf(cells, column)] : [])),
   )
-  return [value[RECORDS[kind].id], ...ofColumns].some((id) => typeof id === 'string' && ROUNDED_NUMBER.test(id))
+  return [value[RECORDS[kind].id], ...ids].some((id) => typeof id === 'string' && ROUNDED_NUMBER.test(id))
 }
 
 type Made = { readonly lines: readonly Lines[]; readonly doubts: readonly Unsent[]; readonly text?: string | undefined }
@@ -71,13 +77,15 @@ const submissionOf = (value: Values, { lines, doubts, text }: Made, { kind }: Ma
 
 const isAsWritten = ({ columns, constants }: Mapping): boolean => columns.length === 0 && constants.length === 0
 
-const valuesOf = ({ cells, text }: Row, mapping: Mapping): Values => {
-  if (text !== undefined && isAsWritten(mapping)) return cells
+const valuesOf = ({ cells, text }: Row, plan: Plan): Values => {
+  if (text !== undefined && isAsWritten(plan)) return cells
   // Of a known layout the rest of a record is left out, as the other columns of a table are.
-  const mapped = new Set(mapping.columns.map(({ column }) => column))
-  const rest = text === undefined || mapping.layout !== undefined ? [] : Object.entries(cells)
-  const kept = rest.filter(([member]) => !mapped.has(member)).map(([member, value]) => ({ path: [member], value }))
-  return withDescription(nest([...kept, ...entriesOf(cells, mapping)]), mapping)
+  const rest = text === undefined || plan.layout !== undefined ? [] : Object.entries(cells)
+  const kept = rest.filter(([member]) => plan.columns.every(({ column }) => column !== member))
+  return withDescription(
+    nest([...kept.map(([member, value]) => ({ path: [member], value })), ...entriesOf(cells, plan)]),
+    plan,
+  )
 }
 
 /** Feedback may be a rating or a title alone: then its text is empty. */
@@ -86,21 +94,17 @@ const withDescription = (value: Values, { kind }: Mapping): Values => {
   return kind === 'feedback' && value['description'] === undefined && hasMore ? { ...value, description: '' } : value
 }
 
-const entriesOf = (cells: Row['cells'], { columns, constants, utc }: Mapping): Entry[] => {
-  const found = columns.flatMap(({ column, targets }) =>
-    targets.map((target) => ({ target, value: valueOf(cellOf(cells, column), target, utc) })),
-  )
-  const ofColumns = [...Map.groupBy(found, ({ target }) => target.field).values()]
-  return [
+const entriesOf = (cells: Row['cells'], { fields, constants, utc }: Plan): Entry[] =>
+  [
     ...constants.map(({ target, value }) => ({ path: target.path, value: valueOf(value, target, utc) })),
-    ...ofColumns.map((all) => ({ path: all[0]!.target.path, value: together(all) })),
+    ...fields.map((all) => ({ path: all[0]!.target.path, value: together(cells, all, utc) })),
   ].filter(({ value }) => value !== undefined)
-}
 
-const together = (all: readonly { readonly target: Target; readonly value: unknown }[]): unknown => {
-  const values = all.map(({ value }) => value).filter((value) => value !== undefined && value !== '')
-  if (all.length === 1 || values.length < 2) return values[0] ?? all[0]!.value
-  return all[0]!.target.type === 'words' ? values.flat() : values.join('\n')
+const together = (cells: Row['cells'], all: readonly Filled[], utc: boolean): unknown => {
+  const values = all.map(({ column, target }) => valueOf(cellOf(cells, column), target, utc))
+  const said = values.filter((value) => value !== undefined && value !== '')
+  if (said.length < 2) return said[0] ?? values[0]
+  return all[0]!.target.type === 'words' ? said.flat() : said.join('\n')
 }
 
 /** A name with dots also means a member within a member. */

@@ -57,16 +57,31 @@ const tryDecode = (bytes: Uint8Array, encoding: string, stream = false): string 
   }
 }
 
-/** UTF-16 without a mark: its ASCII characters have their NUL bytes all at odd or all at even places. */
+/** UTF-16 without a mark: in the right order of bytes it has line ends, and more of ASCII. */
 const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
-  const places = [0, 0] as [even: number, odd: number]
-  for (let at = bytes.indexOf(0); at !== -1; at = bytes.indexOf(0, at + 1)) places[at % 2]!++
-  const [even, odd] = places
-  const isDamage = even + odd < bytes.length * MIN_NUL_SHARE && tryDecode(bytes, 'utf-8') !== undefined
-  if (even + odd === 0 || isDamage) return undefined
-  if (odd > 9 * even) return 'utf-16le'
-  return even > 9 * odd ? 'utf-16be' : undefined
+  if (!bytes.includes(0)) return undefined
+  const [le, be] = [evidence(bytes, 0), evidence(bytes, 1)]
+  const isDamage = le.nuls + be.nuls < bytes.length * MIN_NUL_SHARE && tryDecode(bytes, 'utf-8') !== undefined
+  const order = le.lineEnds - be.lineEnds || le.ascii - be.ascii
+  if (isDamage || order === 0) return undefined
+  return order > 0 ? 'utf-16le' : 'utf-16be'
 }
+
+/** What the pairs of bytes say whose first (0) or second (1) byte is the lower one. */
+const evidence = (bytes: Uint8Array, lower: 0 | 1) => {
+  const found = { nuls: 0, ascii: 0, lineEnds: 0 }
+  for (let at = 0; at + 1 < bytes.length; at += 2) {
+    if (bytes[at + 1 - lower] !== 0) continue
+    const code = bytes[at + lower]!
+    found.nuls++
+    if (code === LINE_FEED || code === CARRIAGE_RETURN) found.lineEnds++
+    if (code > 0 && code < 0x7f) found.ascii++
+  }
+  return found
+}
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
 
 /** The longest beginning that can be decoded ends before the wrong byte. */
 const firstWrong = (bytes: Uint8Array, encoding: string): string => {

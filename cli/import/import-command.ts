@@ -84,7 +84,7 @@ const run = async (): Promise<number> => {
   print(describePlan(file, mapping, survey))
   if (!values['dry-run']) return submit({ file, mapping, survey, values })
   const refused = [...survey.unsent.filter(({ isSkipped }) => !isSkipped), ...survey.refused]
-  print(describeUnsent(refused, 'would be refused'))
+  print([`${survey.total - survey.refused.length} would be accepted.`, ...describeUnsent(refused, 'would be refused')])
   return refused.length === 0 ? 0 : 1
 }
 

@@ -33,11 +33,19 @@ type KindOfRecord = {
   readonly id: 'id' | 'sourceId'
 }
 
-const PROPERTIES = {
-  'properties.$createdAt': 'time',
-  'properties.$updatedAt': 'time',
-  'properties.$contractValue': 'number',
-} as const
+type Names = Readonly<Partial<Record<FieldType, readonly string[]>>>
+
+const byName = (names: Names): Readonly<Record<string, FieldType>> =>
+  Object.fromEntries(
+    Object.entries(names).flatMap(([type, fields]) => fields.map((field) => [field, type as FieldType] as const)),
+  )
+
+const PROPERTIES: Names = {
+  id: ['id'],
+  time: ['properties.$createdAt', 'properties.$updatedAt'],
+  number: ['properties.$contractValue'],
+  flag: ['shouldUnflattenProperties'],
+}
 
 export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   feedback: {
@@ -45,31 +53,15 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     operation: 'create_feedback',
     schema: feedbackRecord,
     maxBytes: MAX_BODY_BYTES,
-    fields: {
-      description: 'prose',
-      title: 'text',
-      isTranscript: 'flag',
-      tags: 'words',
-      isExternalContactId: 'flag',
-      'contact.id': 'id',
-      'contact.name': 'text',
-      'contact.email': 'text',
-      contactId: 'id',
-      isExternalAccountId: 'flag',
-      'account.id': 'id',
-      'account.name': 'text',
-      'account.domain': 'text',
-      'account.contractValue': 'number',
-      accountId: 'id',
-      'project.id': 'id',
-      'project.name': 'text',
-      projectId: 'id',
-      source: 'text',
-      sourceId: 'id',
-      shouldUnflattenSourceData: 'flag',
-      rating: 'number',
-      createdAt: 'time',
-    },
+    fields: byName({
+      prose: ['description'],
+      text: ['title', 'contact.name', 'contact.email', 'account.name', 'account.domain', 'project.name', 'source'],
+      id: ['sourceId', 'contact.id', 'contactId', 'account.id', 'accountId', 'project.id', 'projectId'],
+      flag: ['isTranscript', 'isExternalContactId', 'isExternalAccountId', 'shouldUnflattenSourceData'],
+      number: ['rating', 'account.contractValue'],
+      words: ['tags'],
+      time: ['createdAt'],
+    }),
     free: ['sourceData', 'contact.sourceData', 'account.sourceData'],
     usual: {},
     id: 'sourceId',
@@ -79,14 +71,12 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     operation: 'identify_contact',
     schema: contactRecord,
     maxBytes: MAX_BODY_BYTES,
-    fields: {
-      id: 'id',
-      source: 'text',
-      shouldUnflattenProperties: 'flag',
+    fields: byName({
       ...PROPERTIES,
-      'account.id': 'id',
-      'account.properties.$contractValue': 'number',
-    },
+      id: ['id', 'account.id'],
+      text: ['source'],
+      number: ['properties.$contractValue', 'account.properties.$contractValue'],
+    }),
     free: ['properties', 'account.properties'],
     usual: { name: 'properties.$name', email: 'properties.$email' },
     id: 'id',
@@ -96,7 +86,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     operation: 'identify_account',
     schema: accountRecord,
     maxBytes: MAX_BODY_BYTES,
-    fields: { id: 'id', shouldUnflattenProperties: 'flag', ...PROPERTIES },
+    fields: byName(PROPERTIES),
     free: ['properties'],
     usual: { name: 'properties.$name', domain: 'properties.$domain' },
     id: 'id',
@@ -106,24 +96,14 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     operation: 'submit_conversation',
     schema: conversationRecord,
     maxBytes: MAX_CONVERSATION_BODY_BYTES,
-    fields: {
-      id: 'id',
-      title: 'text',
-      source: 'text',
-      createdAt: 'time',
-      updatedAt: 'time',
-      rating: 'number',
-      shouldUnflattenProperties: 'flag',
-      propagatePropertiesToMessages: 'flag',
-      'contact.id': 'id',
-      'contact.source': 'text',
-      'message.id': 'id',
-      'message.incoming': 'flag',
-      'message.contactId': 'id',
-      'message.content': 'content',
-      'message.createdAt': 'time',
-      'message.sourceUrl': 'text',
-    },
+    fields: byName({
+      id: ['id', 'contact.id', 'message.id', 'message.contactId'],
+      text: ['title', 'source', 'contact.source', 'message.sourceUrl'],
+      time: ['createdAt', 'updatedAt', 'message.createdAt'],
+      number: ['rating'],
+      flag: ['shouldUnflattenProperties', 'propagatePropertiesToMessages', 'message.incoming'],
+      content: ['message.content'],
+    }),
     free: ['properties', 'contact.properties', 'message.properties'],
     usual: {},
     id: 'id',

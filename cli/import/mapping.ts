@@ -167,7 +167,7 @@ export const describeMapping = ({ columns, constants, utc, layout }: Mapping): s
     ...(layout === undefined ? [] : [`  The layout is ${layout}; --layout none turns it off.`]),
     ...columns.map(({ column, targets }) => {
       const fields = targets.map(describeTarget)
-      return `  ${column.padEnd(wide)}  →  ${fields.length === 0 ? '(left out)' : fields.join(', ')}`
+      return `  ${column.replace(/\s+/g, ' ').padEnd(wide)}  →  ${fields.length === 0 ? '(left out)' : fields.join(', ')}`
     }),
     ...constants.map(({ target, value }) => `  ${'(always)'.padEnd(wide)}  →  ${target.field} = ${value}`),
     ...(utc ? ['  Date-times without an offset are taken as UTC.'] : []),

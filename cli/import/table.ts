@@ -64,6 +64,10 @@ const checkHeader = (path: string, { cells, lines, problem }: CsvRecord, followi
     'Leave out what is above the header with --skip-rows, or say with --delimiter what separates the columns.'
   if (problem !== undefined)
     throw new ImportError(`${path} has no header: the quotes in line ${lines.from} are malformed. ${hint}`)
+  const named = cells.filter((cell) => cell.trim() !== '').length
+  const isTitle =
+    named === 1 && cells.length > 2 && following.some((record) => record.cells.every((cell) => cell.trim() !== ''))
+  if (isTitle) throw new ImportError(`${path} names one of ${cells.length} columns in line ${lines.from}. ${hint}`)
   const [usual, count] = mostFrequent(following.map((record) => record.cells.length))
   if (usual <= cells.length || count < 2 || following.some((record) => fitsHeader(record, cells.length))) return
   throw new ImportError(

@@ -46,6 +46,11 @@ describe('the encoding of a file', () => {
       assert.match(found.plan, new RegExp(`^ {2}${encoding}, separated by commas, columns in line 1$`, 'm'))
       assert.deepEqual(found.bodies, [body], encoding)
     }
+    for (const text of ['一二一\n一\n一一\n', '😀\n😀😀\n'])
+      for (const bytes of [wide(`d\n${text}`), wide(`d\n${text}`).swap16()])
+        assert.deepEqual(imported('x.csv', bytes, { map: ['d=description'] }).bodies[1], {
+          description: text.split('\n')[1],
+        })
     for (const text of [
       'Straße, größer',
       'l’été où ça naît',

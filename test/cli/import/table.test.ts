@@ -220,6 +220,12 @@ describe('the rows of a file', () => {
 
   const REFUSED: readonly (readonly [name: string, content: string, words: Words, says: RegExp])[] = [
     ['x.csv', 'Report of May\ndescription,rating\nWrong,2\n', {}, /1 columns in line 1, and no row fits.*--skip-rows/],
+    [
+      'x.csv',
+      'Report of May,,\n,,\ndescription,rating,x\nWrong,2,y\n',
+      {},
+      /names one of 3 columns in line 1.*--skip-rows/,
+    ],
     ['x.csv', '"Report" of May\ndescription,rating\n', {}, /quotes in line 1 are malformed.*--skip-rows/],
     ['x.csv', '', {}, /no header/],
     ['x.csv', ' \n,,\n', {}, /no header/],
