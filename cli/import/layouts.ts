@@ -94,6 +94,9 @@ export const LAYOUTS: readonly Layout[] = [
   }),
 ]
 
+/** Versions of a tool differ in capitals. */
+export const isSameColumn = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
+
 /** Columns that no other kind of record would have. */
 const TELLING = ['description', 'rating', 'title', 'sourceId', 'message.id', 'message.content', 'message.incoming']
 
@@ -111,10 +114,14 @@ export type Wanted = {
 export const chooseLayout = (columns: readonly string[], wanted: Wanted): Layout | undefined => {
   if (wanted.layout === 'none') return undefined
   if (wanted.layout !== undefined) return namedLayout(wanted.layout, wanted.kind)
-  const known = LAYOUTS.find(({ columns: marks }) => marks.every((column) => columns.includes(column)))
+  const known = LAYOUTS.find(({ columns: marks }) =>
+    marks.every((mark) => columns.some((column) => isSameColumn(mark, column))),
+  )
   if (known === undefined || (wanted.kind ?? known.kind) !== known.kind) return undefined
   const mapped = known.map.map((pair) => pair.slice(0, pair.lastIndexOf('=')))
-  const others = columns.filter((column) => !mapped.includes(column) && !usualField(known.kind, column))
+  const others = columns.filter(
+    (column) => !mapped.some((name) => isSameColumn(name, column)) && !usualField(known.kind, column),
+  )
   const isOther = others.some((column) => TELLING.some((field) => plainName(field) === plainName(column)))
   return isOther || wanted.fields.some((field) => !findField(known.kind, field)) ? undefined : known
 }

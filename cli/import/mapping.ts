@@ -1,6 +1,6 @@
 import { ImportError } from './import-error.ts'
 import { type FieldType, findField, type Kind, plainName, RECORDS, usualField } from './kinds.ts'
-import type { Layout } from './layouts.ts'
+import { isSameColumn, type Layout } from './layouts.ts'
 import type { Column } from './table.ts'
 
 export type Target = {
@@ -51,7 +51,7 @@ export const createMapping = (options: MappingOptions): Mapping => {
   const fieldsOf = ({ name, title }: Column): string[] => {
     const own = asked.filter(({ left }) => left === name || left === title)
     if (own.length > 0) return own.flatMap(({ right }) => right || [])
-    const known = ofLayout.filter(({ left }) => left === title)
+    const known = ofLayout.filter(({ left }) => isSameColumn(left, title))
     if (known.length > 0) return known.flatMap(({ right }) => right || [])
     const usual = usualField(kind, title) ?? (options.keepRest ? `${metadataOf(kind)}.${name}` : undefined)
     return usual === undefined ? [] : [usual]

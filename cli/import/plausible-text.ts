@@ -14,7 +14,7 @@ const ALPHABETS = [
   'šž', // Names
 ].map((letters) => new Set(letters))
 const LONE_LETTERS = new Set('àèéìíòóùúåäöøæß')
-/** Letters that no two of these languages share; Turkish, Czech or Baltic bytes look like a mixture. */
+/** No language has letters of both. Turkish, Czech and Baltic text looks like such a mixture. */
 const CONFLICTS = [
   [/[ðþý]/i, /[èìùòêë]/i],
   [/ø/i, /[ìò]/i],
@@ -24,8 +24,9 @@ const ICELANDIC_TOO = /[áíóúæ]/i
 
 /** A run of letters, and of characters that stand where other code pages have letters. */
 const WORD = /[\p{L}\p{M}¢£¤¥¦§¨¬¯±²³´µ¶·¸¹¿¡†‡ˆ˜ƒ‰‹›„‚”“]+/gu
-/** Quotes, units and the like stand before and after words, and accents where an apostrophe is meant. */
+/** Quotes and units stand before and after words. */
 const AROUND = /^[¿¡„‚“”‹›§£¥¢¤†‡¨±µ]+|[”“›‹†‡²³¢£¥]+$/gu
+/** An accent can stand for an apostrophe. */
 const WITHIN = /(?<=^\p{L}{0,2})[ºª]$|(?<=^\p{L}{1,2})´|(?<=\p{L})´(?=\p{Ll}{1,2}$)|(?<=\p{L})·(?=\p{L})/gu
 /** The bytes that windows-1252 leaves out become these control characters. */
 const LEFT_OUT = /[\x80-\x9f]/

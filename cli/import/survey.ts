@@ -20,7 +20,10 @@ export type Survey = {
   readonly refused: readonly Unsent[]
 }
 
-/** Reads the whole file before anything is sent. `isChecked` asks the schemas of this version about each body. */
+/**
+ * Reads the whole file before anything is sent. `isChecked`: each body is checked as the service
+ * checks it.
+ */
 export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolean): Survey => {
   const unsent: Unsent[] = []
   const doubts: Unsent[] = []

@@ -87,8 +87,8 @@ const furtherHeaders = ({ cells }: CsvRecord, following: readonly CsvRecord[]): 
   const [second] = following
   const isSecond =
     second?.cells.length === cells.length &&
-    second.cells.some((cell) => SURVEYMONKEY.includes(cell.trim())) &&
-    ['', ...SURVEYMONKEY].includes(second.cells[0]!.trim())
+    ['', ...SURVEYMONKEY].includes(second.cells[0]!.trim()) &&
+    (/^respondent id$/i.test(cells[0]!.trim()) || second.cells.some((cell) => SURVEYMONKEY.includes(cell.trim())))
   return isSecond ? [second] : []
 }
 

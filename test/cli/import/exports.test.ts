@@ -4,7 +4,10 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { imported, type Words } from './imported.ts'
 
-/** Written as the tools write them, with invented contents. Each row is looked at, and no more than one option is given. */
+/**
+ * Written as the tools write them, with invented contents. Each row is compared. Only the survey of
+ * Qualtrics has a second option, for its rating.
+ */
 const EXPORTS: readonly (readonly [
   name: string,
   words: Words,

@@ -161,6 +161,14 @@ const TABLES: readonly Case[] = [
   ],
 ]
 
+const CHOICES: Case = [
+  'the second row of SurveyMonkey that has choices alone',
+  'x.csv',
+  'Respondent ID,Why?,Which?,\n,,Phone,Laptop\n7,Because,,Laptop\n',
+  { map: ['Why?=description', 'Laptop=tags', 'Respondent ID='] },
+  { bodies: [{ description: 'Because', tags: ['Laptop'] }], skipped: ['line 2: a further row of the header'] },
+]
+
 const RECORDS: readonly Case[] = [
   [
     'elements that share a line',
@@ -212,7 +220,7 @@ const RECORDS: readonly Case[] = [
 ]
 
 describe('the rows of a file', () => {
-  for (const [title, name, content, words, expected] of [...TABLES, ...RECORDS])
+  for (const [title, name, content, words, expected] of [...TABLES, CHOICES, ...RECORDS])
     it(title, () => {
       const found = imported(name, content, words)
       for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Imported], value, key)

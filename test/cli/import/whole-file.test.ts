@@ -25,7 +25,7 @@ const written = (text: string, encoding: string): Uint8Array => {
   }
 }
 
-/** The lines of all that a file becomes, its header included, without those that are nothing but a line end. */
+/** The lines of all that a file becomes, and of its header. */
 const linesOf = (content: Uint8Array) => {
   const file = openText('x.csv', content, {})
   const header = /columns in lines? (\d+)(?:–(\d+))?/.exec(file.description)!
