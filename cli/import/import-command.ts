@@ -88,10 +88,11 @@ const run = async (): Promise<number> => {
   return refused.length === 0 ? 0 : 1
 }
 
-/** `npm run` changes to the folder of this project, and says where it was called. */
+/** npm and Bun run a script in the folder of this project, and each says otherwise where it was called. */
 const callersFolder = (): string => {
   const isScript = process.env['npm_lifecycle_event'] === 'import'
-  return (isScript ? process.env['INIT_CWD'] : undefined) ?? process.cwd()
+  const called = process.env['INIT_CWD'] ?? process.env['npm_config_local_prefix']
+  return (isScript ? called : undefined) ?? process.cwd()
 }
 
 /** `--map-value rating Good=5` as one word, which the parser of arguments expects. */

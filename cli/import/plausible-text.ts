@@ -13,11 +13,12 @@ const ALPHABETS = [
   'áðéíóúýþæöø', // Icelandic and Faroese
   'šž', // Names
 ].map((letters) => new Set(letters))
-const LONE_LETTERS = new Set('àèéìíòóùúåäöøæß')
+const LONE_LETTERS = new Set('àáèéìíòóùúåäöøæß')
 /** No language has letters of both. Turkish, Czech and Baltic text looks like such a mixture. */
 const CONFLICTS = [
   [/[ðþý]/i, /[èìùòêë]/i],
   [/ø/i, /[ìò]/i],
+  [/õ(?!e)/i, /[áéíóú]/i],
 ] as const
 const ICELANDIC = /[ðþý]/i
 const ICELANDIC_TOO = /[áíóúæ]/i
@@ -25,7 +26,7 @@ const ICELANDIC_TOO = /[áíóúæ]/i
 /** A run of letters, and of characters that stand where other code pages have letters. */
 const WORD = /[\p{L}\p{M}¢£¤¥¦§¨¬¯±²³´µ¶·¸¹¿¡†‡ˆ˜ƒ‰‹›„‚”“]+/gu
 /** Quotes and units stand before and after words. */
-const AROUND = /^[¿¡„‚“”‹›§£¥¢¤†‡¨±µ]+|[”“›‹†‡²³¢£¥]+$/gu
+const AROUND = /^[¿¡„‚“”‹›§£¥¢†‡¨±µ]+|[”“›‹†‡²³¢£¥]+$/gu
 /** An accent can stand for an apostrophe. */
 const WITHIN = /(?<=^\p{L}{0,2})[ºª]$|(?<=^\p{L}{1,2})´|(?<=\p{L})´(?=\p{Ll}{1,2}$)|(?<=\p{L})·(?=\p{L})/gu
 /** The bytes that windows-1252 leaves out become these control characters. */
