@@ -47,7 +47,6 @@ export const ONLY_IN: Readonly<Record<string, string>> = {
   '@bull-board/api': 'api',
   '@elysiajs/bearer': 'api',
   bullmq: 'queue',
-  'csv-parse': 'cli/import',
   elysia: 'api',
   ioredis: 'queue',
   postgres: 'db',

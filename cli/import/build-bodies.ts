@@ -1,140 +1,119 @@
+import { type ConversationRow, joinConversations, type Values } from './conversations.ts'
+import { valueOf } from './cell-value.ts'
 import { RECORDS } from './kinds.ts'
+import type { Lines, Unsent } from './lines.ts'
 import type { Mapping, Target } from './mapping.ts'
-import { type BadRow, isBadRow, type Row } from './read-rows.ts'
+import type { Row } from './table-rows.ts'
 
-/** One request: its body, and the line of the file where the first of its rows begins. */
+/** One request: its body, and the rows of which it is made. */
 export type Submission = {
-  readonly line: number
+  readonly lines: readonly Lines[]
   readonly body: string
   /** Submissions with the same id are sent in the order of the file. */
   readonly id: string | undefined
-  /** What of its rows goes nowhere. */
-  readonly dropped: readonly BadRow[]
+  readonly hasSource: boolean
+  /** What a person should look at before it is sent. */
+  readonly doubts: readonly Unsent[]
 }
 
-type Values = { readonly [member: string]: unknown }
 type Entry = { readonly path: readonly string[]; readonly value: unknown }
 
-/** A longer conversation is continued in a further submission, which adds messages to it. */
-const MAX_MESSAGES = 1_000
-const MAX_MESSAGE_CHARACTERS = 1024 * 1024
+export const isUnsent = (item: object): item is Unsent => 'reasons' in item
 
-/**
- * Turns rows into submissions. In a CSV file of conversations, neighbouring rows with the same id
- * make one submission.
- */
-export const buildBodies = async function* (
-  rows: AsyncIterable<Row | BadRow>,
-  mapping: Mapping,
-): AsyncGenerator<Submission | BadRow> {
-  let open: Conversation | undefined
-  for await (const row of rows) {
-    if (isBadRow(row)) yield row
-    else if (row.text !== undefined) yield fromNdjson({ ...row, text: row.text }, mapping)
-    else if (mapping.kind !== 'conversations')
-      yield submissionOf(row.line, said(nest(entriesOf(row.cells, mapping)), mapping), mapping)
+/** Turns rows into submissions. In a table, all rows of one conversation are put together. */
+export const buildBodies = function* (rows: Iterable<Row | Unsent>, mapping: Mapping): Generator<Submission | Unsent> {
+  const messages: ConversationRow[] = []
+  const filled = mapping.columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, target })))
+  const plan = { ...mapping, fields: [...Map.groupBy(filled, ({ target }) => target.field).values()] }
+  for (const row of rows) {
+    if (isUnsent(row)) {
+      yield row
+      continue
+    }
+    const value = valuesOf(row, plan)
+    if (hasRoundedId(row.cells, value, plan)) yield { lines: [row.lines], reasons: [ROUNDED] }
+    else if (mapping.kind === 'conversations' && row.text === undefined)
+      messages.push({ value, lines: row.lines, doubt: row.doubt })
     else {
-      const next = conversationOf(row, mapping)
-      if (open !== undefined && continues(open, next)) open = join(open, next)
-      else {
-        if (open !== undefined) yield close(open, mapping)
-        open = next
-      }
+      const doubts = row.doubt === undefined ? [] : [{ lines: [row.lines], reasons: [row.doubt] }]
+      yield submissionOf(
+        value,
+        { lines: [row.lines], doubts, text: isAsWritten(mapping) ? row.text : undefined },
+        mapping,
+      )
     }
   }
-  if (open !== undefined) yield close(open, mapping)
+  for (const { value, ...conversation } of joinConversations(messages)) yield submissionOf(value, conversation, mapping)
 }
 
-const fromNdjson = ({ line, cells, text }: Row & { text: string }, mapping: Mapping): Submission => {
-  // The line is sent as it is written: numbers keep their digits.
-  if (mapping.columns.length === 0 && mapping.constants.length === 0)
-    return { line, body: text, id: idOf(cells, mapping), dropped: [] }
-  const mapped = new Set(mapping.columns.map(({ column }) => column))
-  const rest = Object.entries(cells).flatMap(([member, value]) =>
-    mapped.has(member) ? [] : [{ path: [member], value } as const],
+const ROUNDED = 'an id looks like a number that a spreadsheet rounded, such as 1.18E+11: export the column as text'
+const ROUNDED_NUMBER = /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i
+
+/** The columns of each field. */
+type Plan = Mapping & { readonly fields: readonly (readonly Filled[])[] }
+type Filled = { readonly column: string; readonly target: Target }
+
+const hasRoundedId = (cells: Row['cells'], value: Values, { kind, fields }: Plan): boolean => {
+  const ids = fields.flatMap((all) =>
+    all.flatMap(({ column, target }) => (target.type === 'id' ? [cellOf(cells, column)] : [])),
   )
-  return submissionOf(line, nest([...rest, ...entriesOf(cells, mapping)]), mapping)
+  return [value[RECORDS[kind].id], ...ids].some((id) => typeof id === 'string' && ROUNDED_NUMBER.test(id))
 }
 
-const submissionOf = (line: number, value: Values, mapping: Mapping): Submission => ({
-  line,
-  body: JSON.stringify(value),
-  id: idOf(value, mapping),
-  dropped: [],
-})
+type Made = { readonly lines: readonly Lines[]; readonly doubts: readonly Unsent[]; readonly text?: string | undefined }
 
-/** Who has only rated has said nothing, which is feedback all the same. */
-const said = (value: Values, { kind }: Mapping): Values =>
-  kind === 'feedback' && value['description'] === undefined && value['rating'] !== undefined
-    ? { ...value, description: '' }
-    : value
-
-const idOf = (value: Values, { kind }: Mapping): string | undefined => {
+const submissionOf = (value: Values, { lines, doubts, text }: Made, { kind }: Mapping): Submission => {
   const id = value[RECORDS[kind].id]
-  return typeof id === 'string' ? id : undefined
-}
-
-const entriesOf = (cells: Row['cells'], { columns, constants, utc }: Mapping): Entry[] => {
-  const ofColumns = columns.flatMap(({ column, targets }) => {
-    const cell = Object.hasOwn(cells, column) ? cells[column] : undefined
-    return targets.flatMap((target) => {
-      const value = typeof cell === 'string' ? valueOf(cell, target, utc) : cell
-      return value === undefined ? [] : [{ path: target.path, value }]
-    })
-  })
-  const ofConstants = constants.flatMap(({ target, value }) => {
-    const made = valueOf(value, target, utc)
-    return made === undefined ? [] : [{ path: target.path, value: made }]
-  })
-  return [...ofConstants, ...ofColumns]
-}
-
-/**
- * A cell without the form of its type stays text: the service then says what it expected, and
- * where.
- */
-const valueOf = (written: string, { type, trueFor, separator, values = {} }: Target, utc: boolean): unknown => {
-  const cell = Object.hasOwn(values, written.trim()) ? values[written.trim()]! : written
-  if (cell === '' && type !== 'content') return undefined
-  switch (type) {
-    case 'text':
-    case 'content':
-      return cell
-    case 'number':
-      return cell.trim() !== '' && Number.isFinite(Number(cell)) ? Number(cell) : cell
-    case 'flag':
-      return flagOf(cell.trim(), trueFor)
-    case 'words':
-      return wordsOf(cell, separator)
-    case 'object':
-      return objectOf(cell)
-    case 'time':
-      return utc
-        ? cell.trim().replace(/^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/, asUtc)
-        : cell.trim()
+  const source = value['source']
+  return {
+    lines,
+    // A record of JSON goes as it is written.
+    body: text ?? JSON.stringify(value),
+    id: typeof id === 'string' ? JSON.stringify([source, id]) : undefined,
+    hasSource: source !== undefined,
+    doubts,
   }
 }
 
-const wordsOf = (cell: string, separator: string | undefined): string[] =>
-  cell
-    .split(separator ?? (cell.includes('|') && !cell.includes(',') ? '|' : ','))
-    .flatMap((word) => (word.trim() === '' ? [] : [word.trim()]))
+const isAsWritten = ({ columns, constants }: Mapping): boolean => columns.length === 0 && constants.length === 0
 
-const objectOf = (cell: string): unknown => {
-  try {
-    return JSON.parse(cell)
-  } catch {
-    return cell
-  }
+const valuesOf = ({ cells, text }: Row, plan: Plan): Values => {
+  if (text !== undefined && isAsWritten(plan)) return cells
+  // Of a known layout the rest of a record is left out, as the other columns of a table are.
+  const rest = text === undefined || plan.layout !== undefined ? [] : Object.entries(cells)
+  const kept = rest.filter(([member]) => plan.columns.every(({ column }) => column !== member))
+  return withDescription(
+    nest([...kept.map(([member, value]) => ({ path: [member], value })), ...entriesOf(cells, plan)]),
+    plan,
+  )
 }
 
-const asUtc = (_text: string, day: string, time = '00:00'): string =>
-  `${day}T${time.length === 'hh:mm'.length ? `${time}:00` : time}Z`
+/** Feedback may be a rating or a title alone: then its text is empty. */
+const withDescription = (value: Values, { kind }: Mapping): Values => {
+  const hasMore = value['rating'] !== undefined || value['title'] !== undefined
+  return kind === 'feedback' && value['description'] === undefined && hasMore ? { ...value, description: '' } : value
+}
 
-const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown => {
-  if (trueFor) return trueFor.includes(cell)
-  if (/^(?:true|yes|1)$/i.test(cell)) return true
-  return /^(?:false|no|0)$/i.test(cell) ? false : cell
+const entriesOf = (cells: Row['cells'], { fields, constants, utc }: Plan): Entry[] =>
+  [
+    ...constants.map(({ target, value }) => ({ path: target.path, value: valueOf(value, target, utc) })),
+    ...fields.map((all) => ({ path: all[0]!.target.path, value: together(cells, all, utc) })),
+  ].filter(({ value }) => value !== undefined)
+
+const together = (cells: Row['cells'], all: readonly Filled[], utc: boolean): unknown => {
+  const values = all.map(({ column, target }) => valueOf(cellOf(cells, column), target, utc))
+  const said = values.filter((value) => value !== undefined && value !== '')
+  if (said.length < 2) return said[0] ?? values[0]
+  return all[0]!.target.type === 'words' ? said.flat() : said.join('\n')
+}
+
+/** A name with dots also means a member within a member. */
+const cellOf = (cells: Row['cells'], column: string): unknown => {
+  if (Object.hasOwn(cells, column)) return cells[column]
+  return column.split('.').reduce<unknown>((value, member) => {
+    const isInner = typeof value === 'object' && value !== null && Object.hasOwn(value, member)
+    return isInner ? (value as Values)[member] : undefined
+  }, cells)
 }
 
 /**
@@ -153,67 +132,3 @@ const nest = (entries: readonly Entry[]): Values => {
     }),
   )
 }
-
-type Conversation = {
-  readonly line: number
-  readonly own: Values
-  readonly contacts: readonly Values[]
-  readonly messages: readonly Values[]
-  readonly characters: number
-  readonly dropped: readonly BadRow[]
-}
-
-const conversationOf = ({ line, cells }: Row, mapping: Mapping): Conversation => {
-  const { contact, message, ...own } = nest(entriesOf(cells, mapping)) as Values & {
-    contact?: Values
-    message?: Values
-  }
-  const { id, source, properties } = contact ?? {}
-  // The author of an answer is no contact, even if the table has a name and an email for every
-  // author.
-  const isContact = id !== undefined && message?.['incoming'] !== false
-  const named = Object.fromEntries(
-    Object.entries({ id, source, properties }).filter(([, value]) => value !== undefined),
-  )
-  const isLost = contact !== undefined && id === undefined && message?.['incoming'] !== false
-  return {
-    line,
-    own,
-    dropped: isLost
-      ? [
-          {
-            line,
-            reasons: [`what is known of the contact, since it has no contact.id: ${Object.keys(contact).join(', ')}`],
-          },
-        ]
-      : [],
-    contacts: isContact ? [named] : [],
-    messages: message ? [message] : [],
-    characters: JSON.stringify([contact, message]).length,
-  }
-}
-
-const continues = (open: Conversation, next: Conversation): boolean =>
-  open.own['id'] !== undefined &&
-  open.own['id'] === next.own['id'] &&
-  open.own['source'] === next.own['source'] &&
-  open.messages.length < MAX_MESSAGES &&
-  open.characters + next.characters < MAX_MESSAGE_CHARACTERS
-
-/**
- * A later row keeps the values of an earlier row where its own cells are empty; a contact is named
- * once.
- */
-const join = (open: Conversation, next: Conversation): Conversation => ({
-  line: open.line,
-  dropped: [...open.dropped, ...next.dropped],
-  own: { ...open.own, ...next.own },
-  contacts: [...open.contacts.filter(({ id }) => next.contacts.every((other) => other['id'] !== id)), ...next.contacts],
-  messages: [...open.messages, ...next.messages],
-  characters: open.characters + next.characters,
-})
-
-const close = ({ line, own, contacts, messages, dropped }: Conversation, mapping: Mapping): Submission => ({
-  ...submissionOf(line, { ...own, contacts, messages }, mapping),
-  dropped,
-})

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
-import { buildBodies, type Submission } from './build-bodies.ts'
-import type { Service } from './find-service.ts'
-import { openJournal, refusedIn } from './journal.ts'
-import { type Kind, RECORDS } from './kinds.ts'
-import type { Mapping } from './mapping.ts'
 import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
-import type { InputFile } from './input-file.ts'
-import { type BadRow, isBadRow, readRows } from './read-rows.ts'
+import { buildBodies, isUnsent, type Submission } from './build-bodies.ts'
+import type { Service } from './find-service.ts'
+import { type Journal, openJournal } from './journal.ts'
+import { type Kind, RECORDS } from './kinds.ts'
+import type { Lines, Unsent } from './lines.ts'
+import type { Mapping } from './mapping.ts'
 import { postTo } from './post.ts'
 import { createSender } from './send.ts'
-import type { Survey } from './survey-file.ts'
+import type { SourceFile } from './source-file.ts'
 
 export type Import = {
-  readonly file: InputFile
+  readonly file: SourceFile
   readonly mapping: Mapping
-  readonly survey: Survey
+  /** The number of submissions in the file. */
+  readonly total: number
   readonly service: Service
   readonly journalPath: string
   /** Requests under way at most. */
@@ -30,9 +30,10 @@ export type Import = {
 
 export type Summary = {
   readonly accepted: number
+  readonly acceptedLines: readonly Lines[]
   /** How many of the accepted were accepted by former runs. */
   readonly before: number
-  readonly refused: readonly BadRow[]
+  readonly refused: readonly Unsent[]
   readonly left: number
 }
 
@@ -45,12 +46,10 @@ const SUBMISSIONS_PER_REQUEST = 100
  * @throws ImportError when it cannot go on; the next run continues from there
  */
 export const importFile = async (given: Import): Promise<Summary> => {
-  const { file, mapping, survey, service, output, now } = given
-  const mappingHash = sha256(JSON.stringify(mapping))
-  const subject = { fileHash: file.hash, mappingHash, url: service.url }
-  const journal = openJournal(given.journalPath, subject)
-  const before = journal.settled.size - refusedIn(journal).length
-  const bar = startProgressBar({ label: mapping.kind, total: survey.total, output, now, from: journal.settled.size })
+  const { file, mapping, total, service, output, now } = given
+  const { path, operation } = RECORDS[mapping.kind]
+  const journal = openJournal(given.journalPath, { mappingHash: sha256(JSON.stringify(mapping)), url: service.url })
+  const bar = startProgressBar({ label: mapping.kind, total, output, now })
   const send = createSender({
     service,
     post: postTo(service, given.atOnce),
@@ -58,15 +57,15 @@ export const importFile = async (given: Import): Promise<Summary> => {
     wait: (ms) => orAborted(given.wait(ms), given.stop),
     onWait: (ms, reason) => bar.note(`${reason}: waiting ${Math.ceil(ms / MS_PER_SECOND)} s`),
   })
-  const settle = async (submission: Submission): Promise<void> => {
-    const key = `import-${sha256(`${file.hash} ${mappingHash} ${submission.line}`)}`
-    const { path, operation } = RECORDS[mapping.kind]
-    const outcome = await send({ path, operation, body: submission.body, key })
-    journal.note(submission.line, outcome.outcome === 'refused' ? outcome.reasons : undefined)
-    bar.set(journal.settled.size)
+  const tally: Tally = { accepted: [], refused: [], before: 0 }
+  const settle = async (submission: Keyed): Promise<void> => {
+    const outcome = await send({ path, operation, body: submission.body, key: `import-${submission.key}` })
+    const reasons = outcome.outcome === 'refused' ? outcome.reasons : []
+    journal.note(submission.key, reasons)
+    bar.set(count(tally, submission, reasons))
   }
   try {
-    const submissions = unsettled(buildBodies(readRows(file), mapping), journal.settled)
+    const submissions = unsettled(keyed(buildBodies(file.rows(), mapping), operation), journal, tally)
     await sendSome(submissions, settle, { stop: given.stop, mostUnderWay: mostUnderWay(mapping.kind, given.atOnce) })
   } catch (error) {
     if (!given.stop.aborted) throw error
@@ -74,20 +73,46 @@ export const importFile = async (given: Import): Promise<Summary> => {
     bar.end()
     journal.close()
   }
-  const refusedByService = refusedIn(journal)
-  return {
-    accepted: journal.settled.size - refusedByService.length,
-    before,
-    refused: [...survey.unreadable, ...refusedByService].sort((one, other) => one.line - other.line),
-    left: survey.total - journal.settled.size,
+  const { accepted, refused, before } = tally
+  const left = total - accepted.length - refused.length
+  return { accepted: accepted.length, acceptedLines: accepted.flat(), before, refused, left }
+}
+
+/** What became of the submissions of the file, in this run and before. */
+type Tally = { readonly accepted: (readonly Lines[])[]; readonly refused: Unsent[]; before: number }
+
+const count = ({ accepted, refused }: Tally, { lines }: Keyed, reasons: readonly string[]): number => {
+  if (reasons.length > 0) refused.push({ lines, reasons })
+  else accepted.push(lines)
+  return accepted.length + refused.length
+}
+
+const unsettled = function* (all: Iterable<Keyed>, { settled }: Journal, tally: Tally): Generator<Keyed> {
+  for (const submission of all) {
+    const reasons = settled.get(submission.key)
+    if (reasons === undefined) yield submission
+    else {
+      count(tally, submission, reasons)
+      if (reasons.length === 0) tally.before++
+    }
   }
 }
 
-const unsettled = async function* (
-  items: AsyncIterable<Submission | BadRow>,
-  settled: ReadonlyMap<number, unknown>,
-): AsyncGenerator<Submission> {
-  for await (const item of items) if (!isBadRow(item) && !settled.has(item.line)) yield item
+type Keyed = Submission & { readonly key: string }
+
+/**
+ * A submission is known by its content, in whatever file and line it stands. Of records that are
+ * alike the second has a key of its own.
+ */
+const keyed = function* (items: Iterable<Submission | Unsent>, operation: string): Generator<Keyed> {
+  const counts = new Map<string, number>()
+  for (const item of items) {
+    if (isUnsent(item)) continue
+    const content = sha256(`${operation} ${item.body}`)
+    const number = (counts.get(content) ?? 0) + 1
+    counts.set(content, number)
+    yield { ...item, key: number === 1 ? content : `${content}-${number}` }
+  }
 }
 
 /**
@@ -96,18 +121,19 @@ const unsettled = async function* (
  * way are waited for.
  */
 const sendSome = async (
-  submissions: AsyncIterable<Submission>,
-  settle: (submission: Submission) => Promise<void>,
+  submissions: Iterable<Keyed>,
+  settle: (submission: Keyed) => Promise<void>,
   { mostUnderWay: most, stop }: { mostUnderWay: number; stop: AbortSignal },
 ): Promise<void> => {
   const underWay = new Set<Promise<void>>()
   const ofId = new Map<string, Promise<void>>()
   let failure: { readonly error: unknown } | undefined
-  for await (const submission of submissions) {
+  for (const submission of submissions) {
+    const { id } = submission
     while (underWay.size >= most) await Promise.race(underWay)
-    if (submission.id !== undefined) await ofId.get(submission.id)
-    if (failure !== undefined || stop.aborted) break
-    const id = submission.id
+    if (id !== undefined) await ofId.get(id)
+    // The rest is gone through, so that what former runs settled is counted.
+    if (failure !== undefined || stop.aborted) continue
     const sent: Promise<void> = settle(submission)
       .catch((error: unknown) => void (failure ??= { error }))
       .finally(() => {
@@ -136,4 +162,4 @@ const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')

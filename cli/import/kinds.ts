@@ -3,21 +3,24 @@ import type { Batchable } from '../../contract/batch-request.ts'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 
 export const KINDS = ['feedback', 'contacts', 'accounts', 'conversations'] as const
 export type Kind = (typeof KINDS)[number]
 
 /**
- * How the text of a cell becomes a value. `words` are separated by commas or bars; an empty cell of
- * `content` is an empty text; an `object` is written in JSON.
+ * How the text of a cell becomes a value. Several columns can be one `prose`, `content` or `words`;
+ * an empty cell of `content` is an empty text; an `object` is written in JSON. `any` takes what JSON
+ * has as it is.
  */
-export type FieldType = 'text' | 'content' | 'number' | 'flag' | 'time' | 'words' | 'object'
+export type FieldType = 'any' | 'text' | 'prose' | 'content' | 'id' | 'number' | 'flag' | 'time' | 'words' | 'object'
 
 type KindOfRecord = {
   /** Below /api/v1. */
   readonly path: string
   readonly operation: Batchable
   readonly schema: GenericSchema
+  readonly maxBytes: number
   /** What a cell can become. In a conversation, each row adds one `message.` and one `contact.`. */
   readonly fields: Readonly<Record<string, FieldType>>
   /** Objects that take any key. */
@@ -31,42 +34,35 @@ type KindOfRecord = {
   readonly id: 'id' | 'sourceId'
 }
 
-const PROPERTIES = {
-  'properties.$createdAt': 'time',
-  'properties.$updatedAt': 'time',
-  'properties.$contractValue': 'number',
-} as const
+type Names = Readonly<Partial<Record<FieldType, readonly string[]>>>
+
+const byName = (names: Names): Readonly<Record<string, FieldType>> =>
+  Object.fromEntries(
+    Object.entries(names).flatMap(([type, fields]) => fields.map((field) => [field, type as FieldType] as const)),
+  )
+
+const PROPERTIES: Names = {
+  id: ['id'],
+  time: ['properties.$createdAt', 'properties.$updatedAt'],
+  number: ['properties.$contractValue'],
+  flag: ['shouldUnflattenProperties'],
+}
 
 export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   feedback: {
     path: '/feedbacks',
     operation: 'create_feedback',
     schema: feedbackRecord,
-    fields: {
-      description: 'text',
-      title: 'text',
-      isTranscript: 'flag',
-      tags: 'words',
-      isExternalContactId: 'flag',
-      'contact.id': 'text',
-      'contact.name': 'text',
-      'contact.email': 'text',
-      contactId: 'text',
-      isExternalAccountId: 'flag',
-      'account.id': 'text',
-      'account.name': 'text',
-      'account.domain': 'text',
-      'account.contractValue': 'number',
-      accountId: 'text',
-      'project.id': 'text',
-      'project.name': 'text',
-      projectId: 'text',
-      source: 'text',
-      sourceId: 'text',
-      shouldUnflattenSourceData: 'flag',
-      rating: 'number',
-      createdAt: 'time',
-    },
+    maxBytes: MAX_BODY_BYTES,
+    fields: byName({
+      prose: ['description'],
+      text: ['title', 'contact.name', 'contact.email', 'account.name', 'account.domain', 'project.name', 'source'],
+      id: ['sourceId', 'contact.id', 'contactId', 'account.id', 'accountId', 'project.id', 'projectId'],
+      flag: ['isTranscript', 'isExternalContactId', 'isExternalAccountId', 'shouldUnflattenSourceData'],
+      number: ['rating', 'account.contractValue'],
+      words: ['tags'],
+      time: ['createdAt'],
+    }),
     free: ['sourceData', 'contact.sourceData', 'account.sourceData'],
     usual: {},
     id: 'sourceId',
@@ -75,14 +71,13 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     path: '/contacts/identify',
     operation: 'identify_contact',
     schema: contactRecord,
-    fields: {
-      id: 'text',
-      source: 'text',
-      shouldUnflattenProperties: 'flag',
+    maxBytes: MAX_BODY_BYTES,
+    fields: byName({
       ...PROPERTIES,
-      'account.id': 'text',
-      'account.properties.$contractValue': 'number',
-    },
+      id: ['id', 'account.id'],
+      text: ['source'],
+      number: ['properties.$contractValue', 'account.properties.$contractValue'],
+    }),
     free: ['properties', 'account.properties'],
     usual: { name: 'properties.$name', email: 'properties.$email' },
     id: 'id',
@@ -91,7 +86,8 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     path: '/accounts/identify',
     operation: 'identify_account',
     schema: accountRecord,
-    fields: { id: 'text', shouldUnflattenProperties: 'flag', ...PROPERTIES },
+    maxBytes: MAX_BODY_BYTES,
+    fields: byName(PROPERTIES),
     free: ['properties'],
     usual: { name: 'properties.$name', domain: 'properties.$domain' },
     id: 'id',
@@ -100,24 +96,15 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     path: '/conversations',
     operation: 'submit_conversation',
     schema: conversationRecord,
-    fields: {
-      id: 'text',
-      title: 'text',
-      source: 'text',
-      createdAt: 'time',
-      updatedAt: 'time',
-      rating: 'number',
-      shouldUnflattenProperties: 'flag',
-      propagatePropertiesToMessages: 'flag',
-      'contact.id': 'text',
-      'contact.source': 'text',
-      'message.id': 'text',
-      'message.incoming': 'flag',
-      'message.contactId': 'text',
-      'message.content': 'content',
-      'message.createdAt': 'time',
-      'message.sourceUrl': 'text',
-    },
+    maxBytes: MAX_CONVERSATION_BODY_BYTES,
+    fields: byName({
+      id: ['id', 'contact.id', 'message.id', 'message.contactId'],
+      text: ['title', 'source', 'contact.source', 'message.sourceUrl'],
+      time: ['createdAt', 'updatedAt', 'message.createdAt'],
+      number: ['rating'],
+      flag: ['shouldUnflattenProperties', 'propagatePropertiesToMessages', 'message.incoming'],
+      content: ['message.content'],
+    }),
     free: ['properties', 'contact.properties', 'message.properties'],
     usual: {},
     id: 'id',
@@ -133,7 +120,17 @@ export const findField = (kind: Kind, name: string): { path: string[]; type: Fie
   if (free.includes(name)) return { path: name.split('.'), type: 'object' }
   const home = free.find((prefix) => name.startsWith(`${prefix}.`) && name.length > prefix.length + 1)
   if (home !== undefined)
-    return { path: [...home.split('.'), name.slice(home.length + 1)], type: fields[name] ?? 'text' }
+    return { path: [...home.split('.'), name.slice(home.length + 1)], type: fields[name] ?? 'any' }
   const type = Object.hasOwn(fields, name) ? fields[name] : undefined
   return type === undefined ? undefined : { path: name.split('.'), type }
 }
+
+/** The field that a column is called like, but for case, spaces and the like. */
+export const usualField = (kind: Kind, column: string): string | undefined => {
+  if (findField(kind, column)) return column
+  const { fields, usual } = RECORDS[kind]
+  const known = [...Object.keys(fields).map((name) => [name, name] as const), ...Object.entries(usual)]
+  return known.find(([name]) => plainName(name) === plainName(column))?.[1]
+}
+
+export const plainName = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}$]/gu, '') || name

@@ -1,47 +1,135 @@
-import type { Kind } from './kinds.ts'
+import { ImportError } from './import-error.ts'
+import { findField, type Kind, plainName, usualField } from './kinds.ts'
 
-/** A known table of columns, which docs/import.md describes. */
+/** The columns of a tool's export, which docs/import.md describes. */
 export type Layout = {
   readonly name: string
   readonly kind: Kind
   /** A file that has all of these has this layout. */
   readonly columns: readonly string[]
   readonly map: readonly string[]
-  readonly set: readonly string[]
+  readonly source: string
   /** Whether date-times without an offset are UTC. */
   readonly utc: boolean
 }
 
+const layoutOf = (
+  name: string,
+  [kind, source, zone]: readonly [Kind, string, ('utc' | undefined)?],
+  { columns, map }: { readonly columns: string; readonly map: string },
+): Layout => ({ name, kind, source, utc: zone === 'utc', columns: columns.split('; '), map: map.split('; ') })
+
 export const LAYOUTS: readonly Layout[] = [
-  {
-    name: 'zendesk-users',
-    kind: 'contacts',
-    columns: ['name', 'email', 'external_id'],
-    map: ['external_id=id', 'name=properties.$name', 'email=properties.$email'],
-    set: ['source=zendesk'],
-    utc: false,
-  },
-  {
-    name: 'intercom-messages',
-    kind: 'conversations',
-    columns: ['conversation_id', 'conversation_created_at', 'message_id', 'message_body', 'message_author_type'],
-    map: [
-      'conversation_id=id',
-      'conversation_created_at=createdAt',
-      'conversation_state=properties.state',
-      'conversation_tags=properties.tags',
-      'message_id=message.id',
-      'message_body=message.content',
-      'message_created_at=message.createdAt',
-      'message_type=message.properties.type',
-      'message_author_type=message.incoming:user|lead|contact',
-      'message_author_id=message.contactId',
-      'message_author_id=contact.id',
-      'message_author_name=contact.properties.$name',
-      'message_author_email=contact.properties.$email',
-      'message_author_user_id=contact.properties.userId',
-    ],
-    set: ['source=intercom'],
-    utc: true,
-  },
+  layoutOf('zendesk-users', ['contacts', 'zendesk'], {
+    columns: 'name; email; external_id',
+    map: 'external_id=id; name=properties.$name; email=properties.$email; tags=properties.tags',
+  }),
+  layoutOf('intercom-messages', ['conversations', 'intercom', 'utc'], {
+    columns: 'conversation_id; conversation_created_at; message_id; message_body; message_author_type',
+    map:
+      'conversation_id=id; conversation_created_at=createdAt; conversation_state=properties.state; ' +
+      'conversation_tags=properties.tags; message_id=message.id; message_body=message.content; ' +
+      'message_created_at=message.createdAt; message_type=message.properties.type; ' +
+      'message_author_type=message.incoming:user|lead|contact; message_author_id=message.contactId; ' +
+      'message_author_id=contact.id; message_author_name=contact.properties.$name; ' +
+      'message_author_email=contact.properties.$email; message_author_user_id=contact.properties.userId',
+  }),
+  layoutOf('zendesk-tickets', ['feedback', 'zendesk'], {
+    columns: 'Id; Subject; Requester; Requester email; Created at',
+    map:
+      'Id=sourceId; Subject=description; Tags=tags:spaces; Requester=contact.name; Requester email=contact.email; ' +
+      'Status=sourceData.status; Priority=sourceData.priority; Via=sourceData.channel',
+  }),
+  layoutOf('freshdesk-tickets', ['feedback', 'freshdesk'], {
+    columns: 'Ticket ID; Subject; Created time; Full name; Email',
+    map:
+      'Ticket ID=sourceId; Subject=description; Tags=tags; Created time=createdAt; Full name=contact.name; ' +
+      'Email=contact.email; Company Name=account.name; Status=sourceData.status; Priority=sourceData.priority; ' +
+      'Source=sourceData.channel; Title=; Contact ID=',
+  }),
+  layoutOf('hubspot-tickets', ['feedback', 'hubspot'], {
+    columns: 'Ticket ID; Ticket name; Ticket description; Create date',
+    map:
+      'Ticket ID=sourceId; Ticket name=title; Ticket description=description; Create date=createdAt; ' +
+      'Ticket status=sourceData.status; Priority=sourceData.priority; Source=sourceData.channel',
+  }),
+  layoutOf('typeform', ['feedback', 'typeform', 'utc'], {
+    columns: '#; Start Date (UTC); Submit Date (UTC); Network ID',
+    map: '#=sourceId; Submit Date (UTC)=createdAt; Tags=tags',
+  }),
+  layoutOf('surveymonkey', ['feedback', 'surveymonkey'], {
+    columns: 'Respondent ID; Collector ID; Start Date; End Date',
+    map: 'Respondent ID=sourceId; Email Address=contact.email',
+  }),
+  layoutOf('qualtrics', ['feedback', 'qualtrics'], {
+    columns: 'ResponseId; StartDate; EndDate; RecordedDate',
+    map: 'ResponseId=sourceId; RecipientEmail=contact.email; UserLanguage=sourceData.language',
+  }),
+  layoutOf('google-play', ['feedback', 'google-play', 'utc'], {
+    columns: 'Package Name; Star Rating; Review Text; Review Link; Review Submit Date and Time',
+    map:
+      'Star Rating=rating; Review Title=title; Review Text=description; Review Link=sourceId; ' +
+      'Review Submit Date and Time=createdAt; Package Name=sourceData.app; App Version Name=sourceData.version; ' +
+      'Reviewer Language=sourceData.language; Device=sourceData.device',
+  }),
+  layoutOf('app-store', ['feedback', 'app-store'], {
+    columns: 'id; attributes.rating; attributes.body; attributes.createdDate',
+    map:
+      'id=sourceId; attributes.rating=rating; attributes.title=title; attributes.body=description; ' +
+      'attributes.createdDate=createdAt; attributes.territory=sourceData.territory; ' +
+      'attributes.reviewerNickname=contact.name',
+  }),
+  layoutOf('trustpilot', ['feedback', 'trustpilot', 'utc'], {
+    columns: 'Review Id; Review Created (UTC); Review Stars; Review Content',
+    map:
+      'Review Id=sourceId; Review Created (UTC)=createdAt; Review Stars=rating; Review Title=title; ' +
+      'Review Content=description; Review Username=contact.name; Review User Email=contact.email; ' +
+      'Review Language=sourceData.language; Reference Id=sourceData.reference; Tags=tags',
+  }),
+  layoutOf('jira', ['feedback', 'jira'], {
+    columns: 'Summary; Issue key; Issue id; Issue Type',
+    map:
+      'Issue key=sourceId; Summary=title; Description=description; Labels=tags; Project name=project.name; ' +
+      'Reporter=contact.name; Status=sourceData.status; Priority=sourceData.priority; Issue Type=sourceData.type',
+  }),
 ]
+
+/** Versions of a tool differ in capitals. */
+export const isSameColumn = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
+
+/** Columns that no other kind of record would have. */
+const TELLING = ['description', 'rating', 'title', 'sourceId', 'message.id', 'message.content', 'message.incoming']
+
+export type Wanted = {
+  readonly layout?: string | undefined
+  readonly kind?: Kind | undefined
+  /** The fields that options fill. */
+  readonly fields: readonly string[]
+}
+
+/**
+ * The layout that is named, or the one that the columns show. By itself a layout applies only where
+ * no column, and no option, speaks for records of another kind.
+ */
+export const chooseLayout = (columns: readonly string[], wanted: Wanted): Layout | undefined => {
+  if (wanted.layout === 'none') return undefined
+  if (wanted.layout !== undefined) return namedLayout(wanted.layout, wanted.kind)
+  const known = LAYOUTS.find(({ columns: marks }) =>
+    marks.every((mark) => columns.some((column) => isSameColumn(mark, column))),
+  )
+  if (known === undefined || (wanted.kind ?? known.kind) !== known.kind) return undefined
+  const mapped = known.map.map((pair) => pair.slice(0, pair.lastIndexOf('=')))
+  const others = columns.filter(
+    (column) => !mapped.some((name) => isSameColumn(name, column)) && !usualField(known.kind, column),
+  )
+  const isOther = others.some((column) => TELLING.some((field) => plainName(field) === plainName(column)))
+  return isOther || wanted.fields.some((field) => !findField(known.kind, field)) ? undefined : known
+}
+
+const namedLayout = (name: string, kind: Kind | undefined): Layout => {
+  const known = LAYOUTS.find((layout) => layout.name === name)
+  if (known === undefined)
+    throw new ImportError(`--layout must be one of ${LAYOUTS.map((layout) => layout.name).join(', ')}, none.`)
+  if (kind !== undefined && kind !== known.kind) throw new ImportError(`${name} has ${known.kind}, not ${kind}.`)
+  return known
+}

@@ -1,6 +1,7 @@
 import { ImportError } from './import-error.ts'
-import { type FieldType, findField, type Kind, RECORDS } from './kinds.ts'
-import type { Layout } from './layouts.ts'
+import { type FieldType, findField, type Kind, plainName, RECORDS, usualField } from './kinds.ts'
+import { isSameColumn, type Layout } from './layouts.ts'
+import type { Column } from './table.ts'
 
 export type Target = {
   readonly field: string
@@ -8,7 +9,7 @@ export type Target = {
   readonly type: FieldType
   /** The cells that make a flag true; every other cell makes it false. */
   readonly trueFor?: readonly string[]
-  /** The separator of words. Without it commas and bars separate them. */
+  /** The separator of words. */
   readonly separator?: string
   /** What cells are taken for. */
   readonly values?: Readonly<Record<string, string>>
@@ -16,6 +17,8 @@ export type Target = {
 
 export type Mapping = {
   readonly kind: Kind
+  /** The name of the layout. */
+  readonly layout: string | undefined
   /**
    * In the order of the columns. A column may have several targets; a column without a target is
    * left out.
@@ -28,7 +31,7 @@ export type Mapping = {
 export type MappingOptions = {
   readonly kind: Kind
   readonly layout: Layout | undefined
-  readonly columns: readonly string[]
+  readonly columns: readonly Column[]
   /** `column=field`; `column=` leaves a column out; `column=flag:a|b` is true for a and b. */
   readonly map: readonly string[]
   /** `field cell=value`: where the cell is this, the value is taken. */
@@ -40,39 +43,33 @@ export type MappingOptions = {
   readonly utc: boolean
 }
 
-/** @throws ImportError naming the column or field that does not exist */
+/** @throws ImportError naming the column or field that does not exist, or that is filled twice */
 export const createMapping = (options: MappingOptions): Mapping => {
   const { kind, layout, columns } = options
-  const asked = options.map.map((text) => {
-    const { left, right } = parsePair(text, '--map column=field')
-    const alike = columns.includes(left) ? left : columns.find((column) => plain(column) === plain(left))
-    return { left: alike ?? left, right }
-  })
-  for (const { left } of asked) {
-    if (!columns.includes(left)) {
-      throw new ImportError(`--map names a column that the file does not have: ${left}. It has: ${columns.join(', ')}.`)
-    }
-  }
+  const asked = options.map.map((text) => askedPair(text, columns))
   const ofLayout = (layout?.map ?? []).map((text) => parsePair(text, 'column=field'))
-  const fieldsOf = (column: string): string[] => {
-    const own = asked.filter(({ left }) => left === column)
-    if (own.length > 0) return own.flatMap(({ right }) => (right === '' ? [] : [right]))
-    const known = ofLayout.filter(({ left }) => left === column).map(({ right }) => right)
-    if (known.length > 0) return known
-    const usual = usualField(kind, column)
-    if (usual !== undefined) return [usual]
-    return options.keepRest ? [`${metadataOf(kind)}.${column}`] : []
+  const fieldsOf = ({ name, title }: Column): string[] => {
+    const own = asked.filter(({ left }) => left === name || left === title)
+    if (own.length > 0) return own.flatMap(({ right }) => right || [])
+    const known = ofLayout.filter(({ left }) => isSameColumn(left, title))
+    if (known.length > 0) return known.flatMap(({ right }) => right || [])
+    const usual = usualField(kind, title) ?? (options.keepRest ? `${metadataOf(kind)}.${name}` : undefined)
+    return usual === undefined ? [] : [usual]
   }
   const valuesOf = valuesByField(kind, options.mapValue)
-  const set = [...(layout?.set ?? []), ...options.set].map((text) => parsePair(text, '--set field=value', 'first'))
+  const set = [...(layout ? [`source=${layout.source}`] : []), ...options.set]
+  const constants = set.map((text) => parsePair(text, '--set field=value', 'first'))
+  const mapped = columns.map((column) => ({
+    column: column.name,
+    targets: fieldsOf(column).map((field) => withValues(targetOf(kind, field), valuesOf)),
+  }))
+  refuseDoubles(mapped)
   return {
     kind,
-    columns: columns.map((column) => ({
-      column,
-      targets: fieldsOf(column).map((field) => withValues(targetOf(kind, field), valuesOf)),
-    })),
+    layout: layout?.name,
+    columns: mapped,
     // A later constant replaces an earlier one.
-    constants: [...new Map(set.map(({ left, right }) => [left, right]))].map(([field, value]) => ({
+    constants: [...new Map(constants.map(({ left, right }) => [left, right]))].map(([field, value]) => ({
       target: targetOf(kind, field),
       value,
     })),
@@ -80,15 +77,26 @@ export const createMapping = (options: MappingOptions): Mapping => {
   }
 }
 
-/** A field called like the column, but for case, spaces and the like. */
-const usualField = (kind: Kind, column: string): string | undefined => {
-  if (findField(kind, column)) return column
-  const { fields, usual } = RECORDS[kind]
-  const known = [...Object.keys(fields).map((name) => [name, name] as const), ...Object.entries(usual)]
-  return known.find(([name]) => plain(name) === plain(column))?.[1]
+const askedPair = (text: string, columns: readonly Column[]): Pair => {
+  const { left, right } = parsePair(text, '--map column=field')
+  const named = columns.find(({ name, title }) => name === left || title === left)
+  const alike = named ? left : columns.find(({ title }) => plainName(title) === plainName(left))?.title
+  if (alike !== undefined) return { left: alike, right }
+  const known = columns.map(({ name }) => name).join(', ')
+  throw new ImportError(`--map names a column that the file does not have: ${left}. It has: ${known}.`)
 }
 
-const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}$]/gu, '') || name
+/** Columns of one prose are put together, as are tags; of other fields only one value can be meant. */
+const refuseDoubles = (columns: Mapping['columns']): void => {
+  const filled = columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, ...target })))
+  for (const [field, all] of Map.groupBy(filled, (target) => target.field)) {
+    if (all.length === 1 || ['prose', 'content', 'words'].includes(all[0]!.type)) continue
+    const names = all.map(({ column }) => column)
+    throw new ImportError(
+      `Several columns become ${field}: ${names.join(', ')}. Leave out all but one, such as: --map '${names.at(-1)}='`,
+    )
+  }
+}
 
 type ValuesOf = ReadonlyMap<string, Readonly<Record<string, string>>>
 
@@ -121,8 +129,10 @@ const metadataOf = (kind: Kind): string => {
   }
 }
 
+export type Pair = { readonly left: string; readonly right: string }
+
 /** Names of columns may contain an equals sign, names of fields do not. */
-const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): { left: string; right: string } => {
+export const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): Pair => {
   const at = cut === 'first' ? text.indexOf('=') : text.lastIndexOf('=')
   if (at < 1) throw new ImportError(`${text} has not the form ${form}.`)
   return { left: text.slice(0, at), right: text.slice(at + 1) }
@@ -132,16 +142,13 @@ const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): 
 const SEPARATORS: Readonly<Record<string, string>> = { spaces: ' ', commas: ',', bars: '|', semicolons: ';' }
 
 const targetOf = (kind: Kind, text: string): Target => {
-  const [name = '', values] = text.split(/:(.*)/s)
-  const flag = values === undefined ? undefined : findField(kind, name)
-  if (values !== undefined && flag?.type === 'flag') {
-    return { field: name, path: flag.path, type: 'flag', trueFor: values.split('|') }
-  }
-  const separator = values === undefined ? undefined : SEPARATORS[values]
-  if (separator !== undefined && flag?.type === 'words')
-    return { field: name, path: flag.path, type: 'words', separator }
-  const found = findField(kind, text)
-  if (found) return { field: text, ...found }
+  const [name = '', option] = text.split(/:(.*)/s)
+  const found = findField(kind, name)
+  if (option !== undefined && found?.type === 'flag') return { field: name, ...found, trueFor: option.split('|') }
+  const separator = option === undefined ? undefined : SEPARATORS[option]
+  if (separator !== undefined && found?.type === 'words') return { field: name, ...found, separator }
+  const whole = findField(kind, text)
+  if (whole) return { field: text, ...whole }
   const { fields, free } = RECORDS[kind]
   const known = [...Object.keys(fields), ...free.map((prefix) => `${prefix}.…`)].join(', ')
   throw new ImportError(`There is no field ${text} in ${kind}. There are: ${known}.`)
@@ -154,12 +161,13 @@ const describeTarget = ({ field, trueFor, values = {} }: Target): string => {
 }
 
 /** One line for each column and constant, for a person to check. */
-export const describeMapping = ({ columns, constants, utc }: Mapping): string[] => {
+export const describeMapping = ({ columns, constants, utc, layout }: Mapping): string[] => {
   const wide = Math.max(...columns.map(({ column }) => column.length), 8)
   return [
+    ...(layout === undefined ? [] : [`  The layout is ${layout}; --layout none turns it off.`]),
     ...columns.map(({ column, targets }) => {
       const fields = targets.map(describeTarget)
-      return `  ${column.padEnd(wide)}  →  ${fields.length === 0 ? '(left out)' : fields.join(', ')}`
+      return `  ${column.replace(/\s+/g, ' ').padEnd(wide)}  →  ${fields.length === 0 ? '(left out)' : fields.join(', ')}`
     }),
     ...constants.map(({ target, value }) => `  ${'(always)'.padEnd(wide)}  →  ${target.field} = ${value}`),
     ...(utc ? ['  Date-times without an offset are taken as UTC.'] : []),

@@ -15,8 +15,10 @@ export type Answer = {
   readonly text: string
 }
 
-/** Undefined without an answer. */
-export type Post = (request: Request) => Promise<Answer | undefined>
+/** There was no answer; the cause is the code of the system or of TLS. */
+export type Unanswered = { readonly status?: undefined; readonly cause: string }
+export type Outcome = Answer | Unanswered
+export type Post = (request: Request) => Promise<Outcome>
 
 const REQUEST_TIMEOUT_MS = 60_000
 /**
@@ -39,22 +41,19 @@ export const postTo = (service: Service, lanes: number): Post =>
     lanes,
   })
 
-const postTogether = async (
-  service: Service,
-  requests: readonly Request[],
-): Promise<readonly (Answer | undefined)[]> => {
+const postTogether = async (service: Service, requests: readonly Request[]): Promise<readonly Outcome[]> => {
   if (requests.length === 1) return [await postAlone(service, requests[0]!)]
   // Bodies are sent as they are written: numbers keep their digits.
   const items = requests.map(
     ({ operation, key, body }) => `{"operation":"${operation}","idempotencyKey":"${key}","body":${body}}`,
   )
   const answer = await post(service, '/batch', { body: `{"items":[${items.join(',')}]}` })
-  if (answer && REFUSED_AS_A_WHOLE.includes(answer.status)) {
-    const alone: (Answer | undefined)[] = []
+  if (answer.status !== undefined && REFUSED_AS_A_WHOLE.includes(answer.status)) {
+    const alone: Outcome[] = []
     for (const request of requests) alone.push(await postAlone(service, request))
     return alone
   }
-  if (answer?.status !== 200) return requests.map(() => answer)
+  if (answer.status !== 200) return requests.map(() => answer)
   return (JSON.parse(answer.text) as { results: Result[] }).results.map(asAnswer)
 }
 
@@ -67,14 +66,14 @@ const asAnswer = ({ status, retryAfter, body }: Result): Answer => ({
   text: JSON.stringify(body),
 })
 
-const postAlone = (service: Service, { path, body, key }: Request): Promise<Answer | undefined> =>
+const postAlone = (service: Service, { path, body, key }: Request): Promise<Outcome> =>
   post(service, path, { body, headers: { 'idempotency-key': key } })
 
 const post = async (
   { url, token }: Service,
   path: string,
   { body, headers }: { body: string; headers?: Readonly<Record<string, string>> },
-): Promise<Answer | undefined> => {
+): Promise<Outcome> => {
   try {
     const response = await fetch(`${url}/api/v1${path}`, {
       method: 'POST',
@@ -91,9 +90,23 @@ const post = async (
     })
     const text = await response.text()
     return { status: response.status, retryAfter: response.headers.get('retry-after'), error: errorIn(text), text }
-  } catch {
-    return undefined
+  } catch (error) {
+    return { cause: causeOf(error as Failure) }
   }
+}
+
+type Failure = {
+  readonly code?: unknown
+  readonly name?: unknown
+  readonly message?: unknown
+  readonly cause?: Failure
+}
+
+/** Each runtime puts the code elsewhere. */
+const causeOf = ({ code, name, message, cause }: Failure): string => {
+  if (typeof code === 'string') return code
+  if (cause !== undefined) return causeOf(cause)
+  return name === 'TimeoutError' ? 'ETIMEDOUT' : String(message ?? name).replace(/^.*client error \(\w+\): /, '')
 }
 
 const errorIn = (text: string): unknown => {

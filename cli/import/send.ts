@@ -1,7 +1,7 @@
 import type { Problem } from '../../contract/problem.ts'
 import type { Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
-import type { Answer, Post, Request } from './post.ts'
+import type { Answer, Outcome as Reply, Post, Request } from './post.ts'
 
 export type Outcome =
   { readonly outcome: 'accepted' } | { readonly outcome: 'refused'; readonly reasons: readonly string[] }
@@ -23,6 +23,12 @@ const FIRST_RETRY_MS = 500
 const LONGEST_RETRY_MS = 30_000
 /** Attempts at one submission that got no answer, or an answer that is not the service's. */
 const MAX_FAILURES = 6
+const OF_TLS = /CERT|ERR_TLS|ERR_SSL|UNABLE_TO_|EPROTO/i
+/** No repetition mends a name that does not exist, or a certificate. */
+const isFinal = (cause: string): boolean =>
+  OF_TLS.test(cause) || /ENOTFOUND|failed to lookup|ERR_INVALID_URL/.test(cause)
+const IS_REFUSED = /ECONNREFUSED|Connection refused/
+
 const DEFAULT_RETRY_AFTER_SECONDS = 5
 const MAX_QUOTED_CHARACTERS = 300
 const MS_PER_SECOND = 1_000
@@ -36,6 +42,7 @@ const MS_PER_SECOND = 1_000
  */
 export const createSender = (dependencies: SendDependencies): ((request: Request) => Promise<Outcome>) => {
   let resumeAt = 0
+  let hasAnswered = false
   const waitUntilResumed = async (): Promise<void> => {
     for (let left = resumeAt - dependencies.now(); left > 0; left = resumeAt - dependencies.now()) {
       await dependencies.wait(left)
@@ -50,7 +57,12 @@ export const createSender = (dependencies: SendDependencies): ((request: Request
     for (let failures = 0; ;) {
       await waitUntilResumed()
       const answer = await dependencies.post(request)
-      if (answer !== undefined) {
+      if (answer.status === undefined) {
+        // Where nobody has listened so far, the address is wrong or the service is not started.
+        const isWrong = isFinal(answer.cause) || (IS_REFUSED.test(answer.cause) && !hasAnswered)
+        if (isWrong) throw unreachable(dependencies.service, answer.cause)
+      } else {
+        hasAnswered = true
         const { status } = answer
         if (ACCEPTED.includes(status)) return { outcome: 'accepted' }
         if (REFUSED.includes(status)) return { outcome: 'refused', reasons: reasonsOf(answer) }
@@ -61,7 +73,10 @@ export const createSender = (dependencies: SendDependencies): ((request: Request
         if (status < 500 && status !== 408) throw notPermitted(answer)
       }
       if (++failures >= MAX_FAILURES) return giveUp(answer, dependencies.service)
-      pause(Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS), 'no answer')
+      pause(
+        Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS),
+        answer.status === undefined ? `no answer (${answer.cause})` : `answered ${answer.status}`,
+      )
     }
   }
 }
@@ -79,11 +94,18 @@ const reasonsOf = ({ status, error, text }: Answer): string[] => {
   return [typeof error === 'string' ? error : `answered ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`]
 }
 
-const giveUp = (answer: Answer | undefined, { url }: Service): Outcome => {
+const giveUp = (answer: Reply, service: Service): Outcome => {
   // The service answers and fails on this one submission: the others need not wait for it.
-  if (answer?.status === 500) return { outcome: 'refused', reasons: reasonsOf(answer) }
-  throw new ImportError(
-    `${url} does not answer. Is the service running there? Run the same command again: it goes on where it stopped.`,
+  if (answer.status === 500) return { outcome: 'refused', reasons: reasonsOf(answer) }
+  throw unreachable(service, answer.status === undefined ? answer.cause : `status ${answer.status}`)
+}
+
+const unreachable = ({ url }: Service, cause: string): ImportError => {
+  const again = 'Run the same command again: it goes on where it stopped.'
+  if (OF_TLS.test(cause))
+    return new ImportError(`The TLS connection to ${url} failed: ${cause}. Correct the certificate or --url. ${again}`)
+  return new ImportError(
+    `${url} does not answer (${cause}). Is --url right, and is the service running there? ${again}`,
   )
 }
 

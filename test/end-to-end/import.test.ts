@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
+import { findFreePort as closedPort } from '../../cli/start/embedded/free-port.ts'
+import { makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
-import { type ServiceProcess, spawnProgram, startProcess } from '../support/service-process.ts'
-import { type Service, startService } from '../support/service.ts'
-import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
 const PROGRAM = 'cli/import/import-command.ts'
-const MICROSECONDS_PER_SECOND = 1_000_000
-const LIMIT = 10
-const SLOW_MS = 60_000
-/** More than are sent before a kill arrives. */
-const ROWS = 3_000
-/** Fewer than fill the backlog of this test. */
-const SOME = 20
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
@@ -36,6 +28,10 @@ describe('the import of a file', () => {
     const path = join(folder, name)
     writeFileSync(path, content)
     return path
+  }
+  const folderOf = (name: string): string => {
+    mkdirSync(join(folder, name))
+    return join(folder, name)
   }
   const run = (path: string, ...options: readonly string[]) => runAt(service, path, ...options)
   const runAt = (at: SharedService, path: string, ...options: readonly string[]) =>
@@ -139,6 +135,11 @@ describe('the import of a file', () => {
 
   it('says what to do about a wrong token, address, file or option', async () => {
     const path = fileOf('one.csv', 'description\nGood\n')
+    const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
+    const { certificate, key } = makeAuthority().issueFor('127.0.0.1')
+    const tlsServer = createTlsServer({ cert: certificate, key })
+    await once(tlsServer.listen(0, '127.0.0.1'), 'listening')
+    const tls = tlsServer.address() as AddressInfo
     const cases: [words: string[], says: RegExp][] = [
       [[path, '--url', service.urls[0]!, '--token', 'wrong-token-0000000'], /does not know this token \(401\)/],
       [
@@ -147,138 +148,89 @@ describe('the import of a file', () => {
       ],
       [[path, '--url', 'feedback', '--token', service.accessToken], /must be an address/],
       [[path, '--token', service.accessToken, '--layout', 'x'], /--layout must be one of/],
-      [[join(folder, 'none.csv')], /There is no file/],
+      [[join(folder, 'none.csv')], /There is no file .*none\.csv/],
+      [[join(folder, 'none.csv', 'x.csv')], /There is no file/],
+      [[folderOf('folder.csv')], /folder\.csv is a folder/],
+      [[path, '--state', join(folder, 'none', 'x'), ...reaching], /journal .* cannot be written \(ENOENT\)/],
+      [[path, '--url', `http://127.0.0.1:${await closedPort()}`, '--token', 'any'], /does not answer \(.*refused/i],
+      [
+        [path, '--url', `https://127.0.0.1:${tls.port}`, '--token', 'any'],
+        /TLS connection .* failed: .*(?:VERIFY|certificate)/,
+      ],
       [[path, '--nonsense'], /nonsense/],
-      [[path, '--encoding', 'utf-7'], /--encoding must be one of/],
+      [[path, '--encoding', 'utf-7'], /--encoding must be a label/],
       [[fileOf('text.txt', 'x')], /ends in none of/],
-      [[fileOf('open.csv', 'description\n"never closed\n')], /malformed/],
+      [[fileOf('open.csv', '"never closed\n')], /malformed/],
     ]
     for (const [words, says] of cases) {
-      const { code, stderr } = await runCommand({ environment: { DATA_DIR: folder } }, PROGRAM, ...words)
+      const { code, stdout, stderr } = await runCommand({ environment: { DATA_DIR: folder } }, PROGRAM, ...words)
       assert.equal(code, 1, String(says))
       assert.match(stderr, says)
+      assert.doesNotMatch(stdout, /waiting/, 'what is final is said at once')
     }
+    tlsServer.close()
   })
 
-  it('waits as long as the rate limit asks, and goes on', { timeout: SLOW_MS }, async () => {
-    const limited = await idleService()
-    const bucket = `{${limited.redisPrefix}:${limited.workspaceId}}:bucket:submit_conversation`
-    const conversation = (id: string) => ({
-      id,
-      source: 'limit',
-      createdAt: '2024-01-01T10:00:00Z',
-      contacts: [],
-      messages: [],
-    })
-    await limited.redis.del(bucket)
-    for (let at = 0; at < LIMIT; at++)
-      assert.equal((await limited.post('/conversations', conversation(`spent-${at}`))).status, 200)
-    // As if that were 57 seconds ago: the next token is back in three.
-    const moments = (await limited.redis.lrange(bucket, 0, -1)).map((at) =>
-      String(Number(at) - 57 * MICROSECONDS_PER_SECOND),
+  it('knows a record by its content: other files and lines do not double it, and loopback needs no proxy', async () => {
+    const past = `http://127.0.0.1:${await closedPort()}`
+    const proxied = {
+      ...service,
+      environment: { ...service.environment, HTTP_PROXY: past, http_proxy: past, NO_PROXY: 'x' },
+    }
+    const settings = ['--set', 'source=play']
+    const head = 'description,rating\n'
+    const first = fileOf('day1.csv', `${head}Good,4\n,1\n,1\n`)
+    const results = [await runAt(proxied, first, ...settings)]
+    results.push(await run(fileOf('day2.csv', `${head}New,5\n,1\nGood,4\n,1\n`), ...settings))
+    fileOf('day1.csv', `${head}Newer,3\nGood,4\n,1\n,1\n`)
+    results.push(await run(first, ...settings))
+    results.push(await run(first, ...settings))
+    assert.deepEqual(
+      results.map(({ code, stdout, stderr }) => [code, /^\d+ accepted.*\.$/m.exec(stdout)?.[0], stderr]),
+      [
+        [0, '3 accepted; 0 refused.', ''],
+        [0, '4 accepted; 0 refused.', ''],
+        [0, '4 accepted, 3 of them before; 0 refused.', ''],
+        [0, '4 accepted, 4 of them before; 0 refused.', ''],
+      ],
     )
-    await limited.redis
-      .multi()
-      .del(bucket)
-      .rpush(bucket, ...moments)
-      .exec()
-    const path = fileOf('limited.ndjson', [1, 2, 3].map((at) => JSON.stringify(conversation(`l-${at}`))).join('\n'))
-    const { code, stdout, stderr } = await runAt(limited, path, '--kind', 'conversations')
+    await until('all are stored', async () => (await count('play')) >= 5)
+    assert.equal(await count('play'), 5)
+  })
+
+  it('takes elements that share a line, and finds files where npm was called', async () => {
+    const array = JSON.stringify(Array.from({ length: 300 }, (_, at) => ({ description: `e${at}`, source: 'shared' })))
+    fileOf('shared.json', array)
+    const called = { ...service.environment, npm_lifecycle_event: 'import', INIT_CWD: folder }
+    const { code, stdout, stderr } = await runAt({ ...service, environment: called }, 'shared.json')
     assert.equal(code, 0, stdout + stderr)
-    assert.match(stdout, /rate limit: waiting \d s/)
-    assert.match(stdout, /^3 accepted; 0 refused\.$/m)
-    await limited.stop()
+    assert.match(stdout, /^300 accepted; 0 refused\.\n {2}accepted: line 1$/m)
+    assert.ok(existsSync(join(folder, 'shared.json.import')))
+    await until('all are stored', async () => (await count('shared')) === 300)
+  })
+
+  it('leaves the words of a contact to a purge, who wrote them being a column', async () => {
+    const head = 'id,source,createdAt,contact.id,message.id,message.incoming,message.content,message.createdAt\n'
+    const row = (who: string) =>
+      `k,purged,2026-01-01T10:00:00Z,${who},m-${who},true,Words of ${who},2026-01-01T10:00:00Z\n`
+    const { code, stdout, stderr } = await run(
+      fileOf('k.csv', `${head}${row('v1')}${row('v2')}`),
+      '--kind',
+      'conversations',
+    )
+    assert.equal(code, 0, stdout + stderr)
+    const words = async () =>
+      (await service.sql<{ content: string }[]>`select content from message where content like 'Words of v%'`).map(
+        ({ content }) => content,
+      )
+    await until('they are stored', async () => (await words()).length === 2)
+    const purged = await fetch(`${service.urls[0]!}/api/v1/contacts/purge`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ id: 'v1', source: 'purged' }),
+    })
+    assert.equal(purged.status, 200)
+    await until('the words are gone', async () => !(await words()).includes('Words of v1'))
+    assert.deepEqual(await words(), ['Words of v2'])
   })
 })
-
-describe('an import that is interrupted', () => {
-  const folder = temporaryDirectory()
-  let service: Service
-  let worker: ServiceProcess | undefined
-  before(async () => {
-    service = await startService({ workers: 0, environment: { MAX_BACKLOG: '50' } })
-  })
-  after(async () => {
-    await worker?.stop()
-    await service.stop()
-  })
-
-  it(
-    'goes on where it stopped when it was killed or the service had no room, and doubles nothing',
-    { timeout: SLOW_MS },
-    async () => {
-      const path = join(folder, 'many.csv')
-      // Without ids: only the journal and the keys keep them from being stored twice.
-      writeFileSync(
-        path,
-        `description,source\n${Array.from({ length: ROWS }, (_, at) => `Text ${at},many\n`).join('')}`,
-      )
-      const words = [path, '--url', service.urls[0]!, '--token', service.accessToken]
-      const first = spawnProgram(PROGRAM, words, { ...service.environment })
-      const journal = `${path}.import`
-      const settled = (): number => (existsSync(journal) ? readFileSync(journal, 'utf8').split('\n').length - 2 : 0)
-      await until('some are settled', async () => settled() >= SOME, SLOW_MS)
-      const ended = once(first, 'exit')
-      first.kill('SIGKILL')
-      await ended
-      assert.ok(settled() < ROWS, `${settled()} were settled`)
-      // Nothing takes what is accepted.
-      await until(
-        'there is no room',
-        async () => (await service.post('/feedbacks', { description: 'x' })).status === 503,
-      )
-      const conversation = { id: 'c', source: 's', createdAt: '2024-01-01T10:00:00Z', contacts: [], messages: [] }
-      for (let sent = 0; sent < 2; sent++) {
-        const { status, headers } = await service.post('/conversations', conversation)
-        assert.deepEqual([status, headers.get('ratelimit')], [503, '"submit_conversation";r=10'], 'nothing is spent')
-      }
-
-      const second = spawnProgram(PROGRAM, words, { ...service.environment })
-      let printed = ''
-      second.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-      const closed = once(second, 'close')
-      await until('the import waits', async () => printed.includes('the service is busy: waiting'), SLOW_MS)
-      worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
-      await closed
-      assert.equal(second.exitCode, 0, printed)
-      assert.match(printed, new RegExp(`^${ROWS} accepted, \\d+ of them before; 0 refused\\.$`, 'm'))
-      const stored = async () => {
-        const [row] = await service.sql<{ all: number; texts: number }[]>`
-        select count(*)::int as all, count(distinct description)::int as texts from feedback where source = 'many'`
-        return row!
-      }
-      await until('all are stored', async () => (await stored()).texts === ROWS)
-      assert.deepEqual({ ...(await stored()) }, { all: ROWS, texts: ROWS })
-    },
-  )
-
-  it('stops in order when it is asked to, and says that some is left', { timeout: SLOW_MS }, async () => {
-    const path = join(folder, 'stopped.csv')
-    writeFileSync(path, 'description\nOne\nTwo\n')
-    const server = await busyServer()
-    try {
-      const { port } = server.address() as AddressInfo
-      const child = spawnProgram(PROGRAM, [path, '--url', `http://127.0.0.1:${port}`, '--token', 'any'], {})
-      let printed = ''
-      child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-      await until('it waits', async () => printed.includes('waiting 60 s'))
-      const ended = once(child, 'close')
-      process.kill(child.pid!, 'SIGINT')
-      await ended
-      assert.equal(child.exitCode, 1)
-      assert.match(printed, /^0 accepted; 0 refused\.\nStopped: 2 are left\./m)
-    } finally {
-      server.close()
-    }
-  })
-})
-
-/** Never has room, and wants a minute each time. */
-const busyServer = async (): Promise<Server> => {
-  const server = createServer((request, response) => {
-    request.resume()
-    response.writeHead(503, { 'Retry-After': '60', 'Content-Type': 'application/json' }).end('{"error":"busy"}')
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return server
-}

@@ -1,206 +1,263 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { buildBodies } from '../../../cli/import/build-bodies.ts'
-import type { Kind } from '../../../cli/import/kinds.ts'
-import { LAYOUTS } from '../../../cli/import/layouts.ts'
-import { createMapping, describeMapping, type MappingOptions } from '../../../cli/import/mapping.ts'
-import type { Row } from '../../../cli/import/read-rows.ts'
+import { type Imported, imported, type Words } from './imported.ts'
 
-const mappingOf = (kind: Kind, columns: readonly string[], options: Partial<MappingOptions> = {}) =>
-  createMapping({
-    kind,
-    layout: undefined,
-    columns,
-    map: [],
-    mapValue: [],
-    set: [],
-    keepRest: false,
-    utc: false,
-    ...options,
-  })
+type Case = readonly [title: string, name: string, content: string, words: Words, Partial<Imported>]
 
-/** What rows of these cells are submitted as. */
-const bodiesOf = async (mapping: ReturnType<typeof mappingOf>, cells: readonly Row['cells'][]): Promise<unknown[]> => {
-  const rows = async function* () {
-    for (const [at, one] of cells.entries()) yield { line: at + 2, cells: one }
-  }
-  const found: unknown[] = []
-  for await (const item of buildBodies(rows(), mapping)) {
-    found.push('body' in item ? { line: item.line, body: JSON.parse(item.body) as unknown } : item)
-  }
-  return found
-}
+const AGAIN = 'the id was there before: the later record replaces the earlier'
+const WITHOUT_SOURCE =
+  'an id without a source counts as one of the source API, where the same id of another system replaces it: say --set source=NAME'
+const ROUNDED = 'an id looks like a number that a spreadsheet rounded, such as 1.18E+11: export the column as text'
+const KEPT = 'must be a number that double precision keeps: finite, and unchanged if it is an integer'
+const createdAt = '2026-01-01T10:00:00Z'
+const MESSAGES =
+  'id,source,createdAt,title,rating,contact.id,contact.properties.$name,message.id,message.incoming,message.content,message.createdAt'
+const message = (id: string, own: string, author: string): string =>
+  `${id},chat,${createdAt},${own},${author},true,Words,${createdAt}\n`
+const said = (id: string, contactId: string) => ({ id, contactId, incoming: true, content: 'Words', createdAt })
 
-describe('the bodies that rows make', () => {
-  it('have the types of their fields, and leave empty cells out', async () => {
-    const columns = ['description', 'Stars', 'tags', 'isTranscript', 'Person', 'x']
-    const map = ['Stars=rating', 'Person=contact.email', 'Person=contact.name']
-    const mapping = mappingOf('feedback', columns, { map, set: ['source=survey'] })
-    const cells = { description: 'Good', Stars: '4', tags: 'a, b,', isTranscript: 'No', Person: 'a@b.example', x: 'y' }
-    assert.deepEqual(
-      await bodiesOf(mapping, [cells, { ...cells, Stars: 'four', tags: '', isTranscript: '?', Person: '' }]),
-      [
-        {
-          line: 2,
-          body: {
-            source: 'survey',
-            description: 'Good',
-            rating: 4,
-            tags: ['a', 'b'],
-            isTranscript: false,
-            contact: { email: 'a@b.example', name: 'a@b.example' },
-          },
-        },
-        // What is no number or flag is left to the service, which says what it expected.
-        { line: 3, body: { source: 'survey', description: 'Good', rating: 'four', isTranscript: '?' } },
+const FILES: readonly Case[] = [
+  [
+    'find fields by columns of any spelling; a row without a text is a rating or a title',
+    'x.csv',
+    'Description,RATING,Source ID,contact_email,x\n,4,7,a@b.example,y\nSaid,,,,\n',
+    {},
+    {
+      bodies: [
+        { description: '', rating: 4, sourceId: '7', contact: { email: 'a@b.example' } },
+        { description: 'Said' },
       ],
-    )
-  })
-
-  it('are found by columns of any spelling, and cells become what they are taken for', async () => {
-    const columns = ['Description', 'RATING', 'Source ID', 'contact_email', 'Created at', 'Tags', 'Labels']
-    const mapping = mappingOf('feedback', columns, {
-      map: ['labels=tags:spaces'],
-      mapValue: ['rating Good=5'],
-      utc: true,
-    })
-    const cells = {
-      RATING: ' Good ',
-      'Source ID': '7',
-      contact_email: 'a@b.example',
-      'Created at': '2026-01-31',
-      Labels: 'a b',
-    }
-    assert.deepEqual(await bodiesOf(mapping, [cells]), [
-      {
-        line: 2,
-        body: {
-          description: '',
-          rating: 5,
-          sourceId: '7',
-          contact: { email: 'a@b.example' },
-          createdAt: '2026-01-31T00:00:00Z',
-          tags: ['a', 'b'],
-        },
-      },
-    ])
-    assert.ok(describeMapping(mapping).some((line) => line.endsWith('rating (Good is 5)')))
-    const bars = await bodiesOf(mappingOf('feedback', ['description', 'tags']), [
-      { description: 'x', tags: 'dark mode| y' },
-    ])
-    assert.deepEqual(bars, [{ line: 2, body: { description: 'x', tags: ['dark mode', 'y'] } }])
-  })
-
-  it('are of the very column that is named, where others differ by case alone', async () => {
-    const mapping = mappingOf('feedback', ['text', 'Text'], { map: ['Text=description', 'text='] })
-    assert.deepEqual(await bodiesOf(mapping, [{ text: 'a', Text: 'b' }]), [{ line: 2, body: { description: 'b' } }])
-  })
-
-  it('take an object for all properties, beside those that have a name', async () => {
-    const map = ['userId=id', 'traits=properties', 'mail=properties.$email']
-    const mapping = mappingOf('contacts', ['userId', 'traits', 'mail'], { map })
-    const properties = { plan: 'pro', $email: 'old' }
-    assert.deepEqual(await bodiesOf(mapping, [{ userId: 'u', traits: properties, mail: 'new' }]), [
-      { line: 2, body: { id: 'u', properties: { plan: 'pro', $email: 'new' } } },
-    ])
-    assert.deepEqual(await bodiesOf(mapping, [{ userId: 'u', traits: '{"plan":"pro"}' }]), [
-      { line: 2, body: { id: 'u', properties: { plan: 'pro' } } },
-    ])
-  })
-
-  it('say what of a row goes nowhere', async () => {
-    const mapping = mappingOf('conversations', ['id', 'message.id', 'contact.properties.$name'])
-    const rows = async function* () {
-      yield { line: 2, cells: { id: 'c', 'message.id': 'm', 'contact.properties.$name': 'Ada' } }
-    }
-    for await (const item of buildBodies(rows(), mapping)) {
-      const reasons = ['what is known of the contact, since it has no contact.id: properties']
-      assert.deepEqual('dropped' in item && item.dropped, [{ line: 2, reasons }])
-    }
-  })
-
-  it('keep the other columns only when asked, whatever they are called', async () => {
-    const columns = ['description', '__proto__', 'page.url']
-    const cells = Object.fromEntries([
-      ['description', 'Good'],
-      ['__proto__', 'p'],
-      ['page.url', '/x'],
-    ])
-    const kept = await bodiesOf(mappingOf('feedback', columns, { keepRest: true }), [cells])
-    const sourceData = Object.fromEntries([
-      ['__proto__', 'p'],
-      ['page.url', '/x'],
-    ])
-    assert.deepEqual(kept, [{ line: 2, body: { description: 'Good', sourceData } }])
-    assert.deepEqual(await bodiesOf(mappingOf('feedback', columns), [cells]), [
-      { line: 2, body: { description: 'Good' } },
-    ])
-    assert.equal(({} as { p?: unknown }).p, undefined)
-  })
-
-  it('of messages that follow one another in a conversation is one conversation', async () => {
-    const layout = LAYOUTS.find(({ name }) => name === 'intercom-messages')
-    const columns = [...(layout?.columns ?? []), 'message_created_at', 'message_author_id', 'message_author_email']
-    const message = (id: string, type: string, author: string) => ({
-      conversation_id: 'c1',
-      conversation_created_at: '2017-11-14 21:45:08',
-      message_id: id,
-      message_body: id === 'm2' ? '' : 'Hello',
-      message_author_type: type,
-      message_created_at: '2017-11-14 21:45:08',
-      message_author_id: author,
-      message_author_email: `${author}@b.example`,
-    })
-    const rows = [message('m1', 'lead', 'u1'), message('m2', 'admin', 'a1'), message('m3', 'lead', 'u1')]
-    const found = await bodiesOf(mappingOf('conversations', columns, { layout }), [
-      ...rows,
-      { ...message('m4', 'user', 'u2'), conversation_id: 'c2' },
-    ])
-    const createdAt = '2017-11-14T21:45:08Z'
-    assert.deepEqual(found[0], {
-      line: 2,
-      body: {
-        id: 'c1',
-        source: 'intercom',
-        createdAt,
-        contacts: [{ id: 'u1', properties: { $email: 'u1@b.example' } }],
-        messages: [
-          { id: 'm1', content: 'Hello', incoming: true, contactId: 'u1', createdAt },
-          { id: 'm2', content: '', incoming: false, contactId: 'a1', createdAt },
-          { id: 'm3', content: 'Hello', incoming: true, contactId: 'u1', createdAt },
-        ],
-      },
-    })
-    assert.equal((found[1] as { line: number }).line, 5)
-    assert.equal(found.length, 2)
-  })
-
-  it('take a known layout of users', async () => {
-    const layout = LAYOUTS.find(({ name }) => name === 'zendesk-users')
-    const mapping = mappingOf('contacts', ['name', 'email', 'external_id', 'role'], {
-      layout,
-      map: ['role=properties.role'],
-    })
-    assert.deepEqual(
-      await bodiesOf(mapping, [{ name: 'Ada', email: 'ada@b.example', external_id: '7', role: 'end-user' }]),
-      [
+    },
+  ],
+  [
+    'keep the other columns when asked, with repeated ones numbered',
+    'x.csv',
+    'description,page.url,Note,Note\nGood,/x,a,b\n',
+    { 'keep-rest': true },
+    { bodies: [{ description: 'Good', sourceData: { 'page.url': '/x', Note: 'a', 'Note (2)': 'b' } }] },
+  ],
+  [
+    'put the columns of one text together, and those of tags; others replace what is set for all',
+    'x.csv',
+    'Summary,Labels,Labels,source\nA,search,"b,c",\nB,,x,y\n',
+    { map: ['Summary=description', 'Labels=tags', 'Labels=description'], set: ['source=jira'] },
+    {
+      bodies: [
+        { description: 'A\nsearch\nb,c', tags: ['search', 'b', 'c'], source: 'jira' },
+        { description: 'B\nx', tags: ['x'], source: 'y' },
+      ],
+    },
+  ],
+  [
+    'refuse rounded ids of any column, and say which ids occur again or have no source',
+    'x.csv',
+    'sourceId,description,contact.id\n1,a,u1\n1.18E+11,b,u1\n"1,18E+11",c,\n3,d,1E+05\n1,e,\n2,f,\n',
+    {},
+    {
+      lines: ['line 2', 'line 6', 'line 7'],
+      refused: [3, 4, 5].map((line) => `line ${line}: ${ROUNDED}`),
+      doubts: [`line 6: ${AGAIN}`, `lines 2, 6–7: ${WITHOUT_SOURCE}`],
+    },
+  ],
+  [
+    'count an id of another source as another one',
+    'x.csv',
+    'source,sourceId,description\na,1,x\nb,1,y\n',
+    {},
+    { doubts: [] },
+  ],
+  [
+    'keep the digits of every number, of which the service refuses those that it cannot keep',
+    'x.csv',
+    'description,meta,account.contractValue\na,"{""n"":1161888007138312192}",\nb,,12345678901234567890\nc,"{""n"":1.10}",2.50\n',
+    { map: ['meta=sourceData'], set: ['rating=12345678901234567891'] },
+    {
+      texts: [
+        '{"rating":12345678901234567891,"description":"a","sourceData":{"n":1161888007138312192}}',
+        '{"rating":12345678901234567891,"description":"b","account":{"contractValue":12345678901234567890}}',
+        '{"rating":12345678901234567891,"description":"c","sourceData":{"n":1.10},"account":{"contractValue":2.50}}',
+      ],
+      refused: [
+        `line 2: rating ${KEPT}; sourceData.n ${KEPT}`,
+        `line 3: account.contractValue ${KEPT}; rating ${KEPT}`,
+        `line 4: rating ${KEPT}`,
+      ],
+    },
+  ],
+  [
+    'move members of JSON: a number is its text as an id, null is nothing, and digits are kept',
+    'x.ndjson',
+    '{"id":9912140633506421123,"text":"a","n":1161888007138312192,"stars":null}\n{"id":null,"text":7,"stars":"4","who":{"mail":"m@b.example"}}\n',
+    { map: ['id=sourceId', 'text=description', 'stars=rating', 'n=sourceData.n', 'who.mail=contact.email', 'who='] },
+    {
+      texts: [
+        '{"sourceId":"9912140633506421123","description":"a","sourceData":{"n":1161888007138312192}}',
+        '{"description":"7","rating":4,"contact":{"email":"m@b.example"}}',
+      ],
+    },
+  ],
+  [
+    'are refused in a dry run as the service would refuse them',
+    'x.ndjson',
+    `{"description":"a","rating":1161888007138312192}\n{"description":"a","sourceData":${'['.repeat(70)}${']'.repeat(70)}}\n{"description":"${'x'.repeat(600_000)}"}\n{"description":"a","nope":1}\n`,
+    {},
+    {
+      refused: [
+        `line 1: rating ${KEPT}`,
+        'line 2: The body must be nested at most 64 levels deep',
+        'line 3: the record has more than 512 KiB',
+        'line 4: nope is no member that is known here, and handling=strict ignores none',
+      ],
+    },
+  ],
+  [
+    'are feedback where a layout of contacts has a column of feedback as well',
+    'x.csv',
+    'external_id,name,email,description,rating\nF-1,A,a@x.example,No legend,2\n',
+    {},
+    { bodies: [{ description: 'No legend', rating: 2 }] },
+  ],
+  [
+    'are feedback where an option names a field of feedback',
+    'x.csv',
+    'external_id,name,email,text\nF-1,A,a@x.example,No legend\n',
+    { map: ['external_id=sourceId', 'text=description'], set: ['source=s'] },
+    { bodies: [{ source: 's', sourceId: 'F-1', description: 'No legend' }] },
+  ],
+  [
+    'take a layout of contacts, which options change',
+    'x.csv',
+    'name,email,external_id,role,tags\nAda,ada@b.example, 7 ,end-user,vip\n',
+    { map: ['role=properties.role'] },
+    {
+      bodies: [
         {
-          line: 2,
-          body: { source: 'zendesk', id: '7', properties: { $name: 'Ada', $email: 'ada@b.example', role: 'end-user' } },
+          source: 'zendesk',
+          id: '7',
+          properties: { $name: 'Ada', $email: 'ada@b.example', role: 'end-user', tags: 'vip' },
         },
       ],
+    },
+  ],
+  [
+    'of a conversation have their author, also without a column for it',
+    'x.csv',
+    `${MESSAGES}\n${message('k', 'Title,2', 'u1,Ada,m1')}${message('k', ',', 'u2,,m2')}${message('k', ',', 'u1,,m3')}`,
+    { kind: 'conversations' },
+    {
+      lines: ['lines 2–4'],
+      bodies: [
+        {
+          id: 'k',
+          source: 'chat',
+          createdAt,
+          title: 'Title',
+          rating: 2,
+          contacts: [{ id: 'u1', properties: { $name: 'Ada' } }, { id: 'u2' }],
+          messages: [said('m1', 'u1'), said('m2', 'u2'), said('m3', 'u1')],
+        },
+      ],
+    },
+  ],
+  [
+    'of conversations that are mixed are put together',
+    'x.csv',
+    `${MESSAGES}\n${message('a', 'A,1', 'u1,,m1')}${message('b', 'B,2', 'u2,,m2')}${message('a', ',', 'u1,,m3')}`,
+    { kind: 'conversations' },
+    {
+      lines: ['lines 2, 4', 'line 3'],
+      bodies: [
+        {
+          id: 'a',
+          source: 'chat',
+          createdAt,
+          title: 'A',
+          rating: 1,
+          contacts: [{ id: 'u1' }],
+          messages: [said('m1', 'u1'), said('m3', 'u1')],
+        },
+        {
+          id: 'b',
+          source: 'chat',
+          createdAt,
+          title: 'B',
+          rating: 2,
+          contacts: [{ id: 'u2' }],
+          messages: [said('m2', 'u2')],
+        },
+      ],
+    },
+  ],
+  [
+    'say what of a conversation goes nowhere',
+    'x.csv',
+    'id,message.id,contact.properties.$name\nc,m,Ada\n',
+    { kind: 'conversations' },
+    { doubts: ['line 2: what is known of the contact, since it has no contact.id: properties'] },
+  ],
+  [
+    'know an author by a word in any case',
+    'x.csv',
+    `id,source,createdAt,message.id,type,message.content,message.createdAt\n${['User', ' LEAD ', 'admin'].map((type, at) => `k,chat,${createdAt},m${at},${type},,${createdAt}\n`).join('')}`,
+    { kind: 'conversations', map: ['type=message.incoming:user|Lead'] },
+    {
+      bodies: [
+        {
+          id: 'k',
+          source: 'chat',
+          createdAt,
+          contacts: [],
+          messages: [true, true, false].map((incoming, at) => ({ id: `m${at}`, incoming, content: '', createdAt })),
+        },
+      ],
+    },
+  ],
+]
+
+describe('records', () => {
+  for (const [title, name, content, words, expected] of FILES)
+    it(title, () => {
+      const found = imported(name, content, words)
+      for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Imported], value, key)
+    })
+
+  it('of a long conversation go in parts, each with its title and rating', () => {
+    const rows = Array.from({ length: 1_001 }, (_, at) => message('L', at === 700 ? 'Title,2' : ',', `u1,,m${at}`))
+    const { bodies, lines, refused } = imported('x.csv', `${MESSAGES}\n${rows.join('')}`, { kind: 'conversations' })
+    const parts = bodies as { title: string; rating: number; messages: unknown[] }[]
+    assert.deepEqual(
+      parts.map(({ title, rating, messages }) => [title, rating, messages.length]),
+      [
+        ['Title', 2, 1_000],
+        ['Title', 2, 1],
+      ],
     )
-    assert.match(
-      describeMapping(mapping).join('\n'),
-      /external_id {2}→ {2}id\n[\s\S]*\(always\) +→ {2}source = zendesk/,
-    )
+    assert.deepEqual([lines, refused], [['lines 2–1001', 'line 1002'], []])
   })
 
-  it('cannot have fields or columns that do not exist', () => {
-    const columns = ['description']
-    assert.throws(() => mappingOf('feedback', columns, { map: ['x=title'] }), /a column that the file does not have: x/)
-    assert.throws(() => mappingOf('feedback', columns, { map: ['description=text'] }), /no field text in feedback/)
-    assert.throws(() => mappingOf('feedback', columns, { map: ['description'] }), /has not the form/)
-    assert.throws(() => mappingOf('feedback', columns, { set: ['constructor=1'] }), /no field constructor/)
+  it('are planned with what a person has to see, and no more', () => {
+    const { plan } = imported('x.csv', `name,email,external_id\n"${'A'.repeat(80_000)}",a@b.example,7\n`)
+    assert.match(plan, /The layout is zendesk-users; --layout none turns it off\./)
+    assert.match(plan, /external_id {2}→ {2}id\n[\s\S]*\(always\) +→ {2}source = zendesk/)
+    assert.ok(plan.length < 2_000, `${plan.length} characters`)
+  })
+
+  it('cannot have fields or columns that do not exist, nor two columns of one value', () => {
+    const cases: readonly (readonly [Words, RegExp])[] = [
+      [{ map: ['x=title'] }, /a column that the file does not have: x/],
+      [{ map: ['description=text'] }, /no field text in feedback/],
+      [{ map: ['description'] }, /has not the form/],
+      [{ set: ['constructor=1'] }, /no field constructor/],
+      [{ layout: 'x' }, /--layout must be one of/],
+      [{ layout: 'zendesk-users', kind: 'feedback' }, /zendesk-users has contacts, not feedback/],
+      [{ kind: 'x' }, /--kind must be one of/],
+      [{ map: ['Stars=rating', 'Score=rating'] }, /Several columns become rating: Stars, Score\. .*--map 'Score='/],
+    ]
+    for (const [words, says] of cases)
+      assert.throws(() => imported('x.csv', 'description,Stars,Score\na,1,2\n', words), says)
+    assert.throws(
+      () => imported('x.csv', 'E-mail,Email,id\na,b,c\n', { kind: 'contacts' }),
+      /Several columns become properties\.\$email/,
+    )
   })
 })

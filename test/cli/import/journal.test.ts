@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { openJournal, refusedIn } from '../../../cli/import/journal.ts'
+import { openJournal } from '../../../cli/import/journal.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
-const SUBJECT = { fileHash: 'f', mappingHash: 'm', url: 'http://service.test' }
+const SUBJECT = { mappingHash: 'm', url: 'http://service.test' }
 
 describe('the journal of an import', () => {
   const folder = temporaryDirectory()
@@ -13,34 +13,37 @@ describe('the journal of an import', () => {
   it('knows at the next run what was settled, also after a line that was cut off', () => {
     const path = join(folder, 'one')
     const first = openJournal(path, SUBJECT)
-    first.note(2)
-    first.note(3, ['rating must be a number'])
+    first.note('a', [])
+    first.note('b', ['rating must be a number'])
     first.close()
-    appendFileSync(path, '{"line":4')
+    appendFileSync(path, '{"key":"c"')
     const second = openJournal(path, SUBJECT)
-    assert.deepEqual([...second.settled.keys()], [2, 3])
-    second.note(5)
+    assert.deepEqual([...second.settled.keys()], ['a', 'b'])
+    second.note('d', [])
     second.close()
     const third = openJournal(path, SUBJECT)
-    assert.deepEqual([...third.settled.keys()], [2, 3, 5])
-    assert.deepEqual(refusedIn(third), [{ line: 3, reasons: ['rating must be a number'] }])
+    const settled = [
+      ['a', []],
+      ['b', ['rating must be a number']],
+      ['d', []],
+    ]
+    assert.deepEqual([...third.settled], settled)
     third.close()
   })
 
-  it('does not go on with another file, mapping or service, and stays as it is', () => {
+  it('does not go on with another mapping or service, and stays as it is', () => {
     const path = join(folder, 'two')
     openJournal(path, { ...SUBJECT, url: 'http://elsewhere.test' }).close()
     const journal = openJournal(path, SUBJECT)
-    journal.note(2)
+    journal.note('a', [])
     journal.close()
     const before = readFileSync(path, 'utf8')
-    assert.throws(() => openJournal(path, { ...SUBJECT, fileHash: 'g' }), /the file changed/)
-    assert.throws(
-      () => openJournal(path, { ...SUBJECT, mappingHash: 'n', url: 'x' }),
-      /the mapping and the service changed/,
-    )
+    const other = { mappingHash: 'n', url: 'x' }
+    assert.throws(() => openJournal(path, other), /the mapping and the service changed/)
     appendFileSync(join(folder, 'three'), 'something else\n')
     assert.throws(() => openJournal(join(folder, 'three'), SUBJECT), /began otherwise/)
+    assert.throws(() => openJournal(join(folder, 'none', 'four'), SUBJECT), /cannot be written \(ENOENT\).*--state/)
+    assert.throws(() => openJournal(folder, SUBJECT), /cannot be written \(EISDIR\).*--state/)
     assert.equal(readFileSync(path, 'utf8'), before)
   })
 })

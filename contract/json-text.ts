@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../contract/json.ts'
-import { shownPath } from '../../contract/problem.ts'
+import type { JsonValue } from './json.ts'
+import { shownPath } from './problem.ts'
 import { closingQuote, NUMBER, QUOTE, withoutUnkept } from './unkept-numbers.ts'
 
 export type JsonProblem = {

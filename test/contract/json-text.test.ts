@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { parseJsonText, type JsonProblem } from '../../../api/submit/json-text.ts'
-import { seeded } from '../../support/property-seed.ts'
+import { parseJsonText, type JsonProblem } from '../../contract/json-text.ts'
+import { seeded } from '../support/property-seed.ts'
 
 const MAX_DEPTH = 64
 

@@ -1,0 +1,79 @@
+import { decimalNumber, parseExactly, writtenNumber } from './exact-json.ts'
+import { isPlaceholder } from '../../contract/identity/canonical.ts'
+import type { Target } from './mapping.ts'
+
+/** Texts that may be an id, or a rating, though they are placeholders elsewhere. */
+const VALUES = /^(?:0|true|false)$/i
+/** Without a mark of its own a list has that one of these which prose has least. */
+const SEPARATORS = ['|', ';', ',']
+
+/**
+ * The value of a cell, or of a member of JSON; undefined when there is none. A cell without the form
+ * of its type stays text: the service says what it expected, and where.
+ */
+export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
+  if (given === undefined || (given === null && target.type !== 'any')) return undefined
+  const keepsNumber = target.values === undefined && ['any', 'object', 'number', 'flag'].includes(target.type)
+  const text = typeof given === 'string' ? given : keepsNumber ? undefined : writtenNumber(given)
+  return text === undefined ? given : ofText(text, target, isUtc)
+}
+
+const ofText = (written: string, { type, trueFor, separator, values = {} }: Target, isUtc: boolean): unknown => {
+  const trimmed = written.trim()
+  const cell = Object.hasOwn(values, trimmed) ? values[trimmed]! : written
+  const inner = cell.trim()
+  if (inner === '') return type === 'content' ? cell : undefined
+  switch (type) {
+    case 'any':
+    case 'text':
+    case 'prose':
+    case 'content':
+      return cell
+    case 'id':
+      return isNothing(inner) ? undefined : inner
+    case 'number':
+      return isNothing(inner) ? undefined : (decimalNumber(inner) ?? inner)
+    case 'flag':
+      return flagOf(inner, trueFor)
+    case 'words':
+      return wordsOf(cell, separator)
+    case 'object':
+      return objectOf(cell)
+    case 'time':
+      return timeOf(inner, isUtc)
+  }
+}
+
+const objectOf = (cell: string): unknown => {
+  try {
+    return parseExactly(cell)
+  } catch {
+    return cell
+  }
+}
+
+const isNothing = (cell: string): boolean => isPlaceholder(cell) && !VALUES.test(cell)
+
+const wordsOf = (cell: string, separator: string | undefined): string[] => {
+  const array = separator === undefined && cell.trimStart().startsWith('[') ? objectOf(cell) : undefined
+  if (Array.isArray(array) && array.every((word) => typeof word === 'string')) return array
+  const mark = separator ?? SEPARATORS.find((known) => cell.includes(known)) ?? ','
+  return cell.split(mark).flatMap((word) => word.trim() || [])
+}
+
+const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown => {
+  if (trueFor) return trueFor.some((known) => known.trim().toLowerCase() === cell.toLowerCase())
+  if (/^(?:true|yes|y|1)$/i.test(cell)) return true
+  return /^(?:false|no|n|0)$/i.test(cell) ? false : cell
+}
+
+const TIME =
+  /^(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?)?\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-]\d\d):?(\d\d)?)?$/i
+
+/** Offsets and seconds in the form of RFC 3339. A time without an offset stays as it is. */
+const timeOf = (cell: string, isUtc: boolean): string => {
+  const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []
+  const offset = hours !== undefined ? `${hours}:${minutes}` : zulu !== undefined || isUtc ? 'Z' : undefined
+  if (whole === undefined || offset === undefined || (time === undefined && !isUtc)) return cell
+  return `${day}T${time ?? '00:00'}${seconds.replace(',', '.')}${offset}`
+}

@@ -1,0 +1,97 @@
+import type { Lines, Unsent } from './lines.ts'
+
+export type Values = { readonly [member: string]: unknown }
+
+/** A row of a table of conversations: its own fields, one `message` and one `contact`. */
+export type ConversationRow = { readonly value: Values; readonly lines: Lines; readonly doubt: string | undefined }
+
+type Conversation = { readonly value: Values; readonly lines: readonly Lines[]; readonly doubts: readonly Unsent[] }
+
+/** A longer conversation goes in several submissions, each of which adds messages to it. */
+const MAX_MESSAGES = 1_000
+const MAX_CHARACTERS = 1024 * 1024
+
+/**
+ * Puts the rows of each conversation together, wherever they stand. Each part has the title, rating
+ * and properties of all rows, since it replaces those of the part before.
+ */
+export const joinConversations = function* (rows: readonly ConversationRow[]): Generator<Conversation> {
+  const groups = Map.groupBy(rows, ({ value: { id, source } }, at) =>
+    id === undefined ? at : JSON.stringify([source, id]),
+  )
+  for (const group of groups.values()) {
+    const parts = group.map(partsOf)
+    const own = parts.map((part) => part.own).reduce(merged)
+    const contacts = mergedContacts(parts)
+    for (const some of chunksOf(parts)) {
+      const named = new Set(some.flatMap(({ contact }) => (contact === undefined ? [] : [keyOf(contact)])))
+      yield {
+        value: {
+          ...own,
+          contacts: [...named].map((key) => contacts.get(key)),
+          messages: some.flatMap(({ message }) => message ?? []),
+        },
+        lines: some.map(({ lines }) => lines),
+        doubts: some.flatMap(({ doubts }) => doubts),
+      }
+    }
+  }
+}
+
+type Parts = {
+  readonly own: Values
+  /** Who wrote the message, unless that is an answer to the customer. */
+  readonly contact: Values | undefined
+  readonly message: Values | undefined
+  readonly lines: Lines
+  readonly doubts: readonly Unsent[]
+}
+
+const partsOf = ({ value, lines, doubt }: ConversationRow): Parts => {
+  const { contact, message, ...own } = value as Values & { contact?: Values; message?: Values }
+  const isAnswer = message?.['incoming'] === false
+  const isLost = contact !== undefined && contact['id'] === undefined && !isAnswer
+  const lost = `what is known of the contact, since it has no contact.id: ${Object.keys(contact ?? {}).join(', ')}`
+  return {
+    own,
+    contact: contact?.['id'] !== undefined && !isAnswer ? contact : undefined,
+    // A purge finds the words of a contact by this.
+    message: message && contact?.['id'] !== undefined ? { contactId: contact['id'], ...message } : message,
+    lines,
+    doubts: [...(doubt === undefined ? [] : [doubt]), ...(isLost ? [lost] : [])].map((reason) => ({
+      lines: [lines],
+      reasons: [reason],
+    })),
+  }
+}
+
+const keyOf = ({ id, source }: Values): string => JSON.stringify([source, id])
+
+const mergedContacts = (parts: readonly Parts[]): Map<string, Values> => {
+  const contacts = new Map<string, Values>()
+  for (const { contact } of parts)
+    if (contact !== undefined) contacts.set(keyOf(contact), merged(contacts.get(keyOf(contact)) ?? {}, contact))
+  return contacts
+}
+
+/** A later value replaces an earlier one; an empty cell gives no value. */
+const merged = (earlier: Values, later: Values): Values => {
+  const properties = { ...(earlier['properties'] as Values), ...(later['properties'] as Values) }
+  return { ...earlier, ...later, ...(Object.keys(properties).length > 0 && { properties }) }
+}
+
+const chunksOf = function* (parts: readonly Parts[]): Generator<Parts[]> {
+  let some: Parts[] = []
+  let characters = 0
+  for (const part of parts) {
+    const length = JSON.stringify([part.contact, part.message]).length
+    if (some.length > 0 && (some.length >= MAX_MESSAGES || characters + length > MAX_CHARACTERS)) {
+      yield some
+      some = []
+      characters = 0
+    }
+    some.push(part)
+    characters += length
+  }
+  yield some
+}

@@ -1,0 +1,32 @@
+/** A number as it is written, of which JSON.stringify makes the same text again. */
+export type WrittenNumber = { readonly rawJSON: string }
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
+
+const json = JSON as unknown as {
+  readonly parse: (text: string, reviver: Reviver) => unknown
+  readonly rawJSON: (text: string) => WrittenNumber
+  readonly isRawJSON: (value: unknown) => value is WrittenNumber
+}
+
+/** Parses JSON and keeps the digits of every number. */
+export const parseExactly = (text: string): unknown =>
+  json.parse(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && source !== String(value) ? json.rawJSON(source) : value,
+  )
+
+/** The text of a number; undefined of what is none. */
+export const writtenNumber = (value: unknown): string | undefined => {
+  if (typeof value === 'number') return String(value)
+  return json.isRawJSON(value) ? value.rawJSON : undefined
+}
+
+const DECIMAL = /^([+-]?)0*(\d*)(?:\.(\d*))?$/
+
+/** A number of decimal digits as it is written; undefined of any other text. */
+export const decimalNumber = (text: string): number | WrittenNumber | undefined => {
+  const [, sign, whole = '', fraction = ''] = /\d/.test(text) ? (DECIMAL.exec(text) ?? []) : []
+  if (sign === undefined) return undefined
+  const written = `${sign === '-' ? '-' : ''}${whole || '0'}${fraction === '' ? '' : `.${fraction}`}`
+  return String(Number(written)) === written ? Number(written) : json.rawJSON(written)
+}

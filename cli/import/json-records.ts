@@ -1,0 +1,152 @@
+import { ImportError } from './import-error.ts'
+import { countBreaks, type Lines, type Unsent } from './lines.ts'
+import { parseExactly } from './exact-json.ts'
+import type { Row } from './table-rows.ts'
+
+/** A piece of a text that may be a record, as it is written. */
+type Piece = { readonly lines: Lines; readonly text: string }
+
+export type JsonFile = {
+  /** What it was found to be, for a person. */
+  readonly form: string
+  readonly rows: () => Iterable<Row | Unsent>
+}
+
+/**
+ * Lines, an array, or an object with one array, whatever the file is called.
+ *
+ * @throws ImportError when it is none of these
+ */
+export const openJson = (path: string, text: string): JsonFile => {
+  const { form, pieces } = piecesOf(path, text)
+  return {
+    form,
+    rows: function* () {
+      for (const piece of pieces()) yield rowOf(piece)
+    },
+  }
+}
+
+const rowOf = ({ lines, text }: Piece): Row | Unsent => {
+  if (text.trim() === '') return { lines: [lines], reasons: ['blank'], isSkipped: true }
+  const value = parsed(text)
+  if (value === undefined) return { lines: [lines], reasons: ['this is not JSON'] }
+  return isObject(value) ? { lines, cells: value, text } : { lines: [lines], reasons: ['this is no JSON object'] }
+}
+
+const piecesOf = (path: string, text: string): { form: string; pieces: () => Iterable<Piece> } => {
+  const opening = text.search(/[^\s\ufeff]/)
+  const elements = text[opening] === '[' ? elementsOf(text, opening) : undefined
+  if (elements !== undefined) return { form: 'an array of JSON', pieces: () => elements }
+  const whole = parsed(text)
+  if (isObject(whole)) return ofObject(path, text, whole)
+  const isLines = text[opening] !== '[' && hasWholeLine(text)
+  if (isLines || /\.(?:ndjson|jsonl)$/i.test(path)) return { form: 'lines of JSON', pieces: () => linesOf(text) }
+  throw new ImportError(
+    `${path} is no whole JSON: neither an array, nor an object, nor lines that each are a record. Nothing of it was sent.`,
+  )
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return parseExactly(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const LOOKED_AT = 20
+
+const hasWholeLine = (text: string): boolean => {
+  let number = 0
+  for (const line of linesOf(text)) {
+    if (isObject(parsed(line.text))) return true
+    if (++number > LOOKED_AT) break
+  }
+  return false
+}
+
+/** Records themselves have these. */
+const OWN_ARRAYS = ['contacts', 'messages']
+
+/** An object is a record, or what an interface wraps around its records. */
+const ofObject = (path: string, text: string, whole: Readonly<Record<string, unknown>>) => {
+  const arrays = Object.keys(whole).filter((member) => {
+    const value = whole[member]
+    return Array.isArray(value) && value.length > 0 && value.every(isObject) && !OWN_ARRAYS.includes(member)
+  })
+  if (arrays.length > 1)
+    throw new ImportError(`${path} has several arrays: ${arrays.join(', ')}. Make a file of the array that is meant.`)
+  const [member] = arrays
+  const at = member === undefined ? -1 : startOfMember(text, member)
+  const elements = at === -1 ? undefined : elementsOf(text, at)
+  if (elements !== undefined) return { form: `the array ${member} in JSON`, pieces: () => elements }
+  const lines = { from: 1, to: countBreaks(text.trimEnd()) + 1 }
+  return { form: 'one record of JSON', pieces: () => [{ lines, text: text.trim() }] }
+}
+
+const linesOf = function* (text: string): Generator<Piece> {
+  let line = 0
+  // JSON allows U+2028 in texts, so it ends no line.
+  for (const { 0: written } of text.matchAll(/[^\r\n]*(?:\r\n|\n|\r|$)/g)) {
+    line++
+    const isEnd = written === ''
+    if (!isEnd) yield { lines: { from: line, to: line }, text: written.replace(/^\ufeff/, '').replace(/[\r\n]+$/, '') }
+  }
+}
+
+const STRING = /"(?:[^"\\]|\\[\s\S])*"?/y
+
+/** Moves over strings, which may hold brackets. */
+const afterString = (text: string, at: number): number => {
+  STRING.lastIndex = at
+  STRING.test(text)
+  return STRING.lastIndex
+}
+
+/** Where the value of a member of the outermost object begins. */
+const startOfMember = (text: string, member: string): number => {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!
+    if (character === '{' || character === '[') depth++
+    else if (character === '}' || character === ']') depth--
+    else if (character === '"') {
+      const end = afterString(text, at)
+      const isKey = depth === 1 && /^\s*:\s*\[/.test(text.slice(end, end + 1_000))
+      if (isKey && JSON.parse(text.slice(at, end)) === member) return text.indexOf('[', end)
+      at = end - 1
+    }
+  }
+  return -1
+}
+
+/**
+ * The elements of the array that begins at a place; undefined when it does not end, or when a text
+ * that begins with it goes on. An element is cut out and not looked into.
+ */
+const elementsOf = (text: string, opening: number): Piece[] | undefined => {
+  const elements: Piece[] = []
+  const isOutermost = text.slice(0, opening).trim() === ''
+  let line = 1 + countBreaks(text.slice(0, opening))
+  let depth = 0
+  let start: { at: number; line: number } | undefined
+  for (let at = opening; at < text.length; at++) {
+    const character = text[at]!
+    if (character === '\n' || (character === '\r' && text[at + 1] !== '\n')) line++
+    if (/\s/.test(character)) continue
+    if (depth === 0 && at > opening) return isOutermost ? undefined : elements
+    if (depth === 1 && start && (character === ',' || character === ']')) {
+      const written = text.slice(start.at, at).trim()
+      elements.push({ text: written, lines: { from: start.line, to: start.line + countBreaks(written) } })
+      start = undefined
+    } else if (depth === 1 && character !== ',' && character !== ']') start ??= { at, line }
+    if (character === '[' || character === '{') depth++
+    else if (character === ']' || character === '}') depth--
+    else if (character === '"') at = afterString(text, at) - 1
+  }
+  return depth === 0 ? elements : undefined
+}

@@ -1,0 +1,80 @@
+import type { Summary } from './import-file.ts'
+import { describeLines, type Unsent } from './lines.ts'
+import { describeMapping, type Mapping } from './mapping.ts'
+import type { SourceFile } from './source-file.ts'
+import type { Survey } from './survey.ts'
+
+const MAX_LISTED = 1_000
+const MAX_SHOWN_CHARACTERS = 500
+
+/** What is going to be sent, for a person to check. */
+export const describePlan = (
+  file: SourceFile,
+  mapping: Mapping,
+  { total, first, unsent, doubts }: Survey,
+): string[] => {
+  const skipped = unsent.filter(({ isSkipped }) => isSkipped)
+  const unreadable = unsent.length - skipped.length
+  return [
+    `${file.path}: ${total} ${mapping.kind}${unreadable === 0 ? '' : `, ${unreadable} unreadable rows`}`,
+    `  ${file.description}`,
+    ...describeMapping(mapping),
+    ...(first === undefined ? [] : [`The first, of ${describeLines(first.lines)}:`, `  ${shortened(first.body)}`]),
+    ...describeSkipped(skipped),
+    ...describeTogether(doubts, 'Look at these before they are sent:'),
+  ]
+}
+
+const shortened = (body: string): string =>
+  body.length <= MAX_SHOWN_CHARACTERS
+    ? body
+    : `${body.slice(0, MAX_SHOWN_CHARACTERS).toWellFormed()}… and ${body.length - MAX_SHOWN_CHARACTERS} characters more`
+
+export const describeUnsent = (rows: readonly Unsent[], what: string): string[] => {
+  const sorted = rows.toSorted((one, other) => one.lines[0]!.from - other.lines[0]!.from)
+  return [
+    ...(rows.length > 0 ? ['', `${rows.length} ${what}:`] : []),
+    ...sorted.slice(0, MAX_LISTED).map(({ lines, reasons }) => `  ${describeLines(lines)}: ${reasons.join('; ')}`),
+    ...(rows.length > MAX_LISTED
+      ? [
+          `  and ${rows.length - MAX_LISTED} more: ${describeLines(sorted.slice(MAX_LISTED).flatMap(({ lines }) => lines))}`,
+        ]
+      : []),
+  ]
+}
+
+const describeSkipped = (rows: readonly Unsent[]): string[] =>
+  describeTogether(rows, `${rows.length} rows are skipped:`)
+
+/** One line for each reason. */
+const describeTogether = (rows: readonly Unsent[], title: string): string[] => {
+  const byReason = [...Map.groupBy(rows, ({ reasons }) => reasons.join('; '))]
+  const listed = byReason.map(([reason, all]) => `  ${describeLines(all.flatMap(({ lines }) => lines))}: ${reason}`)
+  return rows.length === 0 ? [] : [title, ...listed]
+}
+
+type Ended = Summary & { readonly skipped: readonly Unsent[]; readonly journalPath: string }
+
+/** What became of each line. */
+export const describeSummary = ({
+  accepted,
+  acceptedLines,
+  before,
+  refused,
+  skipped,
+  left,
+  journalPath,
+}: Ended): string[] => [
+  [
+    `${accepted} accepted${before === 0 ? '' : `, ${before} of them before`}`,
+    `${refused.length} refused`,
+    ...(skipped.length === 0 ? [] : [`${skipped.length} skipped`]),
+  ].join('; ') + '.',
+  ...(acceptedLines.length === 0 ? [] : [`  accepted: ${describeLines(acceptedLines)}`]),
+  ...(before > 0 && accepted === before && left === 0
+    ? [`Nothing was left to do: the journal ${journalPath} has all records. Delete it to import the file once more.`]
+    : []),
+  ...describeSkipped(skipped),
+  ...describeUnsent(refused, 'refused'),
+  ...(left === 0 ? [] : [`Stopped: ${left} are left. Run the same command again to go on.`]),
+]

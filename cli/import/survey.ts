@@ -1,0 +1,73 @@
+import { checkBody } from '../../contract/problem.ts'
+import { parseJsonText } from '../../contract/json-text.ts'
+import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
+import { Buffer } from 'node:buffer'
+import { buildBodies, isUnsent, type Submission } from './build-bodies.ts'
+import { type Kind, RECORDS } from './kinds.ts'
+import type { Lines, Unsent } from './lines.ts'
+import type { Mapping } from './mapping.ts'
+import type { SourceFile } from './source-file.ts'
+
+export type Survey = {
+  /** The number of submissions in the file. */
+  readonly total: number
+  readonly first: Submission | undefined
+  /** Rows that make no submission. */
+  readonly unsent: readonly Unsent[]
+  /** What a person should look at before anything is sent. */
+  readonly doubts: readonly Unsent[]
+  /** What the service would refuse, if it was checked. */
+  readonly refused: readonly Unsent[]
+}
+
+/**
+ * Reads the whole file before anything is sent. `isChecked`: each body is checked as the service
+ * checks it.
+ */
+export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolean): Survey => {
+  const unsent: Unsent[] = []
+  const doubts: Unsent[] = []
+  const refused: Unsent[] = []
+  const again: Lines[] = []
+  const withoutSource: Lines[] = []
+  const ids = new Set<string>()
+  let first: Submission | undefined
+  let total = 0
+  for (const item of buildBodies(file.rows(), mapping)) {
+    if (isUnsent(item)) {
+      unsent.push(item)
+      continue
+    }
+    first ??= item
+    total++
+    doubts.push(...item.doubts)
+    if (item.id !== undefined && mapping.kind !== 'conversations') {
+      if (ids.has(item.id)) again.push(...item.lines)
+      ids.add(item.id)
+      if (!item.hasSource) withoutSource.push(...item.lines)
+    }
+    const reasons = isChecked ? problemsOf(item.body, mapping.kind) : []
+    if (reasons.length > 0) refused.push({ lines: item.lines, reasons })
+  }
+  const ofIds = [
+    ...(again.length > 0
+      ? [{ lines: again, reasons: ['the id was there before: the later record replaces the earlier'] }]
+      : []),
+    ...(withoutSource.length > 0 && mapping.kind !== 'accounts'
+      ? [{ lines: withoutSource, reasons: [WITHOUT_SOURCE] }]
+      : []),
+  ]
+  return { total, first, unsent, doubts: [...doubts, ...ofIds], refused }
+}
+
+const WITHOUT_SOURCE =
+  'an id without a source counts as one of the source API, where the same id of another system replaces it: say --set source=NAME'
+
+const problemsOf = (body: string, kind: Kind): string[] => {
+  const { schema, maxBytes } = RECORDS[kind]
+  if (Buffer.byteLength(body) > maxBytes) return [`the record has more than ${maxBytes / 1024} KiB`]
+  const parsed = parseJsonText(body, MAX_DEPTH_LEVELS)
+  if (!parsed.ok) return [parsed.message]
+  const checked = checkBody(schema, parsed.value, { isStrict: true })
+  return 'problems' in checked ? checked.problems.map(({ message }) => message) : []
+}

@@ -1,0 +1,91 @@
+import { type CsvRecord, csvRecords, lineEnd, type Place } from './csv-records.ts'
+import { isBlank, sample } from './delimiter.ts'
+import type { Lines, Unsent } from './lines.ts'
+
+export type Row = {
+  readonly lines: Lines
+  /** By the names of the columns, or the members of a record of JSON. */
+  readonly cells: Readonly<Record<string, unknown>>
+  /** A record of JSON as it is written. */
+  readonly text?: string
+  /** What a person should look at before the row is sent. */
+  readonly doubt?: string
+}
+
+export type Rest = {
+  readonly text: string
+  readonly delimiter: string
+  readonly header: CsvRecord
+  readonly names: readonly string[]
+  /** Where the records begin that belong to the header. */
+  readonly further: ReadonlySet<number>
+  readonly isLeftOut: (number: number) => boolean
+  /** Of the header among all records, from 1. */
+  readonly number: number
+}
+
+/** A rest is a table if so much of it fits the header; else it is the text of an open quote. */
+const MIN_FITTING = 0.9
+
+export const skipped = (lines: Lines, why: string): Unsent => ({ lines: [lines], reasons: [why], isSkipped: true })
+
+export const rowsAfter = function* (rest: Rest): Generator<Row | Unsent> {
+  const { text, delimiter, header } = rest
+  let number = rest.number
+  for (let next: Place | undefined = { at: header.end, line: header.lines.to + 1 }; next !== undefined;) {
+    const records: Iterable<CsvRecord> = csvRecords(text, delimiter, next)
+    next = undefined
+    for (const record of records) {
+      number++
+      if (record.problem !== 'open quote') yield rowOf(record, number, rest)
+      else {
+        next = tableAfter(record, rest)
+        const { from, to } = record.lines
+        yield { lines: [{ from, to: next ? from : to }], reasons: ['a quote is opened and never closed'] }
+      }
+    }
+  }
+}
+
+const rowOf = (record: CsvRecord, number: number, rest: Rest): Row | Unsent => {
+  const { cells, lines, problem, start } = record
+  const { names, header, further, delimiter } = rest
+  if (rest.isLeftOut(number)) return skipped(lines, 'left out by --skip-rows')
+  if (isBlank(record)) return skipped(lines, 'blank')
+  if (further.has(start)) return skipped(lines, 'a further row of the header')
+  if (problem !== undefined)
+    return { lines: [lines], reasons: ['malformed quotes: a cell with quotes is in quotes, and each in it is doubled'] }
+  if (cells.length === names.length && cells.every((cell, at) => cell.trim() === header.cells[at]!.trim()))
+    return skipped(lines, 'the header again')
+  if (!fitsHeader(record, names.length))
+    return { lines: [lines], reasons: [`the row has ${cells.length} columns, the header ${names.length}`] }
+  const isDoubtful = cells.some((cell) => swallows(cell, delimiter, names.length))
+  return {
+    lines,
+    cells: Object.fromEntries(names.map((name, at) => [name, cells[at]])),
+    ...(isDoubtful && {
+      doubt: 'a cell has line breaks and as many delimiters as a row: does its quote close too late?',
+    }),
+  }
+}
+
+/** Blank cells beyond the header count for nothing. */
+export const fitsHeader = ({ cells, problem }: CsvRecord, width: number): boolean =>
+  problem === undefined && cells.length >= width && cells.slice(width).every((cell) => cell.trim() === '')
+
+const swallows = (cell: string, delimiter: string, width: number): boolean =>
+  width > 1 && /[\r\n]/.test(cell) && separated(cell.split(delimiter)) >= width - 1
+
+/** How many cells follow a delimiter; in prose a space does. */
+const separated = (cells: readonly string[]): number => cells.slice(1).filter((cell) => !cell.startsWith(' ')).length
+
+/** The next line, if a table begins there. */
+const tableAfter = ({ start, lines }: CsvRecord, { text, delimiter, names }: Rest): Place | undefined => {
+  const next = { at: lineEnd(text, start), line: lines.from + 1 }
+  const records = sample(csvRecords(text, delimiter, next))
+  const fitting = records.filter(
+    (record) => fitsHeader(record, names.length) && separated(record.cells) === record.cells.length - 1,
+  )
+  const isTable = names.length > 1 && records.length > 0 && fitting.length >= records.length * MIN_FITTING
+  return isTable ? next : undefined
+}

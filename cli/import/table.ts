@@ -1,0 +1,105 @@
+import { type CsvRecord, csvRecords } from './csv-records.ts'
+import { findDelimiter, isBlank, mostFrequent, parseDelimiter, sample, sepLine } from './delimiter.ts'
+import { ImportError } from './import-error.ts'
+import type { Lines, Unsent } from './lines.ts'
+import { fitsHeader, type Row, rowsAfter, skipped } from './table-rows.ts'
+
+/** `name` is unique: columns with the same title are numbered. */
+export type Column = { readonly name: string; readonly title: string }
+
+export type Table = {
+  readonly columns: readonly Column[]
+  readonly delimiter: string
+  readonly header: Lines
+  /** What of each record; all lines but those of the header are in one of them. */
+  readonly rows: () => Iterable<Row | Unsent>
+}
+
+export type TableOptions = { readonly delimiter?: string | undefined; readonly skipRows?: string | undefined }
+
+/** @throws ImportError when there is no header that rows fit */
+export const openTable = (path: string, text: string, options: TableOptions): Table => {
+  const named = sepLine(text)
+  const delimiter = parseDelimiter(options.delimiter) ?? named?.[1] ?? findDelimiter(text.slice(named?.[0].length ?? 0))
+  const isLeftOut = parseSkippedRows(options.skipRows)
+  const before: Unsent[] = []
+  for (const record of csvRecords(text, delimiter)) {
+    const number = before.length + 1
+    if (isLeftOut(number)) before.push(skipped(record.lines, 'left out by --skip-rows'))
+    else if (isBlank(record)) before.push(skipped(record.lines, 'blank'))
+    else if (number === 1 && named) before.push(skipped(record.lines, 'names the delimiter'))
+    else {
+      const following = sample(csvRecords(text, delimiter, { at: record.end, line: record.lines.to + 1 }))
+      checkHeader(path, record, following)
+      const further = furtherHeaders(record, following)
+      const columns = columnsOf(record, further[0])
+      const rest = { text, delimiter, header: record, names: columns.map(({ name }) => name), isLeftOut, number }
+      const starts = new Set(further.map(({ start }) => start))
+      return {
+        columns,
+        delimiter,
+        header: record.lines,
+        rows: function* () {
+          yield* before
+          yield* rowsAfter({ ...rest, further: starts })
+        },
+      }
+    }
+  }
+  throw new ImportError(`${path} has no header: a line has to name the columns.`)
+}
+
+/** Rows by their numbers: `2` is the first two, `2-3` the second and the third. */
+const parseSkippedRows = (given: string | undefined): ((number: number) => boolean) => {
+  const [, first, last] = /^(\d+)(?:-(\d+))?$/.exec(given ?? '0') ?? []
+  if (first === undefined)
+    throw new ImportError('--skip-rows must be a number of rows, such as 2, or a range of rows, such as 2-3.')
+  const [from, to] = last === undefined ? [1, Number(first)] : [Number(first), Number(last)]
+  return (number) => number >= from && number <= to
+}
+
+/** A title above the header looks like a header that no row fits. */
+const checkHeader = (path: string, { cells, lines, problem }: CsvRecord, following: readonly CsvRecord[]): void => {
+  const hint =
+    'Leave out what is above the header with --skip-rows, or say with --delimiter what separates the columns.'
+  if (problem !== undefined)
+    throw new ImportError(`${path} has no header: the quotes in line ${lines.from} are malformed. ${hint}`)
+  const named = cells.filter((cell) => cell.trim() !== '').length
+  const isTitle =
+    named === 1 && cells.length > 2 && following.some((record) => record.cells.every((cell) => cell.trim() !== ''))
+  if (isTitle) throw new ImportError(`${path} names one of ${cells.length} columns in line ${lines.from}. ${hint}`)
+  const [usual, count] = mostFrequent(following.map((record) => record.cells.length))
+  if (usual <= cells.length || count < 2 || following.some((record) => fitsHeader(record, cells.length))) return
+  throw new ImportError(
+    `${path} has ${cells.length} columns in line ${lines.from}, and no row fits; most have ${usual}. ${hint}`,
+  )
+}
+
+const QUALTRICS = /^\s*\{\s*"ImportId"\s*:/
+const SURVEYMONKEY = ['Response', 'Open-Ended Response']
+
+/** The records after the header that survey tools write as further rows of it. */
+const furtherHeaders = ({ cells }: CsvRecord, following: readonly CsvRecord[]): readonly CsvRecord[] => {
+  const ids = following
+    .slice(0, 3)
+    .findIndex((record) => record.cells.length === cells.length && record.cells.every((cell) => QUALTRICS.test(cell)))
+  if (ids !== -1) return following.slice(0, ids + 1)
+  const [second] = following
+  const isSecond =
+    second?.cells.length === cells.length &&
+    ['', ...SURVEYMONKEY].includes(second.cells[0]!.trim()) &&
+    (/^respondent id$/i.test(cells[0]!.trim()) || second.cells.some((cell) => SURVEYMONKEY.includes(cell.trim())))
+  return isSecond ? [second] : []
+}
+
+/** A column without a title has that of the second row: a choice of a question. */
+const columnsOf = ({ cells }: CsvRecord, second: CsvRecord | undefined): Column[] => {
+  const names = new Set<string>()
+  return cells.map((cell, at) => {
+    const title = cell.trim() || second?.cells[at]?.trim() || `column ${at + 1}`
+    let name = title
+    for (let number = 2; names.has(name); number++) name = `${title} (${number})`
+    names.add(name)
+    return { name, title }
+  })
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { imported, type Words } from './imported.ts'
+
+const csv = (rows: readonly (readonly string[])[]): string =>
+  rows.map((row) => `${row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\n`).join('')
+
+/** What single cells of these columns become, beside a description. */
+const valuesOf = (column: string, cells: readonly string[], words: Words = {}): unknown[] =>
+  imported('x.csv', csv([['description', column], ...cells.map((cell) => ['x', cell])]), words).bodies.map((body) => {
+    const { description: _, ...rest } = body as { description: string }
+    return rest
+  })
+
+describe('cells', () => {
+  const CASES: readonly (readonly [
+    title: string,
+    column: string,
+    words: Words,
+    cells: readonly (readonly [string, unknown])[],
+  ])[] = [
+    [
+      'are numbers of decimal digits only, and nothing is no number',
+      'rating',
+      {},
+      [
+        ['4', { rating: 4 }],
+        [' 4.50 ', { rating: 4.5 }],
+        ['-.5', { rating: -0.5 }],
+        ['+07', { rating: 7 }],
+        ['0', { rating: 0 }],
+        ...['', ' ', 'null', 'NULL', 'N/A', '-', 'undefined', 'nan'].map((cell) => [cell, {}] as const),
+        ...['0x10', '1e3', '0b11', '4,5', '4/5', 'Infinity', '５', 'true'].map(
+          (cell) => [cell, { rating: cell }] as const,
+        ),
+      ],
+    ],
+    [
+      'are ids without white space around them, and nothing is no id',
+      'sourceId',
+      {},
+      [
+        ['T-1\u00a0', { sourceId: 'T-1' }],
+        ['0', { sourceId: '0' }],
+        ['007', { sourceId: '007' }],
+        ...['', ' ', 'null', 'undefined', 'None', 'n/a', '\u200b'].map((cell) => [cell, {}] as const),
+      ],
+    ],
+    [
+      'are flags in any case',
+      'isTranscript',
+      {},
+      [
+        ...['true', 'Yes', 'y', 'Y', '1'].map((cell) => [cell, { isTranscript: true }] as const),
+        ...['FALSE', 'no', 'n', '0'].map((cell) => [cell, { isTranscript: false }] as const),
+        ['?', { isTranscript: '?' }],
+      ],
+    ],
+    [
+      'are tags, separated by the mark that occurs',
+      'tags',
+      {},
+      [
+        ['a, b,', { tags: ['a', 'b'] }],
+        ['a;b', { tags: ['a', 'b'] }],
+        ['dark mode| y', { tags: ['dark mode', 'y'] }],
+        ['Doe, John; Roe, Jane', { tags: ['Doe, John', 'Roe, Jane'] }],
+        ['["a, b","c"]', { tags: ['a, b', 'c'] }],
+      ],
+    ],
+    ['are tags, separated as asked', 'Labels', { map: ['labels=tags:spaces'] }, [['a b', { tags: ['a', 'b'] }]]],
+    [
+      'are times with an offset in any form',
+      'createdAt',
+      {},
+      [
+        ...['2024-03-31T02:30:00Z', '2024-03-31 02:30:00 UTC', '2024-03-31T02:30Z', '2024-03-31 02:30 gmt'].map(
+          (cell) => [cell, { createdAt: '2024-03-31T02:30:00Z' }] as const,
+        ),
+        ...['2024-03-31 02:30:00+00', '2024-03-31T02:30:00 +0000', '2024-03-31 02:30 UTC+00:00'].map(
+          (cell) => [cell, { createdAt: '2024-03-31T02:30:00+00:00' }] as const,
+        ),
+        ['2024-03-31T02:30:00,25-0130', { createdAt: '2024-03-31T02:30:00.25-01:30' }],
+        ...['2024-03-31', '2024-03-31 02:30:00', '31/03/2024', '1711852200', '2024-03-31Z'].map(
+          (cell) => [cell, { createdAt: cell }] as const,
+        ),
+      ],
+    ],
+    [
+      'are times without an offset, and days, when they are said to be UTC',
+      'createdAt',
+      { utc: true },
+      [
+        ['2024-03-31', { createdAt: '2024-03-31T00:00:00Z' }],
+        ['2024-03-31 02:30', { createdAt: '2024-03-31T02:30:00Z' }],
+        ['2024-03-31 02:30:00+02', { createdAt: '2024-03-31T02:30:00+02:00' }],
+      ],
+    ],
+    ['are what they are taken for', 'rating', { 'map-value': ['rating Good=5'] }, [[' Good ', { rating: 5 }]]],
+    [
+      'are objects of JSON',
+      'meta',
+      { map: ['meta=sourceData'] },
+      [
+        ['{"a":{"b":[1.50]}}', { sourceData: { a: { b: [1.5] } } }],
+        ['{a}', { sourceData: '{a}' }],
+      ],
+    ],
+    [
+      'are one value in several fields, and metadata of any name',
+      'Person',
+      { map: ['Person=contact.email', 'Person=sourceData.__proto__'] },
+      [
+        [
+          'a@b.example',
+          { contact: { email: 'a@b.example' }, sourceData: Object.fromEntries([['__proto__', 'a@b.example']]) },
+        ],
+      ],
+    ],
+  ]
+  for (const [title, column, words, cells] of CASES)
+    it(title, () => {
+      assert.deepEqual(
+        valuesOf(
+          column,
+          cells.map(([cell]) => cell),
+          words,
+        ),
+        cells.map(([, value]) => value),
+      )
+      assert.equal(({} as { p?: unknown }).p, undefined)
+    })
+})

@@ -1,0 +1,40 @@
+import { Buffer } from 'node:buffer'
+import { buildBodies, isUnsent, type Submission } from '../../../cli/import/build-bodies.ts'
+import { describeLines } from '../../../cli/import/lines.ts'
+import { type MappingWords, planMapping } from '../../../cli/import/plan-mapping.ts'
+import { describePlan } from '../../../cli/import/report.ts'
+import { openText, type SourceOptions } from '../../../cli/import/source-file.ts'
+import { surveyFile } from '../../../cli/import/survey.ts'
+
+export type Words = Partial<MappingWords> & Omit<SourceOptions, 'folder'>
+
+/** What an import of this content would do, without a service. */
+export type Imported = {
+  readonly bodies: readonly unknown[]
+  /** As they are written. */
+  readonly texts: readonly string[]
+  /** Of each body. */
+  readonly lines: readonly string[]
+  readonly refused: readonly string[]
+  readonly skipped: readonly string[]
+  readonly doubts: readonly string[]
+  readonly plan: string
+}
+
+export const imported = (name: string, content: string | Uint8Array, words: Words = {}): Imported => {
+  const file = openText(name, typeof content === 'string' ? Buffer.from(content) : content, words)
+  const mapping = planMapping(file, { map: [], 'map-value': [], set: [], 'keep-rest': false, utc: false, ...words })
+  const survey = surveyFile(file, mapping, true)
+  const made = [...buildBodies(file.rows(), mapping)].filter((item): item is Submission => !isUnsent(item))
+  const described = ({ lines, reasons }: (typeof survey.unsent)[number]): string =>
+    `${describeLines(lines)}: ${reasons.join('; ')}`
+  return {
+    bodies: made.map(({ body }) => JSON.parse(body) as unknown),
+    texts: made.map(({ body }) => body),
+    lines: made.map(({ lines }) => describeLines(lines)),
+    refused: [...survey.unsent.filter(({ isSkipped }) => !isSkipped), ...survey.refused].map(described),
+    skipped: survey.unsent.filter(({ isSkipped }) => isSkipped).map(described),
+    doubts: survey.doubts.map(described),
+    plan: describePlan(file, mapping, survey).join('\n'),
+  }
+}

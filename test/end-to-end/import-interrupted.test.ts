@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { runCommand } from '../support/command.ts'
+import { type ServiceProcess, spawnProgram, startProcess } from '../support/service-process.ts'
+import { type Service, startService } from '../support/service.ts'
+import { idleService } from '../support/shared-service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { until } from '../support/until.ts'
+
+const PROGRAM = 'cli/import/import-command.ts'
+const MICROSECONDS_PER_SECOND = 1_000_000
+const LIMIT = 10
+const SLOW_MS = 60_000
+/** More than are sent before a kill arrives. */
+const ROWS = 3_000
+/** Fewer than fill the backlog of this test. */
+const SOME = 20
+
+describe('an import that is interrupted', () => {
+  const folder = temporaryDirectory()
+  let service: Service
+  let worker: ServiceProcess | undefined
+  before(async () => {
+    service = await startService({ workers: 0, environment: { MAX_BACKLOG: '50' } })
+  })
+  after(async () => {
+    await worker?.stop()
+    await service.stop()
+  })
+
+  it(
+    'goes on where it stopped when it was killed or the service had no room, and doubles nothing',
+    { timeout: SLOW_MS },
+    async () => {
+      const path = join(folder, 'many.csv')
+      // Without ids: only the journal and the keys keep them from being stored twice.
+      writeFileSync(
+        path,
+        `description,source\n${Array.from({ length: ROWS }, (_, at) => `Text ${at},many\n`).join('')}`,
+      )
+      const words = [path, '--url', service.urls[0]!, '--token', service.accessToken]
+      const first = spawnProgram(PROGRAM, words, { ...service.environment })
+      const journal = `${path}.import`
+      const settled = (): number => (existsSync(journal) ? readFileSync(journal, 'utf8').split('\n').length - 2 : 0)
+      await until('some are settled', async () => settled() >= SOME, SLOW_MS)
+      const ended = once(first, 'exit')
+      first.kill('SIGKILL')
+      await ended
+      assert.ok(settled() < ROWS, `${settled()} were settled`)
+      // Nothing takes what is accepted.
+      await until(
+        'there is no room',
+        async () => (await service.post('/feedbacks', { description: 'x' })).status === 503,
+      )
+      const conversation = { id: 'c', source: 's', createdAt: '2024-01-01T10:00:00Z', contacts: [], messages: [] }
+      for (let sent = 0; sent < 2; sent++) {
+        const { status, headers } = await service.post('/conversations', conversation)
+        assert.deepEqual([status, headers.get('ratelimit')], [503, '"submit_conversation";r=10'], 'nothing is spent')
+      }
+
+      const second = spawnProgram(PROGRAM, words, { ...service.environment })
+      let printed = ''
+      second.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
+      const closed = once(second, 'close')
+      await until('the import waits', async () => printed.includes('the service is busy: waiting'), SLOW_MS)
+      worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
+      await closed
+      assert.equal(second.exitCode, 0, printed)
+      assert.match(printed, new RegExp(`^${ROWS} accepted, \\d+ of them before; 0 refused\\.$`, 'm'))
+      const stored = async () => {
+        const [row] = await service.sql<{ all: number; texts: number }[]>`
+        select count(*)::int as all, count(distinct description)::int as texts from feedback where source = 'many'`
+        return row!
+      }
+      await until('all are stored', async () => (await stored()).texts === ROWS)
+      assert.deepEqual({ ...(await stored()) }, { all: ROWS, texts: ROWS })
+    },
+  )
+
+  it('waits as long as the rate limit asks, and goes on', { timeout: SLOW_MS }, async () => {
+    const limited = await idleService()
+    const bucket = `{${limited.redisPrefix}:${limited.workspaceId}}:bucket:submit_conversation`
+    const conversation = (id: string) => ({
+      id,
+      source: 'limit',
+      createdAt: '2024-01-01T10:00:00Z',
+      contacts: [],
+      messages: [],
+    })
+    const reaching = ['--url', limited.urls[0]!, '--token', limited.accessToken]
+    await limited.redis.del(bucket)
+    for (let at = 0; at < LIMIT; at++)
+      assert.equal((await limited.post('/conversations', conversation(`spent-${at}`))).status, 200)
+    // As if that were 57 seconds ago: the next token is back in three.
+    const moments = (await limited.redis.lrange(bucket, 0, -1)).map((at) =>
+      String(Number(at) - 57 * MICROSECONDS_PER_SECOND),
+    )
+    await limited.redis
+      .multi()
+      .del(bucket)
+      .rpush(bucket, ...moments)
+      .exec()
+    const path = join(folder, 'limited.ndjson')
+    writeFileSync(path, [1, 2, 3].map((at) => JSON.stringify(conversation(`l-${at}`))).join('\n'))
+    const { code, stdout, stderr } = await runCommand(limited, PROGRAM, path, '--kind', 'conversations', ...reaching)
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /rate limit: waiting \d s/)
+    assert.match(stdout, /^3 accepted; 0 refused\.$/m)
+    await limited.stop()
+  })
+
+  it('stops in order when it is asked to, and says that some is left', { timeout: SLOW_MS }, async () => {
+    const path = join(folder, 'stopped.csv')
+    writeFileSync(path, 'description\nOne\nTwo\n')
+    const server = await busyServer()
+    try {
+      const { port } = server.address() as AddressInfo
+      const child = spawnProgram(PROGRAM, [path, '--url', `http://127.0.0.1:${port}`, '--token', 'any'], {})
+      let printed = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
+      await until('it waits', async () => printed.includes('waiting 60 s'))
+      const ended = once(child, 'close')
+      process.kill(child.pid!, 'SIGINT')
+      await ended
+      assert.equal(child.exitCode, 1)
+      assert.match(printed, /^0 accepted; 0 refused\.\nStopped: 2 are left\./m)
+    } finally {
+      server.close()
+    }
+  })
+})
+
+/** Never has room, and wants a minute each time. */
+const busyServer = async (): Promise<Server> => {
+  const server = createServer((request, response) => {
+    request.resume()
+    response.writeHead(503, { 'Retry-After': '60', 'Content-Type': 'application/json' }).end('{"error":"busy"}')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return server
+}
