@@ -26,6 +26,8 @@ export type BenchConfig = {
   readonly ofKind: number
   /** Submissions that come one by one, in all rounds together. */
   readonly lone: number
+  /** Feedback that is stored already where reads are measured. */
+  readonly readFeedback: number
   readonly output: string
 }
 
@@ -41,6 +43,7 @@ const DEFAULTS = {
   BENCH_WAITING: 20_000,
   BENCH_OF_KIND: 20_000,
   BENCH_LONE: 200,
+  BENCH_READ_FEEDBACK: 1_000_000,
 } as const
 
 const WHOLE_NUMBER = /^[1-9]\d{0,8}$/
@@ -68,6 +71,7 @@ export const readBenchConfig = (environment: Readonly<Record<string, string | un
     waiting: number('BENCH_WAITING'),
     ofKind: number('BENCH_OF_KIND'),
     lone: number('BENCH_LONE'),
+    readFeedback: number('BENCH_READ_FEEDBACK'),
     output: environment['BENCH_OUTPUT'] || DEFAULT_OUTPUT,
   })
 }

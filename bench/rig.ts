@@ -9,7 +9,17 @@ import type { PlainVariants } from './plain/plain-variants.ts'
 
 /** Sections that name the same service share it. */
 export type ServiceName =
-  'main' | 'stored' | 'backlog' | 'deno' | 'kinds' | 'workspaces' | 'memory' | 'lone' | 'master' | 'replicated'
+  | 'main'
+  | 'stored'
+  | 'backlog'
+  | 'deno'
+  | 'kinds'
+  | 'workspaces'
+  | 'memory'
+  | 'lone'
+  | 'reads'
+  | 'master'
+  | 'replicated'
 
 export type ServiceNeeds = {
   readonly runtime?: Runtime

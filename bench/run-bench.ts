@@ -21,6 +21,7 @@ export const SECTIONS = {
   parts: async () => (await import('./sections/parts.ts')).parts,
   memory: async () => (await import('./sections/memory.ts')).memory,
   lone: async () => (await import('./sections/lone.ts')).lone,
+  reads: async () => (await import('./sections/reads.ts')).reads,
   replicas: async () => (await import('./sections/replicas.ts')).replicas,
   purge: async () => (await import('./sections/purge.ts')).purge,
 } as const satisfies Record<string, () => Promise<CreateSection>>
@@ -29,7 +30,13 @@ const REPLICA_MEMORY_BYTES = 512 * 1024 ** 2
 export type SectionName = keyof typeof SECTIONS
 
 /** These take minutes of their own, and run only when they are named. */
-export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>(['workspaces', 'parts', 'lone', 'replicas'])
+export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>([
+  'workspaces',
+  'parts',
+  'lone',
+  'reads',
+  'replicas',
+])
 
 export type Servers = {
   readonly postgres: EmbeddedServer

@@ -53,6 +53,7 @@ const linesFor = (config: BenchConfig): readonly Line[] => [
   ...pipelineLines,
   ...workspaceLines(config),
   ...loneLines,
+  ...readLines(config),
   ...sizeLines(config),
 ]
 
@@ -134,6 +135,21 @@ const workspaceLines = ({ workspaces }: BenchConfig): readonly Line[] => {
     ),
   ]
 }
+
+const readLines = ({ readFeedback }: BenchConfig): readonly Line[] => [
+  figure(`a list of ${count(readFeedback)} feedback, p95`, ['a list, p95'], { atLeast: 30 }),
+  figure('a list by source, p95', ['a list by source, p95'], { atLeast: 30 }),
+  figure('a record, p95', ['a record, p95'], { atLeast: 10 }),
+  figure('500 changes, p95', ['500 changes, p95'], { atLeast: 50 }),
+  figure('accepted of 1,000 a second, ten readers', ['accepted of 1,000 a second, ten readers']),
+  less(
+    ratio(
+      'p99 at 1,000 a second, ten readers / nobody reads',
+      ['p99 at 1,000 a second, ten readers', 'p99 at 1,000 a second, nobody reads'],
+      { atLeast: 1.2 },
+    ),
+  ),
+]
 
 const loneLines: readonly Line[] = [
   figure('lone submission: accepted until applied', ['applied after, lone submission'], { atLeast: 15 }),

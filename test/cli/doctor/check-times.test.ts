@@ -16,8 +16,9 @@ describe('the doctor', () => {
       const { id } = (await createWorkspace(schema.sql, workspace))!
       for (const time of times) {
         await schema.sql`
-          insert into feedback (workspace_id, id, description, tags_generated, source, source_created_at, number, first_number)
-          values (${id}, gen_random_uuid(), 'x', false, 'api', ${time}, 1, 1)`
+          insert into feedback (workspace_id, id, description, tags_generated, source, source_created_at, number, first_number,
+            change_position)
+          values (${id}, gen_random_uuid(), 'x', false, 'api', ${time}, 1, 1, 1)`
       }
     }
     await insert('well', ['1999-12-31T23:59:59Z', new Date().toISOString()])

@@ -69,13 +69,13 @@ const FILES: readonly Case[] = [
   [
     'keep the digits of every number, of which the service refuses those that it cannot keep',
     'x.csv',
-    'description,meta,account.contractValue\na,"{""n"":1161888007138312192}",\nb,,12345678901234567890\nc,"{""n"":1.10}",2.50\n',
+    'description,meta,account.name,account.contractValue\na,"{""n"":1161888007138312192}",,\nb,,B,12345678901234567890\nc,"{""n"":1.10}",C,2.50\n',
     { map: ['meta=sourceData'], set: ['rating=12345678901234567891'] },
     {
       texts: [
         '{"rating":12345678901234567891,"description":"a","sourceData":{"n":1161888007138312192}}',
-        '{"rating":12345678901234567891,"description":"b","account":{"contractValue":12345678901234567890}}',
-        '{"rating":12345678901234567891,"description":"c","sourceData":{"n":1.10},"account":{"contractValue":2.50}}',
+        '{"rating":12345678901234567891,"description":"b","account":{"name":"B","contractValue":12345678901234567890}}',
+        '{"rating":12345678901234567891,"description":"c","sourceData":{"n":1.10},"account":{"name":"C","contractValue":2.50}}',
       ],
       refused: [
         `line 2: rating ${KEPT}; sourceData.n ${KEPT}`,

@@ -120,7 +120,8 @@ const isLate = ({ status, body }: RawAnswer): boolean =>
 
 const assertAnswer = ({ path, also, method, target }: FuzzRequest, answer: RawAnswer): void => {
   const { status, headers } = answer
-  const operation = operations.find((one) => one.path === path)
+  const ofPath = operations.filter((one) => one.path === path)
+  const operation = ofPath.find((one) => one.method === method) ?? ofPath[0]
   const text = answer.body.toString('utf8')
   const documented = [...also, ...Object.keys(operation?.operation.responses ?? {}).map(Number)]
   assert.ok(status < 500 && documented.includes(status), `${method} ${target} answered ${status}: ${text}`)
