@@ -56,9 +56,9 @@ describe('WORKER_QUEUES', () => {
     assert.deepEqual([await stateOf(purge), await service.queues.removal.getWaitingCount()], ['queued', 1])
 
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
-    assert.match(stdout, /^wrong +No worker serves removal, tagging\.\n +→ .*WORKER_QUEUES/m)
+    assert.match(stdout, /^wrong +No worker serves removal, tagging, webhook\.\n +→ .*WORKER_QUEUES/m)
 
-    await startWorker('removal,tagging')
+    await startWorker('removal,tagging,webhook')
     assert.equal(await service.settled(purge), 'applied')
     await until('texts are tagged', async () => {
       const [row] = await service.sql`select tags from feedback where description = 'No worker tags this yet'`
@@ -78,7 +78,7 @@ describe('WORKER_QUEUES', () => {
         },
         MISSED_WITHIN_MS,
       )
-      assert.match(said, /^warning +No worker serves removal, tagging\./m)
+      assert.match(said, /^warning +No worker serves removal, tagging, webhook\./m)
       assert.doesNotMatch(said, /No worker is running/)
     } finally {
       process.kill(frozen!.pid, 'SIGCONT')
@@ -96,7 +96,7 @@ describe('WORKER_QUEUES', () => {
       for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
       await once(child, 'close')
       assert.equal(child.exitCode, 1, said)
-      assert.match(said, /WORKER_QUEUES .*some of wake, backlog, removal, tagging, separated by commas/)
+      assert.match(said, /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/)
     })
   }
 })
