@@ -17,7 +17,6 @@ const ATTRIBUTE = 'target_session_attrs'
 
 /** What hosters and other drivers write and this driver needs not; `host` and `port` are read before. */
 const HARMLESS: ReadonlySet<string> = new Set([
-  'application_name',
   'channel_binding',
   'client_encoding',
   'connect_timeout',
@@ -40,8 +39,11 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'supa',
   'tcp_user_timeout',
 ])
-/** `options` has settings of the session, by which some hosters find the database. */
-const FOR_THE_DRIVER: ReadonlySet<string> = new Set(['options', 'sslnegotiation'])
+/**
+ * `options` has settings of the session, by which some hosters find the database. By
+ * `application_name` operators tell connections apart.
+ */
+const FOR_THE_DRIVER: ReadonlySet<string> = new Set(['application_name', 'options', 'sslnegotiation'])
 /** Instead of what cannot be ignored. */
 const INSTEAD: Readonly<Record<string, string>> = {
   currentSchema: 'set DATABASE_SCHEMA instead',
