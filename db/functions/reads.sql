@@ -83,12 +83,10 @@ create or replace function message_json(m message) returns text
   ), '}')
 $$;
 
--- A record of a kind of the change feed; null if there is none.
+-- A record of a kind of the change feed; null if there is none. It plans under the settings of
+-- read_records.
 create or replace function record_json(ws uuid, kind text, record uuid) returns text
-  language plpgsql stable
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-as $$
+  language plpgsql stable as $$
 begin
   case kind
     when 'feedback' then return (select feedback_json(r) from feedback as r where r.workspace_id = ws and r.id = record);
@@ -107,7 +105,11 @@ end $$;
 -- together: the first one comes whatever its size. record: null where there is none.
 create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
 returns table (place integer, record text)
-  language plpgsql stable as $$
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
+as $$
 declare
   used bigint := 0;
 begin
@@ -137,7 +139,8 @@ $$;
 -- The next ids of a list, the newest first or the oldest, behind a place in it: the time and id of a
 -- record. `scope` narrows the list by an index, `condition` by looking at each record: at most
 -- `most_looked` of them. Both are SQL of the caller over `r`, with `filters` for their values. The
--- last row can be one that does not match: that is where the caller goes on.
+-- last row can be one that does not match: that is where the caller goes on. The time is compared
+-- with -infinity, since an index whose condition is a null test serves no query without a comparison.
 create or replace function list_ids(
   ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest boolean,
   most integer, most_looked integer
@@ -157,7 +160,7 @@ begin
        select s.*, row_number() over () as place
        from (
          select r.id, r.created_at, (%2$s) as is_match from %1$I as r
-         where r.workspace_id = $1 and r.created_at is not null and (%3$s) %4$s
+         where r.workspace_id = $1 and r.created_at > ''-infinity'' and (%3$s) %4$s
          order by r.created_at %5$s, r.id %5$s limit $6
        ) as s
      ) as l

@@ -53,9 +53,9 @@ const CONDITIONS = {
   ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
   ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
   tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
-  q: `not exists (
-    select from jsonb_array_elements_text($2 -> 'q') as word
-    where strpos(lower(concat_ws(' ', r.title, r.description)), lower(word)) = 0)`,
+  // The patterns are made once, not for each record.
+  q: `lower(concat_ws(' ', r.title, r.description)) like all (array(
+    select '%' || regexp_replace(lower(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word))`,
 }
 
 /** One call looks through so many records. It answers with what it found, and where to go on. */
