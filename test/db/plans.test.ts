@@ -15,6 +15,8 @@ import type { Sql } from '../../db/postgres.ts'
 import { findPurge, finishPurge, removePurged } from '../../db/purges/purge.ts'
 import { findIdempotencyKeys, findKeysToFree, freeKeys } from '../../db/submissions/idempotency-keys.ts'
 import { readPosition } from '../../db/submissions/position.ts'
+import { readChanges } from '../../db/reads/changes.ts'
+import { readList } from '../../db/reads/lists.ts'
 import { findReceipt } from '../../db/submissions/receipts.ts'
 import { readTexts } from '../../db/tags/tagging.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
@@ -115,6 +117,21 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
       properties: { $name: `Company ${round} ${index}`, $domain: `company-${round}-${index}.example` },
     }))
     return 2 * BATCH
+  },
+  'pages of lists, of one customer as well, and of changes': async (sql) => {
+    const page = { workspaceId, after: undefined, isOldest: false, limit: BATCH }
+    const [row] = await sql<{ id: string; place: string }[]>`
+      select f.contact_id as id, p.change_position as place from feedback as f, workspace_progress as p
+      where f.workspace_id = ${workspaceId} and p.workspace_id = f.workspace_id and f.contact_id is not null limit 1`
+    await readList(sql, { ...page, kind: 'feedback', filters: {} })
+    await readList(sql, { ...page, kind: 'feedback', filters: { customerId: row!.id } })
+    await readList(sql, { ...page, kind: 'customer', filters: {} })
+    await readList(sql, { ...page, kind: 'conversation', filters: {} })
+    await readChanges(sql, workspaceId, {
+      after: { position: Number(row!.place) - BATCH, passSince: undefined },
+      limit: BATCH,
+    })
+    return 4 * BATCH
   },
   'feedback that names external ids, known and unknown': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => ({
