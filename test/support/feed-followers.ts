@@ -71,7 +71,8 @@ export const followFeed = (
         assert.ok(position > last, `${name}: position ${position} came behind ${last}`)
         last = position
       }
-      if (restarts && ++pages % 3 === 0) {
+      pages++
+      if (restarts && pages % 3 === 0) {
         apply(copy, page.changes.slice(0, page.changes.length / 2))
         starts++
       } else {
