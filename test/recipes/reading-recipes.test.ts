@@ -109,11 +109,12 @@ describe('the recipes that read', () => {
       const present = () =>
         kept().flatMap(({ kind, id: each, record }) => (record ? [[`${kind} ${each}`, record] as const] : []))
       const sorted = (copy: Iterable<readonly [string, object]>) => [...copy].toSorted(([a], [b]) => (a < b ? -1 : 1))
+      const tombstone = await until('the tombstone is kept', async () =>
+        kept().find((change) => change.id === own && change.deleted),
+      )
       await until('the files have what is stored', async () =>
         isDeepStrictEqual(sorted(present()), sorted(await recordsOf(service.all, service.workspaceId))),
       )
-      const tombstone = kept().find((change) => change.id === own)!
-      assert.equal(tombstone.deleted, true)
 
       const post = async (signer: Signer, message: object, ago = 0): Promise<number> => {
         const [text, at] = [JSON.stringify(message), new Date(Date.now() - ago)]
