@@ -123,7 +123,7 @@ const randomFaults = fc.record({
   thenMs: fc.integer({ min: 0, max: 1_500 }),
 })
 
-/** Lets the standby lack what readers have read, and promotes it. Returns how many records they had read in vain. */
+/** Promotes a standby that lacks what readers have read. Returns how many feedback that is. */
 const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService, reader: Follower): Promise<number> => {
   const { atFormer, atStandby } = pair
   const storedAt = async (sql: PostgresPair['atStandby']): Promise<number> => {

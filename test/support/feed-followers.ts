@@ -97,7 +97,7 @@ export const followFeed = (
 
 type Message = { data: Change }
 
-/** A webhook with its receiver, which refuses, breaks off and keeps in turn. The latest position of a record counts. */
+/** A webhook with a receiver that refuses and breaks off at times. The latest position counts. */
 export const receiveWebhook = async (
   name: string,
   sql: Sql,
