@@ -1,4 +1,4 @@
-import { lookup as resolve } from 'node:dns'
+import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
@@ -49,18 +49,25 @@ export const NOT_PUBLIC_ADDRESS = 'NOT_PUBLIC_ADDRESS'
 const notPublic = (): NodeJS.ErrnoException =>
   Object.assign(new Error('The host has an address that is not public.'), { code: NOT_PUBLIC_ADDRESS })
 
+type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  found: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
 /**
  * How a connection finds its address: what it connects to is what was looked at here. A host whose
  * name leads to any address that is not public is refused, unless its name is allowed.
  */
 export const publicLookup =
-  (allowedHosts: readonly string[]): LookupFunction =>
+  (allowedHosts: readonly string[], resolve: Resolve = lookup): LookupFunction =>
   (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      const isAllowed = allowedHosts.includes(hostname) || addresses?.every(({ address }) => isPublicAddress(address))
-      if (error) callback(error, [])
-      else if (isAllowed) callback(null, addresses)
-      else callback(notPublic(), [])
+      if (error) return callback(error, [])
+      const isAllowed = allowedHosts.includes(hostname) || addresses.every(({ address }) => isPublicAddress(address))
+      const [first] = addresses
+      if (!isAllowed || first === undefined) return callback(notPublic(), [])
+      return options.all === true ? callback(null, addresses) : callback(null, first.address, first.family)
     })
   }
 

@@ -1,5 +1,5 @@
 import type { Sql } from '../postgres.ts'
-import { type NamedRecord, readRecords } from './records.ts'
+import { MOST_CHARACTERS, type NamedRecord } from './records.ts'
 
 /**
  * A change of a record, at its place in the order of the workspace's changes. `record`: its JSON
@@ -13,16 +13,20 @@ export type Change = NamedRecord & { position: number; record: string | undefine
  */
 export type FeedPlace = { position: number; passSince: number | undefined }
 
-export type ChangesPage = { changes: Change[]; next: FeedPlace } | 'expired'
+/** `passSince`: as the place of the reader has it while it reads the page. */
+export type ChangesPage = { changes: Change[]; next: FeedPlace; passSince: number | undefined } | 'expired'
 
 type Progress = { last: number; forgotten: number }
-type ChangeRow = NamedRecord & { position: number; gone: boolean; merged_into: string | null }
+type ChangeRow = NamedRecord & { position: number; gone: boolean; merged_into: string | null; record: string | null }
 /** A workspace without further changes has one row without a change. */
 type Row = Progress & (ChangeRow | { position: null })
 
 /**
  * The next changes behind a place, at most `limit`. `expired`: tombstones that the reader needs are
  * not kept any more.
+ *
+ * One statement reads positions and records. Two could be answered by two standbys, of which the
+ * second lacks what the first one told.
  */
 export const readChanges = async (
   sql: Sql,
@@ -30,30 +34,42 @@ export const readChanges = async (
   { after, limit }: { after: FeedPlace; limit: number },
 ): Promise<ChangesPage> => {
   const found = await sql<Row[]>`
+    with change as materialized (
+      select c.*, count(*) filter (where not c.gone) over (order by c.position) as place
+      from read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}) as c
+    ), present as materialized (
+      select r.place, r.record from read_records(${workspaceId}::uuid,
+        array(select kind from change where not gone order by position),
+        array(select id from change where not gone order by position), ${MOST_CHARACTERS}) as r
+    )
     select g.change_position::float8 as last, g.forgotten_position::float8 as forgotten,
-      c.position::float8 as position, c.kind, c.id, c.gone,
+      c.position::float8 as position, c.kind, c.id, c.gone, p.record,
       case when c.gone then nullif(current_id(g.workspace_id, c.kind, c.id), c.id) end as merged_into
     from workspace_progress as g
-    left join lateral read_changes(g.workspace_id, ${after.position}::bigint, ${limit}) as c on true
+    left join change as c on true
+    left join present as p on p.place = c.place and not c.gone
     where g.workspace_id = ${workspaceId} order by c.position`
   const { last, forgotten } = found[0] ?? { last: 0, forgotten: 0 }
   const passSince = after.position === 0 ? last : after.passSince
   if (forgotten > Math.max(after.position, passSince ?? 0)) return 'expired'
   const rows = found.filter((row) => row.position !== null)
-  const present = rows.filter(({ gone }) => !gone)
-  const read = await readRecords(sql, workspaceId, present)
-  const records = new Map(present.slice(0, read.length).map((row, at) => [row.position, read[at]]))
-  const cutAt = present[read.length]?.position ?? Infinity
-  const page = rows.filter(({ position }) => position < cutAt)
-  const position = page.at(-1)?.position ?? after.position
-  return {
-    changes: page.flatMap((row) => changeOf(row, records.get(row.position))),
-    next: { position, passSince: passSince !== undefined && position < passSince ? passSince : undefined },
-  }
+  const cutAt = rows.findIndex(({ gone, record }) => !gone && record === null)
+  const page = cutAt < 0 ? rows : rows.slice(0, cutAt)
+  const isLast = cutAt < 0 && rows.length < limit
+  const position = isLast ? Math.max(after.position, last) : (page.at(-1)?.position ?? after.position)
+  return { changes: page.map(changeOf), next: placeAt(position, passSince), passSince }
 }
 
-/**
- * A record that went after its change was read is left out: its tombstone comes at a later position.
- */
-const changeOf = ({ position, kind, id, gone, merged_into }: ChangeRow, record: string | undefined): Change[] =>
-  gone || record !== undefined ? [{ position, kind, id, record, mergedInto: merged_into ?? undefined }] : []
+/** The place of a reader that has come to a position. Its first pass ends where the feed ended when it began. */
+export const placeAt = (position: number, passSince: number | undefined): FeedPlace => ({
+  position,
+  passSince: passSince !== undefined && position < passSince ? passSince : undefined,
+})
+
+const changeOf = ({ position, kind, id, record, merged_into }: ChangeRow): Change => ({
+  position,
+  kind,
+  id,
+  record: record ?? undefined,
+  mergedInto: merged_into ?? undefined,
+})

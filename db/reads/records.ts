@@ -13,7 +13,7 @@ export const RECORD_TABLES = {
 export type RecordKind = keyof typeof RECORD_TABLES
 
 /** An answer ends before a record that would bring it beyond so many characters. */
-const MOST_CHARACTERS = 4 * 1024 * 1024
+export const MOST_CHARACTERS = 4 * 1024 * 1024
 
 export type NamedRecord = { kind: RecordKind; id: string }
 

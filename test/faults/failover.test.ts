@@ -84,7 +84,7 @@ const PRIMARY: Readonly<Record<string, (pair: PostgresPair) => Promise<() => Pro
     return pair.bringBack
   },
   hangs: async (pair) => {
-    const goOn = freeze({ pid: () => pair.primaryPid })
+    const goOn = freeze({ pid: () => pair.primary.pid })
     return async () => goOn()
   },
   'takes no more writes': async ({ atFormer }) => {

@@ -15,7 +15,7 @@ const READY_WITHIN_MS = 20_000
 export type Runtime = 'Bun' | 'Deno'
 const COMMANDS: Record<Runtime, readonly string[]> = {
   Bun: [join(programs, 'bun')],
-  Deno: [join(programs, 'deno'), 'run', '--allow-net', '--allow-env', '--allow-read', '--no-check'],
+  Deno: [join(programs, 'deno'), 'run', '--allow-net', '--allow-env', '--allow-read', '--allow-write', '--no-check'],
 }
 
 /** Copies the recipes into a directory elsewhere, in which the package of the client is installed. */

@@ -57,7 +57,7 @@ export const readsNothing: ReadDependencies = {
   readRecord: async () => undefined,
   currentId: async (_, { id }) => id,
   readList: async () => ({ records: [], next: undefined }),
-  readChanges: async (_, { after }) => ({ changes: [], next: after }),
+  readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
 type Given = Partial<Omit<AppDependencies, 'intake'>> & { intake?: Partial<IntakeDependencies> }

@@ -21,7 +21,10 @@ export const schedules = fc.record({
   means: fc.array(fc.constantFrom('one writer', 'two writers', 'session'), { minLength: 3, maxLength: 5 }),
   removals: fc.array(fc.nat({ max: 3 }), { minLength: 3, maxLength: 5 }),
 })
-export type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never
+export type Schedule = (typeof schedules extends fc.Arbitrary<infer T> ? T : never) & {
+  /** Looks at the tables between steps. */
+  onStep?: () => Promise<void>
+}
 
 /** So few records that a removal takes many steps. */
 const RECORDS_PER_STEP = 1
@@ -31,6 +34,7 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
   const logs = new Map(WORKSPACES.map((id) => [id, history.filter(({ workspaceId }) => workspaceId === id)]))
   const dependencies = { sql, hashKey, purgedWorkspaces: new Set<string>() }
   await noteReplays(sql, history)
+  const { onStep = async () => {} } = schedule
   const inTurn = <T>(list: readonly T[], turn: number): T => list[turn % list.length]!
   for (let turn = 0; ; turn++) {
     const positions = await readPositions(sql)
@@ -57,9 +61,10 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
         await applyStrides(dependencies, strides(0))
         break
     }
-    await removeSteps(sql, inTurn(schedule.removals, turn))
+    await onStep()
+    await removeSteps(sql, inTurn(schedule.removals, turn), onStep)
   }
-  await removeSteps(sql, Number.POSITIVE_INFINITY)
+  await removeSteps(sql, Number.POSITIVE_INFINITY, onStep)
 }
 
 /**
@@ -105,7 +110,7 @@ const runSession = async (
 }
 
 /** Takes so many steps of the purges under way. */
-const removeSteps = async (sql: Sql, steps: number): Promise<void> => {
+const removeSteps = async (sql: Sql, steps: number, onStep: () => Promise<void>): Promise<void> => {
   for (let step = 0; step < steps; step++) {
     const [purge] = await sql<{ workspace_id: string; id: string }[]>`
       select workspace_id, id from purge order by md5(id::text || ${step}) limit 1`
@@ -113,5 +118,6 @@ const removeSteps = async (sql: Sql, steps: number): Promise<void> => {
     const [row] = await sql<{ removed: number }[]>`
       select purge_step(${purge.workspace_id}, ${purge.id}, ${RECORDS_PER_STEP}) as removed`
     if (row!.removed === 0) await finishPurge(sql, { workspaceId: purge.workspace_id, purgeId: purge.id, attempts: 1 })
+    await onStep()
   }
 }

@@ -20,14 +20,14 @@ export type PostgresPair = {
   readonly clusters: { readonly former: string; readonly standby: string }
   /** Lets the standby receive nothing, as a network does that parts; only the asynchronous pair goes on storing. */
   readonly part: () => Promise<void>
-  /** The process of the primary and those that serve its clients. */
-  readonly primaryPid: number
+  /** The first one. */
+  readonly primary: EmbeddedServer
   /** Ends the primary as a power cut would. */
   readonly killPrimary: () => Promise<void>
   /** Makes the standby a primary. */
   readonly promote: () => Promise<void>
   /** Starts the former primary again, which takes itself for the primary still. */
-  readonly bringBack: () => Promise<void>
+  readonly bringBack: () => Promise<EmbeddedServer>
   readonly stop: () => Promise<void>
 }
 
@@ -97,13 +97,13 @@ export const startPostgresPair = async ({
       atStandby,
       clusters: { former: join(former, 'cluster'), standby: join(standby, 'cluster') },
       part: () => reload(atStandby, 'primary_conninfo', NOWHERE),
-      primaryPid: primary.pid,
+      primary,
       killPrimary: async () => {
         process.kill(primary.pid, 'SIGKILL')
         await primary.exited
       },
       promote: async () => void (await atStandby`select pg_promote()`),
-      bringBack: async () => void (await start(atFirst, former, first.port)),
+      bringBack: () => start(atFirst, former, first.port),
       stop: () => running.disposeAsync(),
     }
   } catch (error) {

@@ -3,7 +3,7 @@ import { Webhook as Signer } from 'standardwebhooks'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import { webhookSecret } from '../../contract/webhooks.ts'
 import type { Sql } from '../../db/postgres.ts'
-import { type Change, type ChangesPage, readChanges } from '../../db/reads/changes.ts'
+import { type Change, type ChangesPage, placeAt, readChanges } from '../../db/reads/changes.ts'
 import { advanceWebhook, findWebhook, noteWebhookFault, type Webhook } from '../../db/webhooks.ts'
 import { describeFault } from '../../process/fault.ts'
 import { post } from './post.ts'
@@ -85,7 +85,7 @@ const deliverPage = async (
     failure = outcomes[failedAt]
     confirmed += failedAt < 0 ? outcomes.length : failedAt
   }
-  const to = failure === undefined ? page.next : { ...page.next, position: page.changes[confirmed - 1]?.position ?? 0 }
+  const to = failure === undefined ? page.next : placeAt(page.changes[confirmed - 1]?.position ?? 0, page.passSince)
   if (failure === undefined || confirmed > 0) await advanceWebhook(sql, webhook, { to, delivered: confirmed })
   if (failure !== undefined && !dependencies.stop.aborted)
     await noteFailure(sql, confirmed > 0 ? { ...webhook, attempts: 0, failingSince: null } : webhook, failure)

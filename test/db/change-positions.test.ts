@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { idOfEpoch } from '../../contract/identity/own-id.ts'
+import { raisePurgedKeys, type PurgedKey } from '../../db/purges/purged-keys.ts'
+import { readChanges } from '../../db/reads/changes.ts'
+import { RECORD_TABLES } from '../../db/reads/records.ts'
+import { readTexts, storeTags } from '../../db/tags/tagging.ts'
+import { submissionHistories } from '../model/submission-arbitrary.ts'
+import { deliver, LENGTH, type Schedule, schedules, WORKSPACES } from '../support/converging.ts'
+import { hashKey, makeWorkspaces } from '../support/deliveries.ts'
+import { seeded } from '../support/property-seed.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { clearTables, resetPositions } from '../support/tables.ts'
+
+const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 40))
+const TAGS = ['speed', 'export', 'login']
+const TAGGER_VERSION = 1
+
+/** What a reader could have seen of a workspace at one moment. */
+type Moment = {
+  last: number
+  records: Map<string, { position: number; record: string }>
+  tombstones: Map<number, string>
+}
+
+describe('positions of the change feed', () => {
+  let schema: TestSchema
+  before(async () => {
+    schema = await freshSchema(4)
+    await makeWorkspaces(schema.sql, WORKSPACES)
+    // Moves of records take several steps.
+    await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 2'`
+  })
+  after(() => schema.drop())
+
+  const momentOf = async (workspaceId: string): Promise<Moment> => {
+    const { sql } = schema
+    const rows = await Promise.all(
+      Object.entries(RECORD_TABLES).map(
+        ([kind, table]) => sql<{ name: string; position: number; record: string }[]>`
+          select ${kind} || ' ' || id as name, change_position::float8 as position,
+            record_json(workspace_id, ${kind}, id) as record
+          from ${sql(table)} where workspace_id = ${workspaceId}`,
+      ),
+    )
+    const tombstones = await sql<{ name: string; position: number }[]>`
+      select kind || ' ' || record_id as name, position::float8 as position from tombstone
+      where workspace_id = ${workspaceId}`
+    const [progress] = await sql<[{ last: number }]>`
+      select change_position::float8 as last from workspace_progress where workspace_id = ${workspaceId}`
+    return {
+      last: progress.last,
+      records: new Map(rows.flat().map(({ name, ...row }) => [name, row])),
+      tombstones: new Map(tombstones.map(({ name, position }) => [position, name])),
+    }
+  }
+
+  /** Nothing changes, comes or goes between two moments without a position behind the first one. */
+  const assertTold = (former: Moment, moment: Moment): void => {
+    const positions = [...[...moment.records.values()].map(({ position }) => position), ...moment.tombstones.keys()]
+    assert.equal(new Set(positions).size, positions.length, 'no position is given twice')
+    assert.ok(positions.every((position) => position <= moment.last))
+    for (const [name, { position, record }] of moment.records) {
+      const known = former.records.get(name)
+      if (known?.position === position) assert.equal(record, known.record, `${name} changed and kept its position`)
+      else assert.ok(position > former.last, `${name} is at ${position}, and a reader has been at ${former.last}`)
+    }
+    const told = [...moment.tombstones].filter(([position]) => position > former.last)
+    const gone = new Map(told.map(([position, name]) => [name, position]))
+    for (const name of former.records.keys())
+      if (!moment.records.has(name)) assert.ok(gone.has(name), `${name} went without a tombstone`)
+    for (const [name, position] of gone) {
+      const present = moment.records.get(name)
+      assert.ok(present === undefined || present.position > position, `${name} is there, and told to be gone`)
+    }
+    for (const [position, name] of former.tombstones) assert.equal(moment.tombstones.get(position), name)
+  }
+
+  /** Tags all that no tagger has read, some records with the same tags, some with none. */
+  const tagAll = async (workspaceId: string, turn: number): Promise<void> => {
+    const { sql } = schema
+    const idsOf = async (table: string): Promise<string[]> =>
+      (await sql<{ id: string }[]>`select id from ${sql(table)} where workspace_id = ${workspaceId}`).map(
+        ({ id }) => id,
+      )
+    const [feedbackIds, conversationIds] = [await idsOf('feedback'), await idsOf('conversation')]
+    const wanted = { workspaceId, feedbackIds, conversationIds, taggerVersion: TAGGER_VERSION, again: turn % 3 === 0 }
+    const tagged = (await readTexts(sql, wanted)).map(({ tags, text: _, ...record }, at) => ({
+      ...record,
+      tags: tags ?? TAGS.slice((at + turn) % 3, (at + 2 * turn) % 4),
+      share: {
+        judged: tags !== null,
+        given: 0,
+        terms: [{ hash: at, determined: true, free: true, valued: true, given: false }],
+        tags: [],
+      },
+    }))
+    await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: 10 })
+  }
+
+  /** As after the restore of a backup: the purges of keys are known, and contacts with former ids are back. */
+  const raiseKeys = async (workspaceId: string): Promise<void> => {
+    const contacts = await schema.sql<{ key: string }[]>`
+      select distinct key_id as key from contact_external_id where workspace_id = ${workspaceId} order by 1 limit 2`
+    const keys = contacts.map(({ key: keyId }): PurgedKey => ({ workspaceId, keyId, epoch: 1, number: 2 ** 52 }))
+    assert.ok(keys.every(({ keyId }) => idOfEpoch(keyId, 0).length > 0))
+    await raisePurgedKeys(schema.sql, keys)
+  }
+
+  const isTold = async (history: Parameters<typeof deliver>[1], schedule: Schedule): Promise<void> => {
+    await clearTables(schema.sql)
+    await resetPositions(schema.sql)
+    const moments = new Map<string, Moment>()
+    const look = async (): Promise<void> => {
+      for (const workspaceId of WORKSPACES) {
+        const moment = await momentOf(workspaceId)
+        const former = moments.get(workspaceId)
+        if (former) assertTold(former, moment)
+        moments.set(workspaceId, moment)
+      }
+    }
+    await look()
+    let turn = 0
+    const onStep = async (): Promise<void> => {
+      await look()
+      await tagAll(WORKSPACES[turn++ % 2]!, turn)
+      await look()
+    }
+    await deliver(schema.sql, history, { ...schedule, onStep })
+    for (const workspaceId of WORKSPACES) {
+      await raiseKeys(workspaceId)
+      await look()
+      const { last } = moments.get(workspaceId)!
+      const page = await readChanges(schema.sql, workspaceId, {
+        after: { position: 0, passSince: undefined },
+        limit: 1e6,
+      })
+      assert.ok(page !== 'expired')
+      assert.deepEqual(page.next, { position: last, passSince: undefined }, 'a reader that has read all is up to date')
+    }
+  }
+
+  it(`grow with each change, and a tombstone tells what goes: ${HISTORIES} histories`, () =>
+    fc.assert(
+      fc.asyncProperty(
+        submissionHistories({
+          hashKey,
+          workspaceIds: WORKSPACES,
+          maxLength: LENGTH,
+          firstNumber: 1_000_000,
+          purges: true,
+          replays: true,
+        }),
+        schedules,
+        isTold,
+      ),
+      seeded({ numRuns: HISTORIES, endOnFailure: true }),
+    ))
+})

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { webhookSecret } from '../../contract/webhooks.ts'
+import type { Sql } from '../../db/postgres.ts'
+import { RECORD_TABLES } from '../../db/reads/records.ts'
+import { createWebhook } from '../../db/webhooks.ts'
+import type { HistoryService } from './submitted-history.ts'
+import { until } from './until.ts'
+
+type Change = { position: number; kind: string; id: string; deleted: boolean; record?: object }
+type Copy = Map<string, object>
+/** `copy`: what the consumer knows. `note`: what it has been through. */
+export type Follower = { name: string; copy: () => Copy; note: () => string; stop: () => Promise<unknown> }
+
+const LIMITS = [1, 7, 50, 500]
+const AFTER_TROUBLE_MS = 50
+const PATIENCE_MS = 5_000
+
+const apply = (copy: Copy, changes: readonly Change[]): void => {
+  for (const { kind, id, deleted, record } of changes) {
+    if (deleted) copy.delete(`${kind} ${id}`)
+    else copy.set(`${kind} ${id}`, record!)
+  }
+}
+
+type FeedOptions = {
+  /** The APIs that it asks. */
+  urls: readonly string[]
+  /** At each restart it asks another API, and has kept part of a page without its `next`. */
+  restarts: boolean
+}
+
+/** Follows the feed. Fails when a position comes twice or out of order. */
+export const followFeed = (
+  name: string,
+  { adminToken }: Pick<HistoryService, 'adminToken'>,
+  { urls, restarts }: FeedOptions,
+): Follower => {
+  const over = new AbortController()
+  const copy: Copy = new Map()
+  let kept: { next: string; last: number } = { next: '', last: 0 }
+  let [pages, starts] = [0, 0]
+  const read = async (): Promise<{ changes: Change[]; next: string } | undefined> => {
+    const query = `limit=${LIMITS[pages % LIMITS.length]}${kept.next && `&after=${kept.next}`}`
+    const headers = { Authorization: `Bearer ${adminToken}`, Prefer: 'wait=1' }
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const answer = await fetch(`${urls[starts % urls.length]}/api/v1/changes?${query}`, { headers, signal })
+    if (answer.status === 503) return undefined
+    assert.equal(answer.status, 200, await answer.clone().text())
+    return (await answer.json()) as { changes: Change[]; next: string }
+  }
+  const follow = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      // While a process is away, the answer is missing or cut off.
+      const page = await read().catch((error: unknown) => {
+        if (error instanceof assert.AssertionError) throw error
+        return undefined
+      })
+      if (page === undefined) {
+        starts += restarts ? 1 : 0
+        await pause(AFTER_TROUBLE_MS)
+        continue
+      }
+      let { last } = kept
+      for (const { position } of page.changes) {
+        assert.ok(position > last, `${name}: position ${position} came behind ${last}`)
+        last = position
+      }
+      pages++
+      if (restarts && pages % 3 === 0) {
+        apply(copy, page.changes.slice(0, page.changes.length / 2))
+        starts++
+      } else {
+        apply(copy, page.changes)
+        kept = { next: page.next, last: Math.max(last, Number(page.next.split('-')[0])) }
+      }
+    }
+  }
+  const following = follow()
+  // It is awaited at the end.
+  following.catch(() => {})
+  return {
+    name,
+    copy: () => copy,
+    note: () => `${pages} pages, ${starts} starts`,
+    stop: () => {
+      over.abort()
+      return following
+    },
+  }
+}
+
+type Message = { data: Change }
+
+/** A webhook with a receiver that refuses and breaks off at times. The latest position counts. */
+export const receiveWebhook = async (
+  name: string,
+  sql: Sql,
+  { workspaceId, environment }: Pick<HistoryService, 'workspaceId' | 'environment'>,
+): Promise<Follower & { id: string }> => {
+  const copy: Copy = new Map()
+  const positions = new Map<string, number>()
+  const seen = new Set<string>()
+  let [received, refused, late, secret] = [0, 0, 0, '']
+  let fault: unknown
+  const keep = (text: string, headers: Record<string, string>): void => {
+    new Verifier(secret).verify(text, headers)
+    const { data } = JSON.parse(text) as Message
+    const key = `${data.kind} ${data.id}`
+    if (data.position > (positions.get(key) ?? 0)) {
+      apply(copy, [data])
+      positions.set(key, data.position)
+    } else if (!seen.has(headers['webhook-id']!)) late++
+    seen.add(headers['webhook-id']!)
+  }
+  const server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    request.on('end', () => {
+      if (++received % 97 === 0) return request.socket.destroy()
+      if (received % 31 === 0) {
+        refused++
+        return response.writeHead(503, { 'Retry-After': '0' }).end()
+      }
+      try {
+        keep(text, request.headers as Record<string, string>)
+      } catch (error) {
+        fault ??= error
+      }
+      return response.writeHead(204).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const [workspace] = await sql<[{ name: string }]>`select name from workspace where id = ${workspaceId}`
+  const id = (await createWebhook(sql, { workspace: workspace.name, url, from: 0 }))!
+  secret = webhookSecret(hashKeyFrom(environment['HASH_KEY']!), id, 1)
+  return {
+    id,
+    name,
+    copy: () => copy,
+    note: () => `${received} deliveries, ${refused} refused, ${late} behind a later one`,
+    stop: async () => {
+      server.close()
+      server.closeAllConnections()
+      if (fault !== undefined) throw fault
+    },
+  }
+}
+
+/** Each record of the workspace as the service shows it. */
+export const recordsOf = async (sql: Sql, workspaceId: string): Promise<Copy> => {
+  const rows = await Promise.all(
+    Object.entries(RECORD_TABLES).map(
+      ([kind, table]) => sql<{ name: string; record: string }[]>`
+        select ${kind} || ' ' || id as name, record_json(workspace_id, ${kind}, id) as record
+        from ${sql(table)} where workspace_id = ${workspaceId}`,
+    ),
+  )
+  return new Map(rows.flat().map(({ name, record }) => [name, JSON.parse(record) as object]))
+}
+
+/** Waits until each copy equals the tables, and stops the followers. */
+export const assertCopiesEqualTables = async (
+  followers: readonly Follower[],
+  sql: Sql,
+  workspaceId: string,
+  withinMs: number,
+): Promise<string> => {
+  const sorted = (copy: Copy) => [...copy].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const tables = async () => sorted(await recordsOf(sql, workspaceId))
+  try {
+    for (const { copy } of followers) {
+      const isEqual = async () => isDeepStrictEqual(sorted(copy()), await tables())
+      // What differs is told below.
+      await until('the copy equals the tables', isEqual, withinMs).catch(() => {})
+    }
+    const stored = await tables()
+    for (const { name, copy } of followers) assert.deepEqual(sorted(copy()), stored, name)
+    assert.ok(stored.length > 0)
+    return `${stored.length} records; ${followers.map(({ name, note }) => `${name}: ${note()}`).join('; ')}`
+  } finally {
+    await Promise.all(followers.map(({ stop }) => stop()))
+  }
+}
