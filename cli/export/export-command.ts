@@ -118,7 +118,7 @@ await runCommand({
       await FORMATS[format](of.draft, whole, COLUMNS[kind])
       await rename(whole, out)
       await Promise.all([of.draft, of.progressPath].map((path) => rm(path, { force: true })))
-      print(`${out}: ${records} records`)
+      print(`${values['out']}: ${records} records`)
     } catch (error) {
       if (!isOfFile(error)) throw error
       throw new CommandError(`${out} cannot be written (${describeFault(error)}).`)

@@ -66,6 +66,6 @@ await runCommand({
     await replaceFile(out, reportPage(report, style, now).html).catch((error: unknown) => {
       throw new CommandError(`${out} cannot be written (${describeFault(error)}).`)
     })
-    process.stdout.write(`${out}: ${report.now.feedback} feedback, ${report.topics.length} topics\n`)
+    process.stdout.write(`${values['out']}: ${report.now.feedback} feedback, ${report.topics.length} topics\n`)
   },
 })

@@ -40,6 +40,7 @@ const IN_TURN = [
   'docs/import.md',
   'docs/tags.md',
   'docs/operate.md',
+  'docs/read.md',
 ]
 const turnOf = ({ path }: Document): number => (IN_TURN.includes(path) ? IN_TURN.indexOf(path) : IN_TURN.length)
 const manual = readManual(root).toSorted((one, other) => turnOf(one) - turnOf(other))
@@ -68,6 +69,8 @@ const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
   ['npm run --silent tags', /^\{"id":"a","tags":\["squeak"\]\}$/m],
   ['npm run demo', /Stored, tagged: (\d+)\/\1\n[\s\S]*One feedback in full/],
   ['npm run --silent report', /^report\.html: [1-9]\d* feedback, [1-9]\d* topics$/m],
+  ['curl -sS "$FEEDBACK_URL/api/v1/feedbacks', /^\{"feedbacks":\[.*\],"next":/m],
+  ['npm run export', /^feedback\.csv: [1-9]\d* records$/m],
   ['npm run workspace -- create acme', /^[0-9a-f-]{36} {2}.* {2}default$[\s\S]*^[0-9a-f-]{36} {2}.* {2}acme$/m],
   ['npm run import -- demo/reviews.jsonl', /^(\d+) accepted; 0 refused\.$/m],
   ['npm run doctor', /^well +The database is migrated[\s\S]*^0 wrong, \d+ warnings, \d+ well\.$/m],
@@ -184,7 +187,7 @@ describe('the README and the documents', () => {
       ({ command, answer }) =>
         !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
     )
-    for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=)/)
+    for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=|export READ_TOKEN=)/)
     // What is shown as at a terminal runs for long, ends the service, or needs other programs: tests of their own run it.
     const known = ['sh', 'http', 'console', 'python', 'ts', 'sql']
     assert.deepEqual(
