@@ -17,9 +17,10 @@ const COLUMNS = [
 const LIMIT = 500
 const ROW = /"(?:[^"]|"")*"(?:,"(?:[^"]|"")*")*\n/g
 
-const rowOf = (cells: readonly unknown[]): string =>
+const rowOf = (cells: readonly Feedback[keyof Feedback][]): string =>
   `${cells.map((cell) => `"${textOf(cell).replaceAll('"', '""')}"`).join()}\n`
-const textOf = (cell: unknown): string => (typeof cell === 'object' ? JSON.stringify(cell) : String(cell ?? ''))
+const textOf = (cell: Feedback[keyof Feedback]): string =>
+  typeof cell === 'object' ? JSON.stringify(cell) : String(cell ?? '')
 /** A reader of the file sees the former text or the whole new one. */
 const replace = (path: string, text: string): void => {
   writeFileSync(`${path}.new`, text)

@@ -144,10 +144,10 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
   }
   await until('a reader knows feedback that the standby lacks', async () => (await lost()).length > 0)
   await struck.postgres.hold('SIGKILL')
-  const before = await storedAt(atStandby)
+  const earlier = await storedAt(atStandby)
   const { length } = await lost()
   await pair.promote()
-  await holdsMore(atStandby, before)
+  await holdsMore(atStandby, earlier)
   struck.postgres.letGo()
   return length
 }
@@ -185,7 +185,11 @@ describe('consumers of the change feed', () => {
     await submitHistory(own, SUBMISSIONS, { during })
     await isSettled(own)
     followers.push(followFeed('a late reader', own, { urls: rig.urls, restarts: false }))
-    const note = await assertCopiesEqualTables(followers, rig.sql, own.workspaceId, COPIED_WITHIN_MS)
+    const note = await assertCopiesEqualTables(followers, {
+      sql: rig.sql,
+      workspaceId: own.workspaceId,
+      withinMs: COPIED_WITHIN_MS,
+    })
     console.log(`${await during} faults; ${note}`)
   })
 
@@ -199,7 +203,11 @@ describe('consumers of the change feed', () => {
     // A finished purge has taken out of the log what was accepted before it: docs/operate.md says so.
     await submitHistory(own, SUBMISSIONS, { during, purges: false })
     await isSettled(own)
-    const note = await assertCopiesEqualTables(followers, rig.sql, own.workspaceId, COPIED_WITHIN_MS)
+    const note = await assertCopiesEqualTables(followers, {
+      sql: rig.sql,
+      workspaceId: own.workspaceId,
+      withinMs: COPIED_WITHIN_MS,
+    })
     assert.ok((await during) > 0)
     console.log(`${await during} feedback read before the failover and stored again; ${note}`)
   })

@@ -107,7 +107,7 @@ export const receiveWebhook = async (
   const positions = new Map<string, number>()
   const seen = new Set<string>()
   let [received, refused, late, secret] = [0, 0, 0, '']
-  let fault: unknown
+  let fault: Error | undefined
   const keep = (text: string, headers: Record<string, string>): void => {
     new Verifier(secret).verify(text, headers)
     const { data } = JSON.parse(text) as Message
@@ -130,7 +130,7 @@ export const receiveWebhook = async (
       try {
         keep(text, request.headers as Record<string, string>)
       } catch (error) {
-        fault ??= error
+        fault ??= error instanceof Error ? error : new Error(String(error))
       }
       return response.writeHead(204).end()
     })
@@ -168,9 +168,7 @@ export const recordsOf = async (sql: Sql, workspaceId: string): Promise<Copy> =>
 /** Waits until each copy equals the tables, and stops the followers. */
 export const assertCopiesEqualTables = async (
   followers: readonly Follower[],
-  sql: Sql,
-  workspaceId: string,
-  withinMs: number,
+  { sql, workspaceId, withinMs }: { sql: Sql; workspaceId: string; withinMs: number },
 ): Promise<string> => {
   const sorted = (copy: Copy) => [...copy].toSorted(([a], [b]) => (a < b ? -1 : 1))
   const tables = async () => sorted(await recordsOf(sql, workspaceId))
