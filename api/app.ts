@@ -10,6 +10,7 @@ import { identifyAccount } from './operations/accounts.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
+import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
 import type { Metrics } from './operators/metrics.ts'
 import { metricsPage } from './operators/metrics-page.ts'
 import { operatorOnly } from './operators/operator-only.ts'
@@ -27,6 +28,7 @@ import { submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
 
 export const BASE_PATH = '/api/v1'
+export const MCP_PATH = '/mcp'
 export const OVERVIEW_PATH = '/admin'
 export const BOARD_PATH = '/admin/queues'
 const DOCUMENT_PATH = '/openapi.json'
@@ -35,6 +37,7 @@ const ADDRESSES = {
   api: BASE_PATH,
   reference: DOCS_PATH,
   openapi: DOCUMENT_PATH,
+  mcp: MCP_PATH,
   health: '/healthz',
   readiness: '/readyz',
 }
@@ -49,6 +52,7 @@ export type AppDependencies = {
   intake: IntakeDependencies
   receipts: ReceiptSources
   reads: ReadDependencies
+  mcp: McpDependencies
   /** Whether the runtime reads the trailer fields of a body in chunks. */
   readsTrailers: boolean
   /** Whether Redis and Postgres answer and the process takes requests. */
@@ -127,7 +131,7 @@ const BATCH_KINDS = {
 
 /** The routes. They open nothing: every store, clock and page is handed in. */
 const createRoutes = (dependencies: AppDependencies) => {
-  const { intake, receipts, reads, isReady, board, overview, metrics, tracing, log } = dependencies
+  const { intake, receipts, reads, mcp, isReady, board, overview, metrics, tracing, log } = dependencies
   const timed = timedBy(dependencies.answered, tracing)
   const submission = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
@@ -150,6 +154,11 @@ const createRoutes = (dependencies: AppDependencies) => {
     .get(
       `${BASE_PATH}/submissions/:id`,
       timed((arrival, params) => readReceipt(receipts, arrival, params['id'] ?? '')),
+      UNPARSED,
+    )
+    .post(
+      MCP_PATH,
+      timed((arrival) => answerMcp(mcp, arrival)),
       UNPARSED,
     )
     .get('/', ({ request }) => startAnswer(request))
