@@ -131,7 +131,7 @@ const BATCH_KINDS = {
 
 /** The routes. They open nothing: every store, clock and page is handed in. */
 const createRoutes = (dependencies: AppDependencies) => {
-  const { intake, receipts, reads, mcp, isReady, board, overview, metrics, tracing, log } = dependencies
+  const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
   const timed = timedBy(dependencies.answered, tracing)
   const submission = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
@@ -140,7 +140,7 @@ const createRoutes = (dependencies: AppDependencies) => {
       operatorOnly(intake.authenticate, request, page)
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
-  return withReads(emptyApp(log), reads, timed)
+  return withReads(emptyApp(log), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, submission(createFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, submission(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, submission(purgeContact), UNPARSED)
@@ -156,11 +156,6 @@ const createRoutes = (dependencies: AppDependencies) => {
       timed((arrival, params) => readReceipt(receipts, arrival, params['id'] ?? '')),
       UNPARSED,
     )
-    .post(
-      MCP_PATH,
-      timed((arrival) => answerMcp(mcp, arrival)),
-      UNPARSED,
-    )
     .get('/', ({ request }) => startAnswer(request))
     .get('/healthz', () => Response.json({ alive: true }))
     .get('/readyz', () => readyAnswer(isReady))
@@ -174,11 +169,14 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
+/** What programs and agents read. */
 const withReads = (
   app: ReturnType<typeof emptyApp>,
-  reads: ReadDependencies,
+  { reads, mcp }: Pick<AppDependencies, 'reads' | 'mcp'>,
   timed: ReturnType<typeof timedBy>,
 ): ReturnType<typeof emptyApp> => {
+  const ask = timed((arrival) => answerMcp(mcp, arrival))
+  app.post(MCP_PATH, ask, UNPARSED)
   for (const { path, read } of READ_ROUTES) {
     const handle = timed((arrival, params) => answerRead(reads, arrival, read(params)))
     app.get(`${BASE_PATH}${path}`, handle, UNPARSED)

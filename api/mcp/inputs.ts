@@ -26,9 +26,9 @@ const wholeNumber = (most: number, usual: number, description: string) => {
 export const ownId = (description: string) =>
   v.pipe(
     v.string(),
+    v.description(description),
     v.check((value) => asOwnId(value) !== undefined, 'an id of this service'),
     v.transform((value) => asOwnId(value)!),
-    v.description(description),
   )
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
@@ -36,10 +36,10 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
 export const time = (description: string) =>
   v.pipe(
     v.string(),
+    v.description(`${description} A date such as 2026-01-31, which begins in UTC, or 2026-01-31T09:30:00Z.`),
     v.transform((value) => (DAY.test(value) ? `${value}T00:00:00Z` : value)),
     v.check(isDateTime, 'an existing date, or a date-time of RFC 3339 with an offset'),
     v.transform(storableDateTime),
-    v.description(`${description} A date such as 2026-01-31, which begins in UTC, or 2026-01-31T09:30:00Z.`),
   )
 
 const rating = (description: string) =>

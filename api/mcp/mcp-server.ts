@@ -77,7 +77,7 @@ const registerTool = (
       if (typeof answered === 'string') return { content: [{ type: 'text', text: answered }], isError: true }
       return {
         content: [{ type: 'text', text: JSON.stringify(answered.answer) }],
-        structuredContent: answered.answer as Record<string, unknown>,
+        structuredContent: answered.answer,
       }
     },
   )

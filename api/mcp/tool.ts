@@ -31,5 +31,5 @@ export const defineTool = <I extends v.GenericSchema, O extends v.GenericSchema<
   ...named,
   input: toolSchema(input),
   output: toolSchema(output),
-  run: (asked, given) => run(asked, given as v.InferOutput<I>),
+  run: (asked, given) => run(asked, given),
 })
