@@ -30,5 +30,7 @@ const MOST_SHOWN_CHARACTERS = 100
 const problemOf = (issue: v.BaseIssue<unknown>): { message: string } => {
   const path = (v.getDotPath(issue) ?? 'arguments').slice(0, MOST_SHOWN_CHARACTERS)
   if (issue.type === 'strict_object' && issue.expected === 'never') return { message: `${path} is not known here` }
-  return { message: `${path} must be ${issue.kind === 'schema' ? issue.expected : issue.message}` }
+  return {
+    message: `${path} must be ${issue.kind === 'schema' && issue.type !== 'picklist' ? issue.expected : issue.message}`,
+  }
 }

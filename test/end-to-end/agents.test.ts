@@ -21,9 +21,19 @@ const ITEMS = Array.from({ length: 84 }, (_, at) => ({
     tags: [['speed'], ['login', 'speed'], ['login'], []][at % 4],
     rating: at % 7 === 6 ? null : (at % 5) + (at % 2) / 2,
     createdAt: daysAfterFirst(at < 42 ? at : at + (at % 42)),
-    contact: { email: `p${at % 9}@example.org`, name: `Person ${at % 9}`, account: { name: `Works ${at % 3}` } },
+    contact: { email: `p${at % 9}@example.org` },
     account: at % 5 === 0 ? { name: 'Acme' } : null,
     project: { name: ['Reports', 'Sign-in'][at % 2] },
+  },
+}))
+
+/** Feedback that names no account counts to that of its customer. */
+const PEOPLE = Array.from({ length: 9 }, (_, at) => ({
+  operation: 'identify_contact',
+  body: {
+    id: `p${at}`,
+    properties: { $email: `p${at}@example.org`, $name: `Person ${at}` },
+    account: { id: `w${at % 3}`, properties: { $name: `Works ${at % 3}`, $domain: `works-${at % 3}.example` } },
   },
 }))
 
@@ -59,7 +69,7 @@ describe('agents', () => {
 
   before(async () => {
     service = await sharedService()
-    const { body } = await service.post('/batch', { items: ITEMS }, { headers: { Prefer: 'wait=30' } })
+    const { body } = await service.post('/batch', { items: [...PEOPLE, ...ITEMS] }, { headers: { Prefer: 'wait=30' } })
     for (const { state } of body.results) assert.equal(state, 'applied')
     const contacts = [{ id: 'pat', properties: { $name: 'Pat', $email: 'pat@example.org' } }]
     const messages = Array.from({ length: 12 }, (_, at) => ({
@@ -107,8 +117,9 @@ describe('agents', () => {
         const figures = `count(*)::int as feedback, count(rating)::int as rated,
           round(avg(rating)::numeric, 2)::float8 as "averageRating"`
         const matching = `from feedback_view as f ${by === 'tag' ? 'left join lateral unnest(f.tags) as t (tag) on true' : ''} where ${where}`
-        const groups = await rows(`select ${key} as key, ${figures} ${matching} group by 1
-          order by ${by === 'week' ? '1 desc' : '2 desc, 1'}`)
+        const name = by === 'project' ? 'max(project_name) as name,' : ''
+        const groups = await rows(`select ${key} as key, ${name} ${figures} ${matching} group by 1
+          order by ${by === 'week' ? '1 desc' : 'feedback desc, 1'}`)
         assert.ok(groups.length > 0, `${by} ${where}`)
         assert.deepEqual(answer.groups, groups, `${by} ${where}`)
         const { notice: _, groups: __, moreGroups, ...all } = answer
@@ -127,7 +138,7 @@ describe('agents', () => {
     for (const by of ['tag', 'account', 'project', 'source', 'rating']) {
       const answer = await agent.call('compare_periods', { by, days: 28, until: UNTIL })
       const found = await rows(`
-        select ${KEYS[by]} as key, count(*) filter (where created_at < date '${UNTIL}' - 28)::int as before,
+        select ${KEYS[by]} as key, ${by === 'project' ? 'max(project_name) as name,' : ''} count(*) filter (where created_at < date '${UNTIL}' - 28)::int as before,
           count(*) filter (where created_at >= date '${UNTIL}' - 28)::int as after
         from feedback_view as f ${by === 'tag' ? 'left join lateral unnest(f.tags) as t (tag) on true' : ''}
         where created_at >= date '${UNTIL}' - 56 and created_at < '${UNTIL}' group by 1`)
@@ -212,7 +223,11 @@ describe('agents', () => {
     assert.deepEqual(JSON.parse((resource.contents[0] as { text: string }).text), one)
 
     const account = await only(`select id from account where name = 'Works 0'`)
-    for (const args of [{ id: account }, { nameOrDomain: ' works  0 '.replace('w', 'W').replace('  ', ' ') }]) {
+    for (const args of [
+      { id: account },
+      { nameOrDomain: ' Works  0 ' },
+      { nameOrDomain: 'https://www.works-0.example/' },
+    ]) {
       const story = await agent.call('account_story', args)
       await assertQuoted(story)
       assert.equal(story.account.id, account)
