@@ -1,6 +1,5 @@
-import { createMcpHandler } from '@modelcontextprotocol/server'
-import type { JsonValue } from '../../contract/json.ts'
-import { isJsonObject } from '../../contract/json.ts'
+import { createMcpHandler, localhostAllowedOrigins, validateOriginHeader } from '@modelcontextprotocol/server'
+import { isJsonObject, type JsonValue } from '../../contract/json.ts'
 import { storable } from '../../contract/storable.ts'
 import { tokenHash } from '../../contract/token-format.ts'
 import type { Log } from '../../process/log.ts'
@@ -24,7 +23,7 @@ export type McpDependencies = {
   agentReads: AgentReads
   limit: CallLimit
   callsPerMinute: number
-  /** Pages of other origins are refused. */
+  /** Pages of other origins are refused, except those of this machine. */
   origins: readonly string[]
   called: Metrics['called']
   log: Log
@@ -36,8 +35,7 @@ export type McpDependencies = {
  */
 export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival): Promise<Response> => {
   const { request, token } = arrival
-  const origin = request.headers.get('origin')
-  if (origin !== null && !dependencies.origins.includes(origin)) return refusalResponse({ refused: 'origin' })
+  if (!isOriginKnown(request, dependencies.origins)) return refusalResponse({ refused: 'origin' })
   const caller = await callerOf(dependencies.reads.authenticate, arrival, 'read')
   if (isRefusal(caller)) return refusalResponse(caller)
   const body = await readBody(request)
@@ -52,6 +50,12 @@ export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival)
     sight: { readsPersonal: caller.scopes.includes('read:personal') },
     now: () => new Date(),
   })
+}
+
+/** Programs send no origin. A page whose name was made to point here (DNS rebinding) sends its own. */
+const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolean => {
+  const origin = headers.get('origin')
+  return origin === null || origins.includes(origin) || validateOriginHeader(origin, localhostAllowedOrigins()).ok
 }
 
 /** The message, with text that Postgres can compare, or the answer to what is none. */

@@ -47,6 +47,8 @@ describe('POST /mcp', () => {
       [200, { headers: { Origin: 'https://app.example' } }],
       [403, { headers: { Origin: 'http://x.example' } }],
       [403, { headers: { Origin: 'null' } }],
+      [403, { headers: { Origin: 'http://localhost.evil.example' } }],
+      [200, { headers: { Origin: 'http://localhost:6274' } }],
       [405, { method: 'GET' }],
       [405, { method: 'DELETE' }],
       [415, { headers: { 'Content-Type': 'text/plain' } }],
