@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
-import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { type Agent, agentAt, agentOf, quotesIn, type ToolAnswer } from '../support/agent.ts'
+import { type Agent, agentAt, quotesIn, type ToolAnswer } from '../support/agent.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const DAY_MS = 86_400_000
@@ -65,6 +61,8 @@ describe('agents', () => {
   let service: SharedService
   let agent: Agent
   const rows = async (text: string): Promise<ToolAnswer[]> => [...(await service.sql.unsafe(text))]
+  const idsOf = async (text: string): Promise<string[]> =>
+    (await service.sql.unsafe<{ id: string }[]>(text)).map(({ id }) => id)
   const only = async (text: string): Promise<string> => Object.values((await rows(text))[0])[0] as string
 
   before(async () => {
@@ -187,10 +185,9 @@ describe('agents', () => {
         found.push(...quotesIn(answer).map(({ id }) => id))
         next = answer.next
       }
-      const expected = await rows(`select id from feedback_view where ${where} order by ${order}`)
       assert.deepEqual(
         found,
-        expected.map(({ id }) => id),
+        await idsOf(`select id from feedback_view where ${where} order by ${order}`),
         `${tool} ${where}`,
       )
     }
@@ -201,13 +198,13 @@ describe('agents', () => {
     const news = await agent.call('whats_new', { since, limit: 5 })
     await assertQuoted(news)
     assert.equal(news.feedback, Number(await only(`select count(*) from feedback where created_at >= '${since}'`)))
-    const newest = await rows(`select id from feedback order by created_at desc, id desc limit 5`)
+    const newest = await idsOf(`select id from feedback order by created_at desc, id desc limit 5`)
     assert.deepEqual(
-      news.newest.map(({ id }: { id: string }) => id),
-      newest.map(({ id }) => id),
+      quotesIn(news).map((quote) => quote.id),
+      newest,
     )
 
-    const { id } = newest[0]
+    const id = newest[0]!
     const one = await agent.call('get_feedback', { id })
     await assertQuoted(one)
     const [view] = await rows(
@@ -236,12 +233,11 @@ describe('agents', () => {
         Number(await only(`select count(*) from feedback_view where account_id = '${account}'`)),
       )
       assert.equal(story.customers, Number(await only(`select count(*) from contact where account_id = '${account}'`)))
-      const latest = await rows(
-        `select id from feedback_view where account_id = '${account}' order by created_at desc, id desc limit 10`,
-      )
       assert.deepEqual(
         quotesIn(story).map((quote) => quote.id),
-        latest.map((row) => row.id),
+        await idsOf(
+          `select id from feedback_view where account_id = '${account}' order by created_at desc, id desc limit 10`,
+        ),
       )
     }
 
@@ -257,53 +253,5 @@ describe('agents', () => {
       read,
       Array.from({ length: 12 }, (_, at) => `Message ${at}`),
     )
-  })
-
-  it('cannot call what is not there, give what is not asked for, or read with another token', async () => {
-    await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /not found/)
-    await assert.rejects(agent.client.callTool({ name: '__proto__', arguments: {} }))
-    const refused: [tool: string, args: Record<string, unknown>, problem: RegExp][] = [
-      ['count_feedback', { by: 'email' }, /by must be one of tag, week/],
-      ['count_feedback', { by: 'tag', sql: 'select 1' }, /sql is not known here/],
-      ['list_feedback', { limit: 21 }, /limit must be a whole number from 1 to 20/],
-      ['list_feedback', { createdFrom: 'yesterday' }, /createdFrom must be an existing date/],
-      ['list_feedback', { accountId: `' or true --` }, /accountId must be an id of this service/],
-      ['list_feedback', { next: 'x' }, /next must be the next/],
-      ['search_feedback', {}, /words/],
-      ['search_feedback', { words: ' ' }, /words must be 1 to 20 words/],
-      ['account_story', {}, /given by id or nameOrDomain/],
-      ['account_story', { nameOrDomain: 'Nobody' }, /no such record/],
-      ['get_feedback', { id: '21e220a7-39de-8ea2-adec-1b9ebe43cbbd' }, /no such record/],
-    ]
-    for (const [tool, args, problem] of refused) {
-      const said = await agent.refused(tool, args)
-      assert.match(said, problem, `${tool} ${JSON.stringify(args)}`)
-      assert.ok(!/yesterday|or true|select/.test(said), said)
-    }
-    assert.equal((await agent.call('search_feedback', { words: 'a\u0000b' })).feedback.length, 0)
-    const { tools } = await agent.client.listTools()
-    for (const { annotations, description = '' } of tools) {
-      assert.equal(annotations?.readOnlyHint, true)
-      assert.ok(description.length > 50)
-    }
-    const { prompts } = await agent.client.listPrompts()
-    for (const { name, arguments: args = [] } of prompts) {
-      const given = Object.fromEntries(args.map((each) => [each.name, 'speed']))
-      assert.equal((await agent.client.getPrompt({ name, arguments: given })).messages.length, 1)
-    }
-  })
-
-  it('reach the service through a child process as well, in both revisions of the protocol', async () => {
-    const run = fileURLToPath(new URL('../../client/mcp-command.ts', import.meta.url))
-    const isDeno = 'deno' in process.versions
-    for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
-      const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } })
-      const env = { FEEDBACK_URL: service.urls[1] ?? service.urls[0]!, FEEDBACK_TOKEN: service.readToken }
-      const args = isDeno ? ['run', '-A', run] : [run]
-      await client.connect(new StdioClientTransport({ command: process.execPath, args, env }))
-      const answers = await Promise.all(['tag', 'source'].map((by) => agentOf(client).call('count_feedback', { by })))
-      for (const { feedback } of answers) assert.equal(feedback, ITEMS.length)
-      await client.close()
-    }
   })
 })
