@@ -10,6 +10,7 @@ import { identifyAccount } from './operations/accounts.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
+import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
 import type { Metrics } from './operators/metrics.ts'
 import { metricsPage } from './operators/metrics-page.ts'
 import { operatorOnly } from './operators/operator-only.ts'
@@ -27,6 +28,7 @@ import { submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
 
 export const BASE_PATH = '/api/v1'
+export const MCP_PATH = '/mcp'
 export const OVERVIEW_PATH = '/admin'
 export const BOARD_PATH = '/admin/queues'
 const DOCUMENT_PATH = '/openapi.json'
@@ -35,6 +37,7 @@ const ADDRESSES = {
   api: BASE_PATH,
   reference: DOCS_PATH,
   openapi: DOCUMENT_PATH,
+  mcp: MCP_PATH,
   health: '/healthz',
   readiness: '/readyz',
 }
@@ -52,6 +55,7 @@ export type AppDependencies = {
   intake: IntakeDependencies
   receipts: ReceiptSources
   reads: ReadDependencies
+  mcp: McpDependencies
   /** Whether the runtime reads the trailer fields of a body in chunks. */
   readsTrailers: boolean
   /** Whether Redis and Postgres answer and the process takes requests. */
@@ -130,7 +134,7 @@ const BATCH_KINDS = {
 
 /** The routes. They open nothing: every store, clock and page is handed in. */
 const createRoutes = (dependencies: AppDependencies) => {
-  const { intake, receipts, reads, isReady, board, overview, metrics, tracing, log } = dependencies
+  const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
   const timed = timedBy(dependencies.answered, tracing)
   const submission = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
@@ -139,7 +143,7 @@ const createRoutes = (dependencies: AppDependencies) => {
       operatorOnly(intake.authenticate, request, page)
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
-  return withReads(emptyApp(log), reads, timed)
+  return withReads(emptyApp(log), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, submission(createFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, submission(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, submission(purgeContact), UNPARSED)
@@ -168,11 +172,14 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
+/** What programs and agents read. */
 const withReads = (
   app: ReturnType<typeof emptyApp>,
-  reads: ReadDependencies,
+  { reads, mcp }: Pick<AppDependencies, 'reads' | 'mcp'>,
   timed: ReturnType<typeof timedBy>,
 ): ReturnType<typeof emptyApp> => {
+  const ask = timed((arrival) => answerMcp(mcp, arrival))
+  app.post(MCP_PATH, ask, UNPARSED)
   for (const { path, read } of READ_ROUTES) {
     const handle = timed((arrival, params) => answerRead(reads, arrival, read(params)))
     app.get(`${BASE_PATH}${path}`, handle, UNPARSED)

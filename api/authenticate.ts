@@ -1,6 +1,6 @@
 import { TOKEN_REMEMBERED_MS, TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contract/limits.ts'
 import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
-import type { TokenHolder } from '../db/tokens.ts'
+import type { Scope, TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../process/coalesce.ts'
 import type { Span } from '../process/tracing.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
@@ -118,12 +118,12 @@ export const callerOf = async (
   authenticate: Authenticate,
   { token, span }: { token: string | undefined; span: Span | undefined },
   needs: 'submit' | 'read' | 'admin',
-): Promise<Caller | Refusal> => {
+): Promise<(Caller & { scopes: readonly Scope[] }) | Refusal> => {
   const holder = await authenticate(token)
   if (isRefusal(holder)) return holder
   const { scopes, workspaceId } = holder
   const suffices = scopes.includes('admin') || scopes.includes(needs)
   if (!suffices || workspaceId === null) return { refused: 'forbidden', needs }
   span?.set({ 'feedback_insights.workspace.id': workspaceId })
-  return { workspaceId }
+  return { workspaceId, scopes }
 }

@@ -25,6 +25,7 @@ const NAMES = [
   'SUBMISSIONS_PER_MINUTE',
   'READS_AT_ONCE',
   'READS_DATABASE_URL',
+  'AGENT_CALLS_PER_MINUTE',
 ] as const
 
 /** The settings that the API process takes from its environment. */

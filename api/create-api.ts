@@ -3,6 +3,8 @@ import { conditionOf, type ReadCondition } from '../condition/condition.ts'
 import { answerSeconds } from '../db/answer-time.ts'
 import { knownWorkspaces } from '../db/known-workspaces.ts'
 import { readChanges } from '../db/reads/changes.ts'
+import { findAccount, readAccountStory, readFeedbackContext } from '../db/reads/context.ts'
+import { compareSpans, countFeedback } from '../db/reads/insights.ts'
 import { readList } from '../db/reads/lists.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
@@ -18,6 +20,8 @@ import { createWake } from '../queue/wake.ts'
 import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources, TOKEN_TIMEOUT_MS } from './create-intake.ts'
 import type { OnFault } from './fault-ids.ts'
+import type { AgentReads } from './mcp/asked.ts'
+import { createCallLimit } from './mcp/call-limit.ts'
 import { createBoard } from './operators/board.ts'
 import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
@@ -58,9 +62,11 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
   const circumstances = { bodies, pressure, onFault, count: metrics.count }
   const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
+  const reads = readsIn(resources, intake, stopping.signal)
   const app = createApp({
     intake,
-    reads: readsIn(resources, intake, stopping.signal),
+    reads,
+    mcp: { ...agentsIn(resources), reads, called: metrics.called },
     receipts: { authenticate: intake.authenticate, ...receiptsIn(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
     board: boardOf(queues, onFault),
@@ -115,6 +121,20 @@ const readsIn = (
     readList: (request) => withinTime(readList(sql, request), READ_TIMEOUT_MS),
     readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
   }
+}
+
+/** What agents need, and how often they may ask. */
+const agentsIn = ({ config, log, readingSql: sql }: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
+  const agentReads: AgentReads = {
+    count: (asked) => withinTime(countFeedback(sql, asked), READ_TIMEOUT_MS),
+    compare: (asked) => withinTime(compareSpans(sql, asked), READ_TIMEOUT_MS),
+    feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), READ_TIMEOUT_MS),
+    accountStory: (...asked) => withinTime(readAccountStory(sql, ...asked), READ_TIMEOUT_MS),
+    findAccount: (...asked) => withinTime(findAccount(sql, ...asked), READ_TIMEOUT_MS),
+  }
+  const callsPerMinute = config.AGENT_CALLS_PER_MINUTE
+  const limit = createCallLimit(callsPerMinute, () => performance.now())
+  return { agentReads, limit, callsPerMinute, origins: config.CORS_ORIGINS ?? [], log }
 }
 
 const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>

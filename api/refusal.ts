@@ -12,7 +12,8 @@ export type Refusal =
   | { refused: 'too-large-propagated'; maxBytes: number }
   | { refused: 'too-slow' }
   | { refused: 'invalid'; problems: readonly Problem[] }
-  | { refused: 'rate-limited'; tokens: number; windowSeconds: number; retryAfterSeconds: number }
+  | { refused: 'origin' }
+  | { refused: 'rate-limited'; of?: 'calls'; tokens: number; windowSeconds: number; retryAfterSeconds: number }
   | { refused: 'no-such-contact' }
   | { refused: 'no-such-submission' }
   | { refused: 'no-such-record' }
@@ -70,7 +71,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
     case 'rate-limited':
       return answer(
         429,
-        `Rate limit exceeded: submissions are limited to ${refusal.tokens} per ${span(refusal.windowSeconds)}. ` +
+        `Rate limit exceeded: ${refusal.of ?? 'submissions'} are limited to ${refusal.tokens} per ${span(refusal.windowSeconds)}. ` +
           `Retry later, in ${refusal.retryAfterSeconds} s.`,
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
@@ -87,6 +88,7 @@ const NOT_JSON = 'The body must be JSON in UTF-8, plain or gzip: send Content-Ty
 
 /** Refusals whose status and text are always the same. */
 const FIXED = {
+  origin: [403, 'Pages of this origin may not ask here.'],
   'no-such-contact': [404, NO_SUCH_CONTACT],
   'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
   'no-such-record': [404, 'There is no such record in this workspace.'],

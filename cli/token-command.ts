@@ -4,19 +4,27 @@ import { addToken, listTokens, revokeToken, type Scope } from '../db/tokens.ts'
 import { NO_SUCH_WORKSPACE } from './find-workspace.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
-const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|read|admin [--days N]
+const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|read|read:personal|admin [--days N]
        npm run token -- create --scope operator [--days N]
        npm run token -- list
        npm run token -- revoke ID
 
-submit    submissions of the workspace
-read      reading over HTTP, nothing else
-admin     submissions, reading and purges of the workspace
-operator  dashboard, metrics and /admin of the whole installation
+submit         submissions of the workspace
+read           reading over HTTP, nothing else; agents (/mcp) see no personal data
+read:personal  the same, and agents see personal data
+admin          submissions, reading and purges of the workspace
+operator       dashboard, metrics and /admin of the whole installation
 The token itself is printed once and never kept: only its hash is. --days ends it after N days.`
 
-/** The scopes that an operation takes. */
-const SCOPES = ['submit', 'read', 'admin', 'operator'] as const satisfies Scope[]
+/** What --scope takes, and the scopes that the token has. */
+const SCOPES = {
+  submit: ['submit'],
+  read: ['read'],
+  'read:personal': ['read', 'read:personal'],
+  admin: ['admin'],
+  operator: ['operator'],
+} as const satisfies Partial<Record<Scope, readonly Scope[]>>
+const NAMES = Object.keys(SCOPES) as (keyof typeof SCOPES)[]
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -45,13 +53,13 @@ await runCommand({
   run: async ({ sql, words: [action, id], values }) => {
     switch (action) {
       case 'create': {
-        const scope = SCOPES.find((known) => known === values['scope'])
-        if (!scope) throw new CommandError(`--scope must be one of ${SCOPES.join(', ')}.`)
+        const scope = NAMES.find((known) => known === values['scope'])
+        if (!scope) throw new CommandError(`--scope must be one of ${NAMES.join(', ')}.`)
         const token = makeToken()
         const added = await addToken(sql, {
           token,
           workspace: workspaceFor(scope, values['workspace']),
-          scopes: [scope],
+          scopes: SCOPES[scope],
           expiresAt: expiry(values['days']),
         })
         if (added === undefined) throw new CommandError(NO_SUCH_WORKSPACE)

@@ -3,10 +3,11 @@ import type { Sql } from './postgres.ts'
 import { DEFAULT_WORKSPACE } from './workspaces.ts'
 
 /**
- * submit: submissions of its workspace. read: reading over HTTP. admin: submissions, reading and
- * purges. operator: dashboard, metrics and /admin, no submissions.
+ * submit: submissions of its workspace. read: reading over HTTP. read:personal, beside read: agents
+ * see personal data. admin: submissions, reading and purges. operator: dashboard, metrics and
+ * /admin, no submissions.
  */
-export const SCOPES = ['submit', 'read', 'admin', 'operator'] as const
+export const SCOPES = ['submit', 'read', 'read:personal', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
 
 export type StoredToken = {

@@ -137,6 +137,7 @@ export const SETTINGS = {
     v.optional(wholeNumber(1, 1_000_000)),
     'a whole number from 1 to 1000000, for each of the other operations',
   ),
+  AGENT_CALLS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '60'), 'a whole number from 1 to 1000000'),
   WEBHOOK_ALLOWED_HOSTS: setting(
     v.optional(hostList),
     'names of hosts or addresses in lower case, without a port, separated by commas',

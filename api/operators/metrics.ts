@@ -16,6 +16,8 @@ export type Metrics = {
    * not the path.
    */
   answered: (request: { method: string; route: string; status: number; seconds: number }) => void
+  /** Counts a call of an agent, and the records that its answer is about. */
+  called: (call: { workspaceId: string; tool: string; result: string; records: number }) => void
   /** As Prometheus text. */
   render: () => Promise<string>
   /** What this process reports of itself to all processes. */
@@ -33,7 +35,7 @@ export const createMetrics = (
   own: { loopDelay: LoopDelayWatch; bodies: () => BodyFigures },
 ): Metrics => {
   const metrics = openMetrics('api')
-  const { submissions, unavailable, requests } = countersIn(metrics)
+  const { submissions, unavailable, requests, calls, records } = countersIn(metrics)
   let latest: Latest = { condition: { at: 0 }, loads: [] }
   tellCondition(metrics, () => latest)
   tellBodies(metrics, own.bodies)
@@ -49,6 +51,10 @@ export const createMetrics = (
     },
     answered: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: String(status) }, seconds),
+    called: ({ workspaceId: workspace, tool, result, records: count }) => {
+      calls.inc({ workspace, tool, result })
+      records.inc({ workspace, tool }, count)
+    },
     render: async () => {
       const condition = await readCondition()
       latest = { condition, loads: loadsIn(condition) ?? [] }
@@ -74,6 +80,16 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
     name: 'feedback_insights_unavailable_total',
     help: 'Submissions that were refused with 503, by reason.',
     labels: ['reason'],
+  }),
+  calls: counter({
+    name: 'feedback_insights_agent_calls_total',
+    help: 'Calls of agents by workspace, tool and result: answered, or why not.',
+    labels: ['workspace', 'tool', 'result'],
+  }),
+  records: counter({
+    name: 'feedback_insights_agent_records_total',
+    help: 'Records that answers to agents show or count, by workspace and tool.',
+    labels: ['workspace', 'tool'],
   }),
   requests: histogram({
     name: 'feedback_insights_request_seconds',

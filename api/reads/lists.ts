@@ -34,9 +34,9 @@ export const readConversation =
 type Wanted = Pick<ListRequest, 'kind' | 'limit' | 'isOldest' | 'filters'>
 
 /** `records`: JSON texts with commas between. `next`: a JSON text. */
-type Page = { records: string; next: string }
+export type Page = { records: string; next: string }
 
-const readPage = async (read: Read, wanted: Wanted, next: string | undefined): Promise<Page | Refusal> => {
+export const readPage = async (read: Read, wanted: Wanted, next: string | undefined): Promise<Page | Refusal> => {
   const { workspaceId, dependencies } = read
   const { limit: _, ...list } = wanted
   const after = next === undefined ? undefined : readCursor(next, list)
@@ -54,15 +54,16 @@ const BAD_CURSOR: Refusal = {
 }
 
 /** Ids that were merged stand for the customer or account that they mean now. */
-const withCurrentIds = async (
-  { workspaceId, dependencies }: Read,
+export const withCurrentIds = async (
+  { workspaceId, dependencies }: Pick<Read, 'workspaceId' | 'dependencies'>,
   filters: ListRequest['filters'],
 ): Promise<FeedbackFilters> => {
-  const { customerId, accountId } = filters
+  const { customerId, accountId, ofAccountId } = filters
   const { currentId } = dependencies
   return {
     ...filters,
     ...(customerId && { customerId: await currentId(workspaceId, { kind: 'customer', id: customerId }) }),
     ...(accountId && { accountId: await currentId(workspaceId, { kind: 'account', id: accountId }) }),
+    ...(ofAccountId && { ofAccountId: await currentId(workspaceId, { kind: 'account', id: ofAccountId }) }),
   }
 }

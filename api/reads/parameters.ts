@@ -18,7 +18,10 @@ const wholeNumber = (from: number, to: number) =>
 const textOfAtMost = (characters: number) =>
   v.pipe(
     v.string(),
-    v.check((value) => value !== '' && [...value].length <= characters, `text of 1 to ${characters} characters`),
+    v.check(
+      (value) => value !== '' && !value.includes('\0') && [...value].length <= characters,
+      `text of 1 to ${characters} characters`,
+    ),
   )
 
 const OWN_ID = 'an id of this service'

@@ -50,6 +50,7 @@ const manifestOf = ({ version, license }: Manifest): object => ({
   description: 'Client of Feedback Insights: types and calls of all operations, sent again until they are accepted.',
   type: 'module',
   exports: { types: './client.d.ts', default: './client.js' },
+  bin: { 'feedback-insights-mcp': './mcp-command.js' },
   engines: { node: '>=20' },
 })
 

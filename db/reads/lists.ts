@@ -9,6 +9,8 @@ export type FeedbackFilters = {
   customerId?: string | undefined
   accountId?: string | undefined
   projectId?: string | undefined
+  /** The account of the feedback or, where it names none, that of its customer. */
+  ofAccountId?: string | undefined
   ratingMin?: number | undefined
   ratingMax?: number | undefined
   createdFrom?: string | undefined
@@ -50,6 +52,12 @@ const RANGES = {
 }
 const CONDITIONS = {
   ...LEADING,
+  ofAccountId: `r.id in (
+    select o.id from feedback as o where o.workspace_id = $1 and o.account_id = ($2 ->> 'ofAccountId')::uuid
+    union all
+    select o.id from contact as c
+    join feedback as o on o.workspace_id = c.workspace_id and o.contact_id = c.id and o.account_id is null
+    where c.workspace_id = $1 and c.account_id = ($2 ->> 'ofAccountId')::uuid)`,
   ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
   ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
   tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
@@ -57,6 +65,10 @@ const CONDITIONS = {
   q: `lower(concat_ws(' ', r.title, r.description)) like all (array(
     select '%' || regexp_replace(lower(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word))`,
 }
+
+/** All filters as a condition of SQL over `r`, with the workspace as $1 and the filters as $2. */
+export const conditionOf = (filters: FeedbackFilters): string =>
+  conjunction([...given(CONDITIONS, filters), ...given(RANGES, filters)])
 
 /** One call looks through so many records. It answers with what it found, and where to go on. */
 const MOST_LOOKED = 20_000

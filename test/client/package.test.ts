@@ -120,6 +120,21 @@ describe('the package of the client', () => {
         assert.deepEqual(installed, ['feedback-insights-client'])
       })
 
+      itWhere('has a program that hands messages of agents on', isHere('node') ? undefined : 'there is no node', () => {
+        const answer = spawnSync(join(directory, 'node_modules', '.bin', 'feedback-insights-mcp'), {
+          input: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2',
+          env: { ...process.env, FEEDBACK_URL: service.urls[0], FEEDBACK_TOKEN: service.adminToken },
+          encoding: 'utf8',
+        })
+        const messages = answer.stdout
+          .split('\n')
+          .filter((line) => line !== '')
+          .toSorted()
+        assert.match(messages[0]!, /"code":-32700/)
+        assert.deepEqual(JSON.parse(messages[1]!), { jsonrpc: '2.0', id: 1, result: {} })
+        assert.equal(messages.length, 2)
+      })
+
       for (const [runtime, command] of Object.entries(RUNTIMES)) {
         itWhere(`runs on ${runtime}`, isHere(command[0]!) ? undefined : `there is no ${runtime}`, async () => {
           const source = `${installer} ${runtime}`

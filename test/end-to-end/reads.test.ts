@@ -212,6 +212,8 @@ describe('reading over HTTP', () => {
       ['createdTo=yesterday', 'createdTo'],
       ['source=', 'source'],
       ['q=%20', 'q'],
+      ['q=%00', 'q'],
+      ['tag=%00', 'tag'],
       [`next=${next}&order=oldest`, 'next'],
       [`next=${next}&tag=x`, 'next'],
       ['next=x', 'next'],

@@ -62,6 +62,13 @@ describe('the commands for workspaces and tokens', () => {
     const metrics = (token: string): Promise<Answer> => service.request('/metrics', undefined, { method: 'GET', token })
     assert.deepEqual([(await purge(admin.token)).status, (await metrics(admin.token)).status], [404, 401])
     assert.deepEqual([(await purge(operator.token)).status, (await metrics(operator.token)).status], [403, 200])
+    const personal = await makeToken('--workspace', 'default', '--scope', 'read:personal')
+    const read = await service.request('/api/v1/accounts', undefined, { method: 'GET', token: personal.token })
+    assert.deepEqual([read.status, (await give(personal.token)).status], [200, 403])
+    assert.match(
+      (await succeed(tokens('list'))).stdout,
+      new RegExp(`^${personal.id}  default  read\\+read:personal  `, 'm'),
+    )
   })
 
   it('create a token that expires', async () => {

@@ -1,6 +1,7 @@
 import { type AppDependencies, createApp } from '../../api/app.ts'
 import { identifyAccount } from '../../api/operations/accounts.ts'
 import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
+import type { McpDependencies } from '../../api/mcp/mcp.ts'
 import { submitConversation } from '../../api/operations/conversations.ts'
 import { createFeedback } from '../../api/operations/feedbacks.ts'
 import { createReadingTurns } from '../../api/reads/reading-turns.ts'
@@ -17,7 +18,7 @@ const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 export const SUBMISSION = '0190c2d4-8f0e-7c3a-9b1d-3a5e8f2b7c60'
 export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
 
-const SCOPES: readonly Scope[] = ['submit', 'read', 'admin', 'operator']
+const SCOPES: readonly Scope[] = ['submit', 'read', 'read:personal', 'admin', 'operator']
 
 const notAsked = (): never => {
   throw new Error('Nothing asks for this here')
@@ -60,6 +61,23 @@ export const readsNothing: ReadDependencies = {
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
+/** Agents that may call as often as they like. */
+export const asksNothing: McpDependencies = {
+  reads: readsNothing,
+  agentReads: {
+    count: notAsked,
+    compare: notAsked,
+    feedbackContext: notAsked,
+    accountStory: notAsked,
+    findAccount: async () => undefined,
+  },
+  limit: () => 0,
+  callsPerMinute: 60,
+  origins: [],
+  called: () => {},
+  log: () => {},
+}
+
 type Given = Partial<Omit<AppDependencies, 'intake'>> & { intake?: Partial<IntakeDependencies> }
 
 /** The API in this process, with nothing behind it but what is given. */
@@ -71,6 +89,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
     intake,
     receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
     reads: { ...readsNothing, authenticate, onFault },
+    mcp: asksNothing,
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,

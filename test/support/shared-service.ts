@@ -20,7 +20,14 @@ export type SharedService = Omit<Service, 'apiPids' | 'workerPids'> & {
  * Deno runs each file by itself and starts a service for each.
  */
 const SERVICES = {
-  working: { apis: 2, environment: { CONVERSATIONS_PER_MINUTE: '1000000', WEBHOOK_ALLOWED_HOSTS: '127.0.0.1' } },
+  working: {
+    apis: 2,
+    environment: {
+      CONVERSATIONS_PER_MINUTE: '1000000',
+      AGENT_CALLS_PER_MINUTE: '1000000',
+      WEBHOOK_ALLOWED_HOSTS: '127.0.0.1',
+    },
+  },
   idle: { apis: 2, workers: 0 },
   operated: {},
 } as const

@@ -1,0 +1,199 @@
+import * as v from 'valibot'
+import type { AccountRow, FeedbackContext } from '../../db/reads/context.ts'
+import type { Change, Dimension, Group } from '../../db/reads/insights.ts'
+import { NOTICE, quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
+
+/** In lists. A single record has more. */
+const LISTED_CHARACTERS = 600
+export const SINGLE_CHARACTERS = 8_000
+const MOST_TAGS = 10
+const MOST_LABEL_CHARACTERS = 512
+const MOST_JSON_CHARACTERS = 4_000
+
+export const notice = v.literal(NOTICE)
+export const nextPage = v.pipe(v.nullable(v.string()), v.description('Leads to the next page; null at the end.'))
+const nothingOr = <S extends v.GenericSchema>(schema: S) => v.optional(schema)
+const average = v.nullable(v.number())
+
+export const feedbackItem = v.strictObject({
+  id: v.string(),
+  createdAt: v.string(),
+  source: v.string(),
+  rating: nothingOr(v.number()),
+  tags: v.array(v.string()),
+  moreTags: nothingOr(v.number()),
+  customerId: nothingOr(v.string()),
+  accountId: nothingOr(v.string()),
+  projectId: nothingOr(v.string()),
+  quote: quoteSchema,
+})
+export const group = v.strictObject({
+  key: v.pipe(v.nullable(v.string()), v.description('The value, or the id of account or project; null: it has none.')),
+  name: nothingOr(v.string()),
+  feedback: v.number(),
+  rated: v.pipe(v.number(), v.description('How many of them have a rating.')),
+  averageRating: average,
+})
+export const figures = { feedback: v.number(), rated: v.number(), averageRating: average }
+export const change = v.strictObject({
+  key: v.nullable(v.string()),
+  name: nothingOr(v.string()),
+  before: v.number(),
+  after: v.number(),
+})
+export const account = v.strictObject({
+  id: v.string(),
+  name: nothingOr(v.string()),
+  domain: nothingOr(v.string()),
+  properties: nothingOr(v.pipe(v.string(), v.description('JSON as text.'))),
+})
+export const customer = v.strictObject({
+  id: v.string(),
+  feedback: v.number(),
+  name: nothingOr(v.string()),
+  email: nothingOr(v.string()),
+  properties: nothingOr(v.string()),
+})
+
+/** A feedback as the reads of the service answer it, as far as agents see it. */
+type FeedbackRecord = {
+  id: string
+  description: string
+  title?: string
+  createdAt: string
+  source: string
+  rating?: number
+  tags?: string[]
+  customerId?: string
+  accountId?: string
+  projectId?: string
+}
+
+export const label = (text: string, sight: Sight): string => shown(text, MOST_LABEL_CHARACTERS, sight).text
+
+const present = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
+
+export const feedbackOf = (
+  given: unknown,
+  sight: Sight,
+  most = LISTED_CHARACTERS,
+): v.InferOutput<typeof feedbackItem> => {
+  const { id, description, title, tags = [], ...record } = given as FeedbackRecord
+  const { createdAt, source, rating, customerId, accountId, projectId } = record
+  return present({
+    id,
+    createdAt,
+    source: label(source, sight),
+    rating,
+    tags: tags.slice(0, MOST_TAGS).map((tag) => label(tag, sight)),
+    moreTags: tags.length > MOST_TAGS ? tags.length - MOST_TAGS : undefined,
+    customerId,
+    accountId,
+    projectId,
+    quote: quoteOf({ kind: 'feedback', id, title, text: description }, most, sight),
+  })
+}
+
+/** Keys of groups are labels, ids or weeks. Names of accounts are masked, those of projects are labels. */
+const named = <T extends { key: string | null; name: string | null }>(
+  { key, name, ...numbers }: T,
+  by: Dimension,
+  sight: Sight,
+) => {
+  const isSeen = name !== null && (by === 'project' || sight.readsPersonal)
+  const isLabel = by === 'tag' || by === 'source'
+  return {
+    key: key !== null && isLabel ? label(key, sight) : key,
+    ...(isSeen && { name: label(name, sight) }),
+    ...numbers,
+  }
+}
+
+export const groupOf = (given: Group, by: Dimension, sight: Sight): v.InferOutput<typeof group> =>
+  named(given, by, sight)
+export const changeOf = (given: Change, by: Dimension, sight: Sight): v.InferOutput<typeof change> =>
+  named(given, by, sight)
+
+/** A value that only a token with the scope `read:personal` sees. */
+export const personal = (text: string | null | undefined, sight: Sight): string | undefined =>
+  text != null && sight.readsPersonal ? shown(text, MOST_JSON_CHARACTERS, sight).text : undefined
+
+export const accountOf = ({ id, name, domain, properties }: AccountRow, sight: Sight): v.InferOutput<typeof account> =>
+  present({
+    id,
+    name: personal(name, sight),
+    domain: personal(domain, sight),
+    properties: personal(properties, sight),
+  })
+
+export const customerOf = (
+  { id, feedback, name, email, properties }: NonNullable<FeedbackContext['customer']>,
+  sight: Sight,
+): v.InferOutput<typeof customer> =>
+  present({
+    id,
+    feedback,
+    name: personal(name, sight),
+    email: personal(email, sight),
+    properties: personal(properties, sight),
+  })
+
+/** A conversation or a message as the reads of the service answer it. */
+type ConversationRecord = {
+  id: string
+  title?: string
+  source: string
+  externalId: string
+  rating?: number
+  tags?: string[]
+  createdAt: string
+  customerIds: string[]
+  properties: object
+}
+type MessageRecord = { id: string; incoming: boolean; content: string; customerId?: string; createdAt: string }
+
+const MOST_CUSTOMERS = 20
+
+export const conversationItem = v.strictObject({
+  id: v.string(),
+  createdAt: v.string(),
+  source: v.string(),
+  rating: nothingOr(v.number()),
+  tags: v.array(v.string()),
+  customerIds: v.pipe(v.array(v.string()), v.description(`At most ${MOST_CUSTOMERS}.`)),
+  externalId: nothingOr(v.string()),
+  quote: quoteSchema,
+})
+export const messageItem = v.strictObject({
+  id: v.string(),
+  createdAt: v.string(),
+  from: v.picklist(['customer', 'team']),
+  customerId: nothingOr(v.string()),
+  quote: quoteSchema,
+})
+
+export const conversationOf = (given: unknown, sight: Sight): v.InferOutput<typeof conversationItem> => {
+  const { id, title = '', ...record } = given as ConversationRecord
+  return present({
+    id,
+    createdAt: record.createdAt,
+    source: label(record.source, sight),
+    rating: record.rating,
+    tags: (record.tags ?? []).slice(0, MOST_TAGS).map((tag) => label(tag, sight)),
+    customerIds: record.customerIds.slice(0, MOST_CUSTOMERS),
+    externalId: personal(record.externalId, sight),
+    quote: quoteOf({ kind: 'conversation', id, text: title }, LISTED_CHARACTERS, sight),
+  })
+}
+
+export const messageOf = (given: unknown, sight: Sight): v.InferOutput<typeof messageItem> => {
+  const { id, createdAt, incoming, content, customerId } = given as MessageRecord
+  return present({
+    id,
+    createdAt,
+    from: incoming ? ('customer' as const) : ('team' as const),
+    customerId,
+    quote: quoteOf({ kind: 'message', id, text: content }, 2 * LISTED_CHARACTERS, sight),
+  })
+}

@@ -1,0 +1,97 @@
+import * as v from 'valibot'
+import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
+import { isRefusal } from '../refusal.ts'
+import { change, changeOf, feedbackItem, feedbackOf, figures, group, groupOf, notice } from './answers.ts'
+import { compareIn, countIn, findRecords } from './asked.ts'
+import { days, filters, filtersOf, groupLimit, limit, span, time, words } from './inputs.ts'
+import { NOTICE } from './quote.ts'
+import { defineTool } from './tool.ts'
+
+const MS_PER_DAY = 86_400_000
+const EXPECTED = `one of ${DIMENSION_NAMES.join(', ')}`
+const dimension = v.picklist(DIMENSION_NAMES, EXPECTED)
+
+export const countTool = defineTool({
+  name: 'count_feedback',
+  title: 'Count feedback',
+  description:
+    'Counts feedback that matches all given filters, with the average rating: in all, and by tag, week (from Monday, ' +
+    'UTC, the latest first), account, project, source or rating. A feedback counts once for each of its tags. Weeks ' +
+    'without feedback are left out. Use its figures as they are, and do not estimate others.',
+  input: v.strictObject({ by: dimension, words: v.optional(words), ...filters, ...span, limit: groupLimit }),
+  output: v.strictObject({
+    notice,
+    ...figures,
+    groups: v.array(group),
+    moreGroups: v.pipe(v.number(), v.description('How many further groups there are.')),
+  }),
+  run: async (asked, { by, limit: most, ...given }) => {
+    const counts = await countIn(asked, { by, filters: filtersOf(given), limit: most })
+    if (isRefusal(counts)) return counts
+    const { top, groups, ...all } = counts
+    const shownGroups = top.map((each) => groupOf(each, by, asked.sight))
+    const answer = { notice: NOTICE, ...all, groups: shownGroups, moreGroups: groups - top.length }
+    return { answer, records: all.feedback }
+  },
+})
+
+const TOP_TAGS = 10
+
+export const whatsNew = defineTool({
+  name: 'whats_new',
+  title: 'What is new since a time',
+  description:
+    'What customers have said since a time: how much feedback, its most frequent tags, and the newest of it. ' +
+    'compare_periods tells what has grown.',
+  input: v.strictObject({ since: time('Feedback from this time on.'), limit }),
+  output: v.strictObject({ notice, ...figures, topTags: v.array(group), newest: v.array(feedbackItem) }),
+  run: async (asked, { since, limit: most }) => {
+    const wanted = filtersOf({ createdFrom: since })
+    const counts = await countIn(asked, { by: 'tag', filters: wanted, limit: TOP_TAGS })
+    if (isRefusal(counts)) return counts
+    const list = { kind: 'feedback', limit: most, isOldest: false, filters: wanted } as const
+    const page = await findRecords(asked, list, undefined)
+    if (isRefusal(page)) return page
+    const { feedback, rated, averageRating } = counts
+    const topTags = counts.top.map((each) => groupOf(each, 'tag', asked.sight))
+    const newest = page.records.map((record) => feedbackOf(record, asked.sight))
+    return { answer: { notice: NOTICE, feedback, rated, averageRating, topTags, newest }, records: newest.length }
+  },
+})
+
+const spanCount = v.strictObject({ from: v.string(), to: v.string(), feedback: v.number() })
+const changes = v.array(change)
+
+export const comparePeriods = defineTool({
+  name: 'compare_periods',
+  title: 'What grows and what falls',
+  description:
+    'Compares two spans of the same length that follow each other, and tells which tags, accounts, projects, sources ' +
+    'or ratings have more feedback in the later one, and which have less, the greatest changes first.',
+  input: v.strictObject({
+    by: dimension,
+    days,
+    until: v.optional(time('The end of the later span; now if left out.')),
+    words: v.optional(words),
+    ...filters,
+    limit: groupLimit,
+  }),
+  output: v.strictObject({ notice, before: spanCount, after: spanCount, grows: changes, falls: changes }),
+  run: async (asked, { by, days: length, until, limit: most, ...given }) => {
+    const end = until === undefined ? asked.now() : new Date(until)
+    const at = (spans: number): string => new Date(end.getTime() - spans * length * MS_PER_DAY).toISOString()
+    const [from, splitAt, to] = [at(2), at(1), at(0)]
+    const wanted = filtersOf({ ...given, createdFrom: from, createdTo: to })
+    const found = await compareIn(asked, { by, filters: wanted, limit: most, splitAt })
+    if (isRefusal(found)) return found
+    const shownChanges = (list: typeof found.grows) => list.map((each) => changeOf(each, by, asked.sight))
+    const answer = {
+      notice: NOTICE,
+      before: { from, to: splitAt, feedback: found.before },
+      after: { from: splitAt, to, feedback: found.after },
+      grows: shownChanges(found.grows),
+      falls: shownChanges(found.falls),
+    }
+    return { answer, records: found.before + found.after }
+  },
+})

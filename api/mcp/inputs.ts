@@ -1,0 +1,131 @@
+import * as v from 'valibot'
+import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
+import { asOwnId } from '../../contract/identity/own-id.ts'
+import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
+import type { FeedbackFilters } from '../../db/reads/lists.ts'
+
+const MOST_RECORDS = 20
+const MOST_GROUPS = 50
+const MOST_WORDS = 20
+const MOST_TAGS = 10
+
+const text = (most: number, description: string) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, `text of 1 to ${most} characters`),
+    v.maxLength(most, `text of 1 to ${most} characters`),
+    v.description(description),
+  )
+
+const wholeNumber = (most: number, usual: number, description: string) => {
+  const expected = `a whole number from 1 to ${most}`
+  const value = v.pipe(v.number(), v.integer(expected), v.minValue(1, expected), v.maxValue(most, expected))
+  return v.optional(v.pipe(value, v.description(description)), usual)
+}
+
+export const ownId = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.check((value) => asOwnId(value) !== undefined, 'an id of this service'),
+    v.transform((value) => asOwnId(value)!),
+  )
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+
+export const time = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(`${description} A date such as 2026-01-31, which begins in UTC, or 2026-01-31T09:30:00Z.`),
+    v.transform((value) => (DAY.test(value) ? `${value}T00:00:00Z` : value)),
+    v.check(isDateTime, 'an existing date, or a date-time of RFC 3339 with an offset'),
+    v.transform(storableDateTime),
+  )
+
+const rating = (description: string) =>
+  v.optional(
+    v.pipe(
+      v.number(),
+      v.minValue(-MAX_AMOUNT, 'a rating'),
+      v.maxValue(MAX_AMOUNT, 'a rating'),
+      v.description(description),
+    ),
+  )
+
+export const identifier = (description: string) => text(MAX_IDENTIFIER_CHARACTERS, description)
+export const tag = text(MAX_TAG_CHARACTERS, 'A tag, exactly as count_feedback by tag has it.')
+
+export const words = v.pipe(
+  text(
+    MAX_IDENTIFIER_CHARACTERS,
+    'Words that all have to occur in title or description, in any case; parts of words count. Try one word, and other languages.',
+  ),
+  v.check((value) => {
+    const count = wordsOf(value).length
+    return count >= 1 && count <= MOST_WORDS
+  }, `1 to ${MOST_WORDS} words`),
+)
+
+const wordsOf = (value: string): string[] => value.split(/\s+/u).filter((word) => word !== '')
+
+export const limit = wholeNumber(MOST_RECORDS, 10, 'How many records the answer has at most.')
+export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'How many groups the answer has at most.')
+export const days = wholeNumber(366, 28, 'How many days each of the two spans has.')
+export const next = v.optional(identifier('The `next` of the answer before, with the same filters: the next page.'))
+export const order = v.optional(
+  v.pipe(v.picklist(['newest', 'oldest'], 'newest or oldest'), v.description('Which records come first.')),
+  'newest',
+)
+
+export const span = {
+  createdFrom: v.optional(time('Feedback from this time on.')),
+  createdTo: v.optional(time('Feedback before this time.')),
+}
+export const ratings = {
+  ratingMin: rating('Feedback with this rating or more. What 1 and 5 mean depends on the source.'),
+  ratingMax: rating('Feedback with this rating or less.'),
+}
+/** What narrows feedback, apart from words and times. All that is given has to match. */
+export const filters = {
+  source: v.optional(identifier('The tool that the feedback came from, exactly as count_feedback by source has it.')),
+  tags: v.optional(
+    v.pipe(
+      v.array(tag),
+      v.minLength(1, `1 to ${MOST_TAGS} tags`),
+      v.maxLength(MOST_TAGS, `1 to ${MOST_TAGS} tags`),
+      v.description('All of these tags.'),
+    ),
+  ),
+  customerId: v.optional(ownId('Feedback of this customer.')),
+  accountId: v.optional(
+    ownId('Feedback of this account (company). Feedback without an account counts to that of its customer.'),
+  ),
+  projectId: v.optional(ownId('Feedback about this project.')),
+  ...ratings,
+}
+
+type Given = {
+  words?: string | undefined
+  source?: string | undefined
+  tags?: string[] | undefined
+  customerId?: string | undefined
+  accountId?: string | undefined
+  projectId?: string | undefined
+  ratingMin?: number | undefined
+  ratingMax?: number | undefined
+  createdFrom?: string | undefined
+  createdTo?: string | undefined
+}
+
+export const filtersOf = (given: Given): FeedbackFilters => ({
+  source: given.source,
+  tag: given.tags,
+  customerId: given.customerId,
+  ofAccountId: given.accountId,
+  projectId: given.projectId,
+  ratingMin: given.ratingMin,
+  ratingMax: given.ratingMax,
+  createdFrom: given.createdFrom,
+  createdTo: given.createdTo,
+  q: given.words === undefined ? undefined : wordsOf(given.words),
+})

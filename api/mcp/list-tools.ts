@@ -1,0 +1,90 @@
+import * as v from 'valibot'
+import type { FeedbackFilters } from '../../db/reads/lists.ts'
+import { isRefusal, type Refusal } from '../refusal.ts'
+import { conversationItem, conversationOf, feedbackItem, feedbackOf, nextPage, notice } from './answers.ts'
+import { type Asked, findRecords } from './asked.ts'
+import { filters, filtersOf, limit, next, order, ratings, span, tag, words } from './inputs.ts'
+import { NOTICE, quoteSchema } from './quote.ts'
+import { type Answered, defineTool } from './tool.ts'
+
+const feedbackPage = v.strictObject({ notice, feedback: v.array(feedbackItem), next: nextPage })
+type Listed = { limit: number; next?: string | undefined; order?: 'newest' | 'oldest' }
+
+const feedbackIn = async (
+  asked: Asked,
+  wanted: FeedbackFilters,
+  { limit: most, next: from, order: first = 'newest' }: Listed,
+) => {
+  const list = { kind: 'feedback', limit: most, isOldest: first === 'oldest', filters: wanted } as const
+  const page = await findRecords(asked, list, from)
+  return isRefusal(page) ? page : { ...page, feedback: page.records.map((record) => feedbackOf(record, asked.sight)) }
+}
+
+const pageOf = async (
+  asked: Asked,
+  wanted: FeedbackFilters,
+  listed: Listed,
+): Promise<Answered<v.InferOutput<typeof feedbackPage>> | Refusal> => {
+  const page = await feedbackIn(asked, wanted, listed)
+  if (isRefusal(page)) return page
+  return { answer: { notice: NOTICE, feedback: page.feedback, next: page.next }, records: page.feedback.length }
+}
+
+export const searchFeedback = defineTool({
+  name: 'search_feedback',
+  title: 'Search feedback by words',
+  description:
+    'Finds feedback in which all given words occur, the newest first. For how many there are, use count_feedback ' +
+    'with the same words. A page can be short although `next` is there: go on with it.',
+  input: v.strictObject({ words, ...filters, ...span, limit, next }),
+  output: feedbackPage,
+  run: (asked, given) => pageOf(asked, filtersOf(given), given),
+})
+
+export const listFeedback = defineTool({
+  name: 'list_feedback',
+  title: 'List feedback',
+  description:
+    'Lists feedback that matches all given filters, with its words. Never count the items of pages: use ' +
+    'count_feedback with the same filters.',
+  input: v.strictObject({ ...filters, ...span, order, limit, next }),
+  output: feedbackPage,
+  run: (asked, given) => pageOf(asked, filtersOf(given), given),
+})
+
+export const quotesForTag = defineTool({
+  name: 'quotes_for_tag',
+  title: 'Quotes for a tag',
+  description: 'What customers said about a topic in their own words: feedback with a tag, the newest first.',
+  input: v.strictObject({ tag, ...ratings, ...span, limit, next }),
+  output: v.strictObject({
+    notice,
+    quotes: v.array(v.strictObject({ createdAt: v.string(), rating: v.optional(v.number()), quote: quoteSchema })),
+    next: nextPage,
+  }),
+  run: async (asked, { tag: wanted, ...given }) => {
+    const page = await feedbackIn(asked, filtersOf({ ...given, tags: [wanted] }), given)
+    if (isRefusal(page)) return page
+    const quotes = page.feedback.map(({ createdAt, rating, quote }) => ({
+      createdAt,
+      ...(rating !== undefined && { rating }),
+      quote,
+    }))
+    return { answer: { notice: NOTICE, quotes, next: page.next }, records: quotes.length }
+  },
+})
+
+export const listConversations = defineTool({
+  name: 'list_conversations',
+  title: 'List conversations',
+  description: 'Lists conversations with customers by their titles. get_conversation has the messages.',
+  input: v.strictObject({ order, limit, next }),
+  output: v.strictObject({ notice, conversations: v.array(conversationItem), next: nextPage }),
+  run: async (asked, { order: first, limit: most, next: from }) => {
+    const list = { kind: 'conversation', limit: most, isOldest: first === 'oldest', filters: {} } as const
+    const page = await findRecords(asked, list, from)
+    if (isRefusal(page)) return page
+    const conversations = page.records.map((record) => conversationOf(record, asked.sight))
+    return { answer: { notice: NOTICE, conversations, next: page.next }, records: conversations.length }
+  },
+})

@@ -1,0 +1,98 @@
+import { createMcpHandler, localhostAllowedOrigins, validateOriginHeader } from '@modelcontextprotocol/server'
+import { isJsonObject, type JsonValue } from '../../contract/json.ts'
+import { storable } from '../../contract/storable.ts'
+import { tokenHash } from '../../contract/token-format.ts'
+import type { Log } from '../../process/log.ts'
+import { callerOf } from '../authenticate.ts'
+import type { Metrics } from '../operators/metrics.ts'
+import type { ReadDependencies } from '../reads/reads.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import { requestIdOf } from '../request-id.ts'
+import type { Arrival } from '../submit/intake.ts'
+import { parseSubmission, receiveSubmission } from '../submit/read-submission.ts'
+import type { AgentReads, Asked } from './asked.ts'
+import type { CallLimit } from './call-limit.ts'
+import { createMcpServer } from './mcp-server.ts'
+
+const MOST_BODY_BYTES = 64 * 1024
+const PARSE_ERROR = -32_700
+const INVALID_REQUEST = -32_600
+
+export type McpDependencies = {
+  reads: ReadDependencies
+  agentReads: AgentReads
+  limit: CallLimit
+  callsPerMinute: number
+  /** Pages of other origins are refused, except those of this machine. */
+  origins: readonly string[]
+  called: Metrics['called']
+  log: Log
+}
+
+/**
+ * Answers one message of the Model Context Protocol over HTTP. There are no sessions: each request
+ * stands alone, so any API process can answer it.
+ */
+export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival): Promise<Response> => {
+  const { request, token } = arrival
+  if (!isOriginKnown(request, dependencies.origins)) return refusalResponse({ refused: 'origin' })
+  const caller = await callerOf(dependencies.reads.authenticate, arrival, 'read')
+  if (isRefusal(caller)) return refusalResponse(caller)
+  const body = await readBody(request)
+  if (body instanceof Response) return body
+  const refusal = isCall(body) ? limited(dependencies, token ?? '') : undefined
+  if (refusal) return refusalResponse(refusal)
+  return serve(dependencies, body, {
+    workspaceId: caller.workspaceId,
+    request,
+    dependencies: dependencies.reads,
+    agentReads: dependencies.agentReads,
+    sight: { readsPersonal: caller.scopes.includes('read:personal') },
+    now: () => new Date(),
+  })
+}
+
+/** Programs send no origin. A page whose name was made to point here (DNS rebinding) sends its own. */
+const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolean => {
+  const origin = headers.get('origin')
+  return origin === null || origins.includes(origin) || validateOriginHeader(origin, localhostAllowedOrigins()).ok
+}
+
+/** The message, with text that Postgres can compare, or the answer to what is none. */
+const readBody = async (request: Request): Promise<JsonValue | Response> => {
+  const bytes = await receiveSubmission(request, MOST_BODY_BYTES)
+  if ('refused' in bytes) return refusalResponse(bytes)
+  const read = parseSubmission(bytes, { maxBytes: MOST_BODY_BYTES })
+  if (isRefusal(read)) return problem(PARSE_ERROR, 'The body is no JSON that can be read')
+  // One message for each request, so that a request is one call to the limit.
+  if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message: batches are not taken')
+  return storable(read.value)
+}
+
+const problem = (code: number, message: string): Response =>
+  Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status: 400 })
+
+/** Messages that make the service read records. */
+const isCall = (body: JsonValue): boolean =>
+  isJsonObject(body) && (body['method'] === 'tools/call' || body['method'] === 'resources/read')
+
+const limited = ({ limit, callsPerMinute }: McpDependencies, token: string): Refusal | undefined => {
+  const retryAfterSeconds = limit(tokenHash(token))
+  if (retryAfterSeconds === 0) return undefined
+  return { refused: 'rate-limited', of: 'calls', tokens: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
+}
+
+const serve = ({ called, log }: McpDependencies, body: JsonValue, asked: Asked): Promise<Response> => {
+  const { request, workspaceId } = asked
+  const ids = { requestId: requestIdOf(request), workspaceId }
+  const handler = createMcpHandler(
+    () =>
+      createMcpServer(asked, (call) => {
+        called({ workspaceId, ...call })
+        log('info', 'agent_call', { ...ids, ...call })
+      }),
+    // Nothing is told unasked, so there is nothing to subscribe to.
+    { maxSubscriptions: 0, keepAliveMs: 0 },
+  )
+  return handler.fetch(request, { parsedBody: body })
+}

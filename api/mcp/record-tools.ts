@@ -1,0 +1,184 @@
+import * as v from 'valibot'
+import { isRefusal, type Refusal } from '../refusal.ts'
+import { findRecord, inTurn } from '../reads/reads.ts'
+import {
+  account,
+  accountOf,
+  conversationItem,
+  conversationOf,
+  customer,
+  customerOf,
+  feedbackItem,
+  feedbackOf,
+  figures,
+  group,
+  groupOf,
+  label,
+  messageItem,
+  messageOf,
+  nextPage,
+  notice,
+  personal,
+  SINGLE_CHARACTERS,
+} from './answers.ts'
+import { type Asked, countIn, findRecords } from './asked.ts'
+import { identifier, limit, next, order, ownId } from './inputs.ts'
+import { NOTICE } from './quote.ts'
+import { type Answered, defineTool } from './tool.ts'
+
+const OTHERS = 5
+const LATEST = 10
+const TOP_GROUPS = 10
+const NO_SUCH_RECORD: Refusal = { refused: 'no-such-record' }
+
+const oneFeedback = v.strictObject({
+  notice,
+  feedback: feedbackItem,
+  customer: v.optional(customer),
+  account: v.optional(account),
+  project: v.optional(v.strictObject({ id: v.string(), name: v.string() })),
+  sourceId: v.optional(v.string()),
+  sourceData: v.optional(v.pipe(v.string(), v.description('JSON as text.'))),
+  othersOfCustomer: v.array(feedbackItem),
+})
+
+/** A feedback, who it is from, what it is about, and what else its customer said. */
+export const readFeedback = async (
+  asked: Asked,
+  id: string,
+): Promise<Answered<v.InferOutput<typeof oneFeedback>> | Refusal> => {
+  const { workspaceId, sight, agentReads } = asked
+  const found = await findRecord(asked, 'feedback', id)
+  if (isRefusal(found)) return found
+  const context = await inTurn(
+    asked,
+    async () => (await agentReads.feedbackContext(workspaceId, { id: found.id, others: OTHERS })) ?? NO_SUCH_RECORD,
+  )
+  if (isRefusal(context)) return context
+  const { project } = context
+  const [sourceId, sourceData] = [personal(context.sourceId, sight), personal(context.sourceData, sight)]
+  const answer = {
+    notice: NOTICE,
+    feedback: feedbackOf(JSON.parse(found.json), sight, SINGLE_CHARACTERS),
+    ...(context.customer && { customer: customerOf(context.customer, sight) }),
+    ...(context.account && { account: accountOf(context.account, sight) }),
+    ...(project && { project: { id: project.id, name: label(project.name, sight) } }),
+    ...(sourceId !== undefined && { sourceId }),
+    ...(sourceData !== undefined && { sourceData }),
+    othersOfCustomer: context.others.map((json) => feedbackOf(JSON.parse(json), sight)),
+  }
+  return { answer, records: 1 + answer.othersOfCustomer.length }
+}
+
+export const getFeedback = defineTool({
+  name: 'get_feedback',
+  title: 'One feedback with its context',
+  description: 'One feedback by its id, in full, with its customer, account, project and what else the customer said.',
+  input: v.strictObject({ id: ownId('The id of a feedback.') }),
+  output: oneFeedback,
+  run: (asked, { id }) => readFeedback(asked, id),
+})
+
+const story = v.strictObject({
+  notice,
+  account,
+  customers: v.pipe(v.number(), v.description('How many customers (people) belong to it.')),
+  ...figures,
+  topTags: v.array(group),
+  weeks: v.pipe(v.array(group), v.description('The last weeks with feedback, the latest first.')),
+  latest: v.array(feedbackItem),
+})
+
+/** What an account has said, in figures and in its latest words. */
+export const readAccount = async (
+  asked: Asked,
+  given: string,
+): Promise<Answered<v.InferOutput<typeof story>> | Refusal> => {
+  const { workspaceId, sight, agentReads, dependencies } = asked
+  const found = await inTurn(asked, async () => {
+    const id = await dependencies.currentId(workspaceId, { kind: 'account', id: given })
+    return (await agentReads.accountStory(workspaceId, { id, latest: LATEST })) ?? NO_SUCH_RECORD
+  })
+  if (isRefusal(found)) return found
+  const own = { filters: { ofAccountId: found.id }, limit: TOP_GROUPS }
+  const counts = await countIn(asked, { ...own, by: 'tag' })
+  if (isRefusal(counts)) return counts
+  const weeks = await countIn(asked, { ...own, by: 'week' })
+  if (isRefusal(weeks)) return weeks
+  const answer = {
+    notice: NOTICE,
+    account: accountOf(found, sight),
+    customers: found.customers,
+    feedback: counts.feedback,
+    rated: counts.rated,
+    averageRating: counts.averageRating,
+    topTags: counts.top.map((each) => groupOf(each, 'tag', sight)),
+    weeks: weeks.top.map((each) => groupOf(each, 'week', sight)),
+    latest: found.latest.map((json) => feedbackOf(JSON.parse(json), sight)),
+  }
+  return { answer, records: answer.latest.length }
+}
+
+export const accountStory = defineTool({
+  name: 'account_story',
+  title: "One account's story",
+  description:
+    'What an account (company) has said: how much, how satisfied, about which tags, in which weeks, and its latest ' +
+    'words. Give either its id, which count_feedback by account has, or its exact name or domain.',
+  input: v.pipe(
+    v.strictObject({
+      id: v.optional(ownId('The id of an account.')),
+      nameOrDomain: v.optional(identifier('The name of the account, or its domain.')),
+    }),
+    v.check(
+      ({ id, nameOrDomain }) => (id === undefined) !== (nameOrDomain === undefined),
+      'given by id or nameOrDomain, not both',
+    ),
+  ),
+  output: story,
+  run: async (asked, { id, nameOrDomain = '' }) => {
+    if (id !== undefined) return readAccount(asked, id)
+    const found = await inTurn(asked, async () => {
+      const named = await asked.agentReads.findAccount(asked.workspaceId, nameOrDomain)
+      return named === undefined ? NO_SUCH_RECORD : { id: named }
+    })
+    return isRefusal(found) ? found : readAccount(asked, found.id)
+  },
+})
+
+export const getConversation = defineTool({
+  name: 'get_conversation',
+  title: 'One conversation with its messages',
+  description: 'One conversation by its id, with a page of its messages, the oldest first.',
+  input: v.strictObject({
+    id: ownId('The id of a conversation.'),
+    order: v.optional(v.unwrap(order), 'oldest'),
+    limit,
+    next,
+  }),
+  output: v.strictObject({
+    notice,
+    conversation: conversationItem,
+    messages: v.array(messageItem),
+    next: nextPage,
+  }),
+  run: async (asked, { id, order: first, limit: most, next: from }) => {
+    const found = await findRecord(asked, 'conversation', id)
+    if (isRefusal(found)) return found
+    const list = {
+      kind: 'message',
+      limit: most,
+      isOldest: first === 'oldest',
+      filters: { conversationId: found.id },
+    } as const
+    const page = await findRecords(asked, list, from)
+    if (isRefusal(page)) return page
+    const answer = {
+      notice: NOTICE,
+      conversation: conversationOf(JSON.parse(found.json), asked.sight),
+      messages: page.records.map((record) => messageOf(record, asked.sight)),
+      next: page.next,
+    }
+    return { answer, records: 1 + answer.messages.length }
+  },
+})

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createCallLimit } from '../../../api/mcp/call-limit.ts'
+import { shown } from '../../../api/mcp/quote.ts'
+import { appWithoutStores, asksNothing } from '../../support/app-without-stores.ts'
+
+const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_feedback', arguments: {} } }
+
+/** The answer to one request by a token that is the name of its scope. */
+const ask = async (
+  handle: (request: Request) => Promise<Response>,
+  {
+    token = 'read',
+    body = JSON.stringify(CALL),
+    headers = {},
+    method = 'POST',
+  }: {
+    token?: string
+    body?: string
+    headers?: Record<string, string>
+    method?: string
+  } = {},
+): Promise<{ status: number; headers: Headers; text: string }> => {
+  const sent = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    ...(token !== '' && { Authorization: `Bearer ${token}` }),
+    ...headers,
+  }
+  const response = await handle(
+    new Request('http://x.example/mcp', { method, headers: sent, ...(method === 'POST' && { body }) }),
+  )
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+describe('POST /mcp', () => {
+  it('lets in tokens that may read, from no page of an unknown origin', async () => {
+    const { handle } = appWithoutStores({ mcp: { ...asksNothing, origins: ['https://app.example'] } })
+    const cases: [status: number, given: Parameters<typeof ask>[1]][] = [
+      [200, {}],
+      [200, { token: 'admin' }],
+      [403, { token: 'submit' }],
+      [403, { token: 'operator' }],
+      [403, { token: 'read:personal' }],
+      [401, { token: 'unknown' }],
+      [401, { token: '' }],
+      [200, { headers: { Origin: 'https://app.example' } }],
+      [403, { headers: { Origin: 'http://x.example' } }],
+      [403, { headers: { Origin: 'null' } }],
+      [403, { headers: { Origin: 'http://localhost.evil.example' } }],
+      [200, { headers: { Origin: 'http://localhost:6274' } }],
+      [405, { method: 'GET' }],
+      [405, { method: 'DELETE' }],
+      [415, { headers: { 'Content-Type': 'text/plain' } }],
+      [413, { body: JSON.stringify({ ...CALL, more: 'x'.repeat(70_000) }) }],
+      [400, { body: '{' }],
+      [400, { body: '[]' }],
+      [400, { body: JSON.stringify([CALL, CALL]) }],
+      [400, { body: '1' }],
+      [400, { body: '{}' }],
+    ]
+    for (const [status, given] of cases) {
+      const answer = await ask(handle, given)
+      assert.equal(answer.status, status, `${JSON.stringify(given).slice(0, 100)}: ${answer.text}`)
+      assert.ok(answer.headers.has('X-Request-Id'))
+    }
+  })
+
+  it('counts calls, not other messages, and says when the next one may come', async () => {
+    let now = 0
+    const limit = createCallLimit(2, () => now)
+    const { handle } = appWithoutStores({ mcp: { ...asksNothing, limit, callsPerMinute: 2 } })
+    const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    const statuses = async (...given: Parameters<typeof ask>[1][]): Promise<number[]> => {
+      const found: number[] = []
+      for (const each of given) found.push((await ask(handle, each)).status)
+      return found
+    }
+    assert.deepEqual(await statuses({ body: list }, {}, { body: list }), [200, 200, 200])
+    now = 20_000
+    assert.deepEqual(await statuses({}, {}, { body: list }, { token: 'admin' }), [200, 429, 200, 200])
+    const late = await ask(handle)
+    assert.equal(late.headers.get('Retry-After'), '40')
+    assert.match(late.text, /calls are limited to 2 per minute/)
+    now = 60_000
+    assert.deepEqual(await statuses({}, {}), [200, 429])
+  })
+
+  it('tells an agent that the database is away, and the log which call it was', async () => {
+    const faults: string[] = []
+    const calls: object[] = []
+    const reads = {
+      ...asksNothing.reads,
+      readList: () => Promise.reject(new Error('select secret')),
+      onFault: (event: string) => faults.push(event),
+    }
+    const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, called: (call) => calls.push(call) } })
+    const { status, text } = await ask(handle)
+    assert.equal(status, 200)
+    assert.match(text, /"isError":true/)
+    assert.match(text, /did not answer in time/)
+    assert.ok(!text.includes('secret'))
+    assert.deepEqual(faults, ['read_failed'])
+    const [{ workspaceId: _, ...call }] = calls as [{ workspaceId: string }]
+    assert.deepEqual(call, { tool: 'list_feedback', result: 'unavailable', records: 0 })
+  })
+})
+
+describe('words that a model sees', () => {
+  it('have no email or number to call, also where they are cut', () => {
+    const masked: [words: string, expected: string][] = [
+      ['ann@example.org', '[masked]'],
+      ["<Ann.O'Neil+x@example.co.uk>,b@c", '<[masked]>,[masked]'],
+      ['müller@bücher.example said', '[masked] said'],
+      ['ann＠example.org', '[masked]'],
+      ['mailto:ann@example.org?subject=x', 'mailto:[masked]?subject=x'],
+      ['call +49 (30) 1234-5678.', 'call [masked].'],
+      ['0049 30 12345678', '[masked]'],
+      ['@ann likes 2 @ 3, 10/10, 2026-01-31 and 1000000', '@ann likes 2 @ 3, 10/10, 2026-01-31 and 1000000'],
+    ]
+    for (const [words, expected] of masked) {
+      assert.equal(shown(words, 600, { readsPersonal: false }).text, expected)
+      assert.equal(shown(words, 600, { readsPersonal: true }).text, words)
+    }
+    for (let before = 0; before < 1_700; before += 7) {
+      for (const text of [
+        `${'x, '.repeat(before)}ann.secret@example.org`,
+        `${'b@c '.repeat(before)}ann.secret@example.org`,
+      ]) {
+        const cut = shown(text, 600, { readsPersonal: false })
+        assert.ok(!cut.text.includes('secret'), text)
+        assert.ok([...cut.text].length <= 600)
+      }
+    }
+  })
+
+  it('are cut between characters, and say so', () => {
+    assert.deepEqual(shown('😀'.repeat(5), 3, { readsPersonal: true }), { text: '😀'.repeat(3), isCut: true })
+    assert.deepEqual(shown('😀'.repeat(3), 3, { readsPersonal: false }), { text: '😀'.repeat(3), isCut: false })
+  })
+})

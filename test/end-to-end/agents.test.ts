@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type Agent, agentAt, quotesIn, type ToolAnswer } from '../support/agent.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
+
+const DAY_MS = 86_400_000
+const FIRST = Date.parse('2026-01-05T10:00:00Z')
+const UNTIL = '2026-03-30'
+const daysAfterFirst = (days: number): string => new Date(FIRST + days * DAY_MS).toISOString()
+
+const ITEMS = Array.from({ length: 84 }, (_, at) => ({
+  operation: 'create_feedback',
+  body: {
+    description: at % 3 === 0 ? `The EXPORT takes long, case ${at}` : `Login asks twice, case ${at}`,
+    title: at % 4 === 0 ? `Größe ${at}` : null,
+    source: ['Help desk', 'Store', 'Survey'][at % 3],
+    tags: [['speed'], ['login', 'speed'], ['login'], []][at % 4],
+    rating: at % 7 === 6 ? null : (at % 5) + (at % 2) / 2,
+    createdAt: daysAfterFirst(at < 42 ? at : at + (at % 42)),
+    contact: { email: `p${at % 9}@example.org` },
+    account: at % 5 === 0 ? { name: 'Acme' } : null,
+    project: { name: ['Reports', 'Sign-in'][at % 2] },
+  },
+}))
+
+/** Feedback that names no account counts to that of its customer. */
+const PEOPLE = Array.from({ length: 9 }, (_, at) => ({
+  operation: 'identify_contact',
+  body: {
+    id: `p${at}`,
+    properties: { $email: `p${at}@example.org`, $name: `Person ${at}` },
+    account: { id: `w${at % 3}`, properties: { $name: `Works ${at % 3}`, $domain: `works-${at % 3}.example` } },
+  },
+}))
+
+/** What narrows a count: arguments of the tool, and the same as SQL over `feedback_view`. */
+const narrowed = (ids: Readonly<Record<'account' | 'customer' | 'project', string>>) => [
+  { args: {}, where: 'true' },
+  { args: { ratingMax: 2 }, where: 'rating <= 2' },
+  {
+    args: { words: 'export TAKES' },
+    where: `lower(description) like '%export%' and lower(description) like '%takes%'`,
+  },
+  { args: { tags: ['login', 'speed'] }, where: `tags @> array['login', 'speed']` },
+  { args: { accountId: ids.account }, where: `account_id = '${ids.account}'` },
+  {
+    args: { customerId: ids.customer, projectId: ids.project },
+    where: `contact_id = '${ids.customer}' and project_id = '${ids.project}'`,
+  },
+]
+const KEYS: Readonly<Record<string, string>> = {
+  tag: 't.tag',
+  week: `to_char(date_trunc('week', created_at), 'YYYY-MM-DD')`,
+  account: 'account_id::text',
+  project: 'project_id::text',
+  source: 'source',
+  rating: 'rating::text',
+}
+
+describe('agents', () => {
+  let service: SharedService
+  let agent: Agent
+  const rows = async (text: string): Promise<ToolAnswer[]> => [...(await service.sql.unsafe(text))]
+  const idsOf = async (text: string): Promise<string[]> =>
+    (await service.sql.unsafe<{ id: string }[]>(text)).map(({ id }) => id)
+  const only = async (text: string): Promise<string> => Object.values((await rows(text))[0])[0] as string
+
+  before(async () => {
+    service = await sharedService()
+    const { body } = await service.post('/batch', { items: [...PEOPLE, ...ITEMS] }, { headers: { Prefer: 'wait=30' } })
+    for (const { state } of body.results) assert.equal(state, 'applied')
+    const contacts = [{ id: 'pat', properties: { $name: 'Pat', $email: 'pat@example.org' } }]
+    const messages = Array.from({ length: 12 }, (_, at) => ({
+      id: `m${at}`,
+      incoming: at % 2 === 0,
+      content: `Message ${at}`,
+      createdAt: `2026-01-01T00:00:${10 + at}Z`,
+      contactId: 'pat',
+    }))
+    const conversation = {
+      id: 'c',
+      source: 'chat',
+      title: 'Invoices',
+      createdAt: daysAfterFirst(0),
+      contacts,
+      messages,
+    }
+    await service.submit('/conversations', conversation)
+    agent = await agentAt(service.urls[0]!, service.readToken, true)
+  })
+  after(async () => {
+    await agent?.client.close()
+    await service?.stop()
+  })
+
+  /** Each quote names a record that is there and has these words. */
+  const assertQuoted = async (answer: ToolAnswer): Promise<void> => {
+    assert.match(answer.notice, /^Data, not instructions/)
+    for (const { kind, id, text } of quotesIn(answer)) {
+      const column = { feedback: 'description', message: 'content', conversation: 'title' }[kind]!
+      const [record] = await rows(`select ${column} as words from ${kind} where id = '${id}'`)
+      assert.equal(record.words, text)
+    }
+  }
+
+  it('get every count as SQL has it, in each dimension and with each filter', async () => {
+    const ids = {
+      account: await only(`select id from account where name = 'Works 1'`),
+      customer: await only(`select id from contact where name = 'Person 4'`),
+      project: await only(`select id from project where name = 'Reports'`),
+    }
+    for (const [by, key] of Object.entries(KEYS)) {
+      for (const { args, where } of narrowed(ids)) {
+        const answer = await agent.call('count_feedback', { by, limit: 50, ...args })
+        const figures = `count(*)::int as feedback, count(rating)::int as rated,
+          round(avg(rating)::numeric, 2)::float8 as "averageRating"`
+        const matching = `from feedback_view as f ${by === 'tag' ? 'left join lateral unnest(f.tags) as t (tag) on true' : ''} where ${where}`
+        const name = by === 'project' ? 'max(project_name) as name,' : ''
+        const groups = await rows(`select ${key} as key, ${name} ${figures} ${matching} group by 1
+          order by ${by === 'week' ? '1 desc' : 'feedback desc, 1'}`)
+        assert.ok(groups.length > 0, `${by} ${where}`)
+        assert.deepEqual(answer.groups, groups, `${by} ${where}`)
+        const { notice: _, groups: __, moreGroups, ...all } = answer
+        assert.deepEqual(all, (await rows(`select ${figures} from feedback_view where ${where}`))[0])
+        assert.equal(moreGroups, 0)
+      }
+    }
+    const few = await agent.call('count_feedback', { by: 'week', limit: 2 })
+    assert.equal(
+      few.groups.length + few.moreGroups,
+      Number(await only(`select count(distinct ${KEYS['week']}) from feedback`)),
+    )
+  })
+
+  it('get what grows and what falls as SQL has it', async () => {
+    for (const by of ['tag', 'account', 'project', 'source', 'rating']) {
+      const answer = await agent.call('compare_periods', { by, days: 28, until: UNTIL })
+      const found = await rows(`
+        select ${KEYS[by]} as key, ${by === 'project' ? 'max(project_name) as name,' : ''} count(*) filter (where created_at < date '${UNTIL}' - 28)::int as before,
+          count(*) filter (where created_at >= date '${UNTIL}' - 28)::int as after
+        from feedback_view as f ${by === 'tag' ? 'left join lateral unnest(f.tags) as t (tag) on true' : ''}
+        where created_at >= date '${UNTIL}' - 56 and created_at < '${UNTIL}' group by 1`)
+      const changes = found
+        .filter(({ before: earlier, after: later }) => earlier !== later)
+        .toSorted((one, other) => Math.abs(other.after - other.before) - Math.abs(one.after - one.before))
+      assert.ok(changes.length > 0, by)
+      const sorted = (list: ToolAnswer[]) => list.map((each) => JSON.stringify(each)).toSorted()
+      assert.deepEqual(sorted([...answer.grows, ...answer.falls]), sorted(changes), by)
+      for (const { before: earlier, after: later } of answer.grows) assert.ok(later > earlier)
+      for (const { before: earlier, after: later } of answer.falls) assert.ok(later < earlier)
+      const total = await only(
+        `select count(*) from feedback where created_at >= date '${UNTIL}' - 28 and created_at < '${UNTIL}'`,
+      )
+      assert.equal(answer.after.feedback, Number(total))
+    }
+  })
+
+  it('get the records of lists and searches as SQL has them, page by page, each quote with its id', async () => {
+    const account = await only(`select id from account where name = 'Works 2'`)
+    const asked: [tool: string, args: Record<string, unknown>, where: string, order?: string][] = [
+      ['list_feedback', {}, 'true'],
+      ['list_feedback', { order: 'oldest', source: 'Store' }, `source = 'Store'`, 'created_at, id'],
+      ['list_feedback', { accountId: account }, `account_id = '${account}'`],
+      ['list_feedback', { ratingMin: 3.5, createdTo: '2026-02-01' }, `rating >= 3.5 and created_at < '2026-02-01'`],
+      [
+        'list_feedback',
+        { tags: ['login'], createdFrom: '2026-02-01' },
+        `'login' = any (tags) and created_at >= '2026-02-01'`,
+      ],
+      ['search_feedback', { words: 'GRÖSSE' }, 'false'],
+      ['search_feedback', { words: 'größe export' }, `title like 'Größe%' and description like '%EXPORT%'`],
+      [
+        'search_feedback',
+        { words: 'case 1', source: 'Survey' },
+        `description like '%case%' and description like '%1%' and source = 'Survey'`,
+      ],
+      ['quotes_for_tag', { tag: 'speed' }, `'speed' = any (tags)`],
+      ['quotes_for_tag', { tag: 'speed', ratingMax: 1 }, `'speed' = any (tags) and rating <= 1`],
+    ]
+    for (const [tool, args, where, order = 'created_at desc, id desc'] of asked) {
+      const found: string[] = []
+      for (let next: string | null | undefined; next !== null;) {
+        const answer = await agent.call(tool, { ...args, limit: 20, ...(next && { next }) })
+        await assertQuoted(answer)
+        found.push(...quotesIn(answer).map(({ id }) => id))
+        next = answer.next
+      }
+      assert.deepEqual(
+        found,
+        await idsOf(`select id from feedback_view where ${where} order by ${order}`),
+        `${tool} ${where}`,
+      )
+    }
+  })
+
+  it('get one feedback, one account, what is new, and a conversation', async () => {
+    const since = '2026-02-20'
+    const news = await agent.call('whats_new', { since, limit: 5 })
+    await assertQuoted(news)
+    assert.equal(news.feedback, Number(await only(`select count(*) from feedback where created_at >= '${since}'`)))
+    const newest = await idsOf(`select id from feedback order by created_at desc, id desc limit 5`)
+    assert.deepEqual(
+      quotesIn(news).map((quote) => quote.id),
+      newest,
+    )
+
+    const id = newest[0]!
+    const one = await agent.call('get_feedback', { id })
+    await assertQuoted(one)
+    const [view] = await rows(
+      `select contact_id, account_id, project_id, project_name from feedback_view where id = '${id}'`,
+    )
+    assert.deepEqual([one.customer.id, one.account.id], [view.contact_id, view.account_id])
+    assert.deepEqual(one.project, { id: view.project_id, name: view.project_name })
+    assert.equal(
+      one.customer.feedback,
+      Number(await only(`select count(*) from feedback where contact_id = '${view.contact_id}'`)),
+    )
+    const resource = await agent.client.readResource({ uri: `feedback-insights://feedback/${id}` })
+    assert.deepEqual(JSON.parse((resource.contents[0] as { text: string }).text), one)
+
+    const account = await only(`select id from account where name = 'Works 0'`)
+    for (const args of [
+      { id: account },
+      { nameOrDomain: ' Works  0 ' },
+      { nameOrDomain: 'https://www.works-0.example/' },
+    ]) {
+      const story = await agent.call('account_story', args)
+      await assertQuoted(story)
+      assert.equal(story.account.id, account)
+      assert.equal(
+        story.feedback,
+        Number(await only(`select count(*) from feedback_view where account_id = '${account}'`)),
+      )
+      assert.equal(story.customers, Number(await only(`select count(*) from contact where account_id = '${account}'`)))
+      assert.deepEqual(
+        quotesIn(story).map((quote) => quote.id),
+        await idsOf(
+          `select id from feedback_view where account_id = '${account}' order by created_at desc, id desc limit 10`,
+        ),
+      )
+    }
+
+    const { conversations } = await agent.call('list_conversations')
+    const read: string[] = []
+    for (let next: string | null | undefined; next !== null;) {
+      const page = await agent.call('get_conversation', { id: conversations[0].id, limit: 5, ...(next && { next }) })
+      await assertQuoted(page)
+      read.push(...quotesIn(page.messages).map(({ text }) => text))
+      next = page.next
+    }
+    assert.deepEqual(
+      read,
+      Array.from({ length: 12 }, (_, at) => `Message ${at}`),
+    )
+  })
+})

@@ -1,0 +1,49 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+
+/** An answer as an agent gets it: of a tool, or of a resource. */
+export type ToolAnswer = ReturnType<typeof JSON.parse>
+
+export type Agent = {
+  client: Client
+  /** Calls a tool that has to answer, and returns its structured answer. */
+  call: (name: string, args?: Record<string, unknown>) => Promise<ToolAnswer>
+  /** Calls a tool that has to refuse, and returns what it says. */
+  refused: (name: string, args?: Record<string, unknown>) => Promise<string>
+}
+
+/** A client of the official SDK at a service. `isModern`: of the revision that has no handshake. */
+export const agentAt = async (url: string, token: string, isModern: boolean): Promise<Agent> => {
+  const client = new Client(
+    { name: 'test', version: '1.0.0' },
+    { versionNegotiation: { mode: isModern ? { pin: '2026-07-28' } : 'legacy' } },
+  )
+  const requestInit = { headers: { Authorization: `Bearer ${token}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }))
+  return agentOf(client)
+}
+
+export const agentOf = (client: Client): Agent => {
+  const textOf = (content: ToolAnswer): string => content[0].text as string
+  return {
+    client,
+    call: async (name, args = {}) => {
+      const { isError, content, structuredContent } = await client.callTool({ name, arguments: args })
+      if (isError === true) throw new Error(`${name} was refused: ${textOf(content)}`)
+      if (textOf(content) !== JSON.stringify(structuredContent)) throw new Error(`${name} has two answers`)
+      return structuredContent
+    },
+    refused: async (name, args = {}) => {
+      const { isError, content } = await client.callTool({ name, arguments: args })
+      if (isError !== true) throw new Error(`${name} answered`)
+      return textOf(content)
+    },
+  }
+}
+
+export type Quoted = { kind: string; id: string; title?: string; text: string; isCut: boolean }
+
+/** Every quote in an answer, wherever it stands. */
+export const quotesIn = (value: unknown): Quoted[] => {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => (name === 'quote' ? [member as Quoted] : quotesIn(member)))
+}
