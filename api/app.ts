@@ -21,6 +21,7 @@ import { type Refusal, refusalResponse, unforeseenResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
+import { startAnswer } from './start-answer.ts'
 import type { AnySubmissionKind, Arrival } from './submit/intake.ts'
 import type { IntakeDependencies } from './submit/intake-dependencies.ts'
 import { submit } from './submit/submit.ts'
@@ -41,15 +42,6 @@ const ADDRESSES = {
   health: '/healthz',
   readiness: '/readyz',
 }
-
-/**
- * Browsers go to the reference, and others are told where things are. Like all addresses in pages it
- * is relative: a proxy may have the service below a path of its own.
- */
-const startAnswer = ({ headers }: Request): Response =>
-  headers.get('accept')?.includes('text/html')
-    ? new Response(null, { status: 302, headers: { Location: DOCS_PATH.slice(1), Vary: 'Accept' } })
-    : Response.json(ADDRESSES, { headers: { Vary: 'Accept' } })
 
 export type AppDependencies = {
   intake: IntakeDependencies
@@ -159,7 +151,7 @@ const createRoutes = (dependencies: AppDependencies) => {
       timed((arrival, params) => readReceipt(receipts, arrival, params['id'] ?? '')),
       UNPARSED,
     )
-    .get('/', ({ request }) => startAnswer(request))
+    .get('/', ({ request }) => startAnswer(request, ADDRESSES))
     .get('/healthz', () => Response.json({ alive: true }))
     .get('/readyz', () => readyAnswer(isReady))
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
