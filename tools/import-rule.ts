@@ -45,11 +45,13 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Packages that belong to one room. What looks at the whole may import them all. */
 export const ONLY_IN: Readonly<Record<string, string>> = {
   '@bull-board/api': 'api',
+  '@modelcontextprotocol/server': 'api',
   '@elysiajs/bearer': 'api',
   bullmq: 'queue',
   elysia: 'api',
   ioredis: 'queue',
   postgres: 'db',
+  standardwebhooks: 'worker',
 }
 
 const LOOK_AT_ALL: ReadonlySet<string> = new Set(['bench', 'demo', 'test'])
