@@ -1,5 +1,4 @@
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import process from 'node:process'
 import * as v from 'valibot'
 import { readAllRecords } from '../../db/reads/all-records.ts'
@@ -8,7 +7,7 @@ import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
 import { describeFault } from '../../process/fault.ts'
 import { findWorkspace } from '../find-workspace.ts'
 import { startProgressBar } from '../progress-bar.ts'
-import { CommandError, type CommandContext, print, runCommand } from '../run-command.ts'
+import { CommandError, type CommandContext, pathOfCaller, print, runCommand } from '../run-command.ts'
 import { COLUMNS } from './columns.ts'
 import { type Format, FORMATS, OWNER_ONLY } from './formats.ts'
 
@@ -108,8 +107,7 @@ await runCommand({
     const { values, words, sql } = context
     if (words.length > 0 || !values['out']) throw new CommandError(USAGE)
     const [format, kind] = [formatOf(values['format']), kindOf(values['kind'])]
-    // npm starts programs in the folder of the package.
-    const out = resolve(process.env['INIT_CWD'] ?? '.', values['out'])
+    const out = pathOfCaller(values['out'])
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
     const of = { workspaceId: workspace.id, kind, draft: `${out}.part`, progressPath: `${out}.part.json` }
     try {

@@ -1,11 +1,10 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import process from 'node:process'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
 import { describeFault } from '../../process/fault.ts'
 import { dateOf } from '../date-option.ts'
 import { NO_SUCH_WORKSPACE } from '../find-workspace.ts'
-import { CommandError, runCommand } from '../run-command.ts'
+import { CommandError, pathOfCaller, runCommand } from '../run-command.ts'
 import { readReport } from './read-report.ts'
 import { periodOf } from './report.ts'
 import { reportPage } from './report-page.ts'
@@ -57,7 +56,7 @@ await runCommand({
       )
     }
     // npm runs this in the folder of the repository, and says in which one it was called.
-    const out = resolve(process.env['INIT_CWD'] ?? '.', values['out'])
+    const out = pathOfCaller(values['out'])
     const name = values['workspace'] ?? DEFAULT_WORKSPACE
     const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`
     if (workspace === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
