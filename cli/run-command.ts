@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { resolve as resolvePath } from 'node:path'
 import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
@@ -57,7 +57,7 @@ const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
 export const print = (line: string): void => void process.stdout.write(`${printable(line)}\n`)
 
 /** The path of a file that the caller named: npm starts programs in the folder of the package. */
-export const pathOfCaller = (path: string): string => resolve(process.env['INIT_CWD'] ?? '.', path)
+export const pathOfCaller = (path: string): string => resolvePath(process.env['INIT_CWD'] ?? '.', path)
 
 /**
  * Runs a command of an operator: parses its words, connects to Postgres at DATABASE_URL (or that of

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
@@ -85,7 +85,8 @@ describe('npm run report', () => {
     for (const span of [[], ['--since', '0001-01-02', '--until', '0009-01-01T00:00Z'], ['--since', '1970-01-01']]) {
       const { code, stdout, stderr } = await run('--out', 'here.html', ...span)
       assert.equal(code, 0, stderr)
-      assert.ok(stdout.startsWith(`${join(directory, 'here.html')}: `), stdout)
+      assert.ok(stdout.startsWith('here.html: '), stdout)
+      rmSync(join(directory, 'here.html'))
     }
   })
 
