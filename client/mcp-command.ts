@@ -107,7 +107,7 @@ const write = (text: string, { method }: Message): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/** Nobody waits for the answer to a message without an id. */
+/** The client expects no answer to a message without an id. */
 const fail = ({ id }: Message, message: string): void => {
   if (id === undefined) process.stderr.write(`${message}\n`)
   else process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message } })}\n`)

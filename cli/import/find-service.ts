@@ -42,16 +42,3 @@ const keptToken = (environment: Sought['environment'], dataDir: string): string 
     return environment['BOOTSTRAP_ACCESS_TOKEN']
   }
 }
-
-const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f:]+\]|0\.0\.0\.0|\[::\])\.?$/i
-
-/**
- * Keeps a token and bodies for this machine from a proxy: fetch takes the one in HTTP_PROXY for
- * loopback addresses, too.
- */
-export const bypassProxy = (url: string, environment: Record<string, string | undefined>): void => {
-  const host = new URL(url).hostname
-  // Runtimes differ in whether the brackets of an IPv6 address belong to it.
-  const hosts = [host, host.replace(/^\[|\]$/g, '')].join(',')
-  if (LOOPBACK.test(host)) Object.assign(environment, { NO_PROXY: hosts, no_proxy: hosts })
-}

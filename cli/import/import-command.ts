@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { goPastProxies } from '../../process/past-proxies.ts'
 import { printable } from '../../process/printable.ts'
-import { bypassProxy, findService, type Service } from './find-service.ts'
+import { findService, type Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
 import { importFile } from './import-file.ts'
 import { LAYOUTS } from './layouts.ts'
@@ -112,7 +112,6 @@ const submit = async ({ file, mapping, survey, values }: Submitting): Promise<nu
   process.once('SIGTERM', () => stop.abort())
   const journalPath = resolve(callersFolder(), values.state ?? `${file.path}.import`)
   const service = await serviceOf(values)
-  bypassProxy(service.url, process.env)
   const summary = await importFile({
     file,
     mapping,

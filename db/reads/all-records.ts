@@ -9,7 +9,7 @@ export type RecordsPage = { records: string[]; after: string | undefined }
 
 /**
  * The next records of a kind behind an id, in the order of their ids. Ids never change, so each
- * record that is there throughout comes once, whatever changes meanwhile.
+ * record that is there throughout comes once, also while others change.
  */
 export const readAllRecords = async (
   sql: Sql,
