@@ -14,12 +14,13 @@ WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY contract ./contract
-COPY process ./process
+COPY runtime ./runtime
 COPY queue ./queue
-COPY condition ./condition
+COPY health ./health
 COPY db ./db
 COPY cli ./cli
 COPY api ./api
+COPY tagger ./tagger
 COPY worker ./worker
 USER bun
 EXPOSE 3000

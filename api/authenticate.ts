@@ -1,8 +1,8 @@
 import { TOKEN_REMEMBERED_MS, TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contract/limits.ts'
 import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { Scope, TokenHolder } from '../db/tokens.ts'
-import { coalesce } from '../process/coalesce.ts'
-import type { Span } from '../process/tracing.ts'
+import { coalesce } from '../runtime/coalesce.ts'
+import type { Span } from '../runtime/tracing.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000

@@ -10,11 +10,11 @@ import {
   type ReferenceKeys,
   type StoredReference,
   type StoredReferences,
-} from '../db/answers.ts'
-import type { Sql } from '../db/postgres.ts'
-import { coalesce } from '../process/coalesce.ts'
-import { withinTime } from '../process/within-time.ts'
-import type { LogState } from '../queue/admission.ts'
+} from '../db/apply/answers.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import { coalesce } from '../runtime/coalesce.ts'
+import { withinTime } from '../runtime/within-time.ts'
+import type { LogState } from '../queue/admission/admission.ts'
 import type { AwaitProgress } from './submit/await-progress.ts'
 
 /** A feedback that was admitted with this number, and how the log was then. */

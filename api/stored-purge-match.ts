@@ -2,9 +2,9 @@ import { canonicalEmail } from '../contract/identity/canonical.ts'
 import { contactIdKey, emailKey } from '../contract/identity/keys.ts'
 import type { HashKey } from '../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'
-import { canPurgeMatch } from '../db/answers.ts'
-import type { Sql } from '../db/postgres.ts'
-import { withinTime } from '../process/within-time.ts'
+import { canPurgeMatch } from '../db/apply/answers.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import { withinTime } from '../runtime/within-time.ts'
 
 export type CanPurgeMatch = (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { traceparent } from '../contract/traceparent.ts'
-import { describeFault } from '../process/fault.ts'
-import type { Span, Tracing } from '../process/tracing.ts'
+import { describeFault } from '../runtime/fault.ts'
+import type { Span, Tracing } from '../runtime/tracing.ts'
 import type { Handler } from './serve.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import * as v from 'valibot'
 import { purgeRequest } from '../contract/purge-request.ts'
-import { DEFAULT_WORKSPACE } from '../db/workspaces.ts'
+import { DEFAULT_WORKSPACE } from '../db/workspaces/workspaces.ts'
 import { exportContacts } from './contact-export.ts'
 import { findWorkspace } from './find-workspace.ts'
 import { CommandError, runCommand } from './run-command.ts'

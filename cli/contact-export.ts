@@ -4,9 +4,9 @@ import type { PurgeRequest } from '../contract/purge-request.ts'
 import type { Submission } from '../contract/submission.ts'
 import { deadOf, storedRows } from '../db/identity/contact-rows.ts'
 import { findContacts, type FoundContacts } from '../db/identity/find-contacts.ts'
-import type { Sql } from '../db/postgres.ts'
-import type { RedisClient } from '../queue/connect-redis.ts'
-import { createLog } from '../queue/log.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+import { createLog } from '../queue/log/log.ts'
 
 export type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
 export type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }

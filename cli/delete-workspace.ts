@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { TOKEN_REMEMBERED_MS } from '../contract/limits.ts'
-import { beginDeletion, countOwnedRows, deleteOwnedRows, endDeletion } from '../db/delete-workspace.ts'
-import type { Sql } from '../db/postgres.ts'
-import type { RedisClient } from '../queue/connect-redis.ts'
-import { forgetWorkspace } from '../queue/forget-workspace.ts'
+import { beginDeletion, countOwnedRows, deleteOwnedRows, endDeletion } from '../db/workspaces/delete-workspace.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+import { forgetWorkspace } from '../queue/log/forget-workspace.ts'
 import type { ProgressBar } from './progress-bar.ts'
 
 type Stores = { sql: Sql; redis: RedisClient; prefix: string }

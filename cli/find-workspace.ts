@@ -1,5 +1,5 @@
-import type { Sql } from '../db/postgres.ts'
-import { listWorkspaces, type Workspace } from '../db/workspaces.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import { listWorkspaces, type Workspace } from '../db/workspaces/workspaces.ts'
 import { CommandError } from './run-command.ts'
 
 export const NO_SUCH_WORKSPACE = 'There is no workspace of this name. See: npm run workspace -- list'

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { runCommand } from './run-command.ts'
-import { migrate, readMigrations } from '../db/migrate.ts'
+import { migrate, readMigrations } from '../db/schema/migrate.ts'
 
 await runCommand({
   usage: 'usage: npm run migrate\nBrings the database at DATABASE_URL up to this version. Harmless to repeat.',

@@ -1,6 +1,6 @@
 import process from 'node:process'
-import { canMakeLargeObjects, createReader, dropReader } from '../db/readers.ts'
-import { codeOf } from '../process/fault.ts'
+import { canMakeLargeObjects, createReader, dropReader } from '../db/schema/readers.ts'
+import { codeOf } from '../runtime/fault.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run reader -- create NAME

@@ -9,7 +9,7 @@ import {
   setWebhookState,
   type WebhookStatus,
 } from '../db/webhooks.ts'
-import { addWebhookTest, webhookTestOutcome } from '../queue/job-queues.ts'
+import { addWebhookTest, webhookTestOutcome } from '../queue/jobs/job-queues.ts'
 import { NO_SUCH_WORKSPACE } from './find-workspace.ts'
 import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
 

@@ -1,6 +1,6 @@
 import process from 'node:process'
-import type { Sql } from '../db/postgres.ts'
-import { createWorkspace, listWorkspaces, type Workspace } from '../db/workspaces.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import { createWorkspace, listWorkspaces, type Workspace } from '../db/workspaces/workspaces.ts'
 import { deleteWorkspace } from './delete-workspace.ts'
 import { findWorkspace } from './find-workspace.ts'
 import { type ProgressBar, startProgressBar } from './progress-bar.ts'

@@ -1,6 +1,6 @@
 import type { JsonValue } from './json.ts'
 import { shownPath } from './problem.ts'
-import { closingQuote, NUMBER, QUOTE, withoutUnkept } from './unkept-numbers.ts'
+import { closingQuote, NUMBER, QUOTE, withoutUnkept } from './lossy-numbers.ts'
 
 export type JsonProblem = {
   /** A sentence that says what was expected and where, and never quotes the text. */

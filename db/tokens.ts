@@ -1,6 +1,6 @@
 import { tokenHash } from '../contract/token-format.ts'
-import type { Sql } from './postgres.ts'
-import { DEFAULT_WORKSPACE } from './workspaces.ts'
+import type { Sql } from './connection/postgres.ts'
+import { DEFAULT_WORKSPACE } from './workspaces/workspaces.ts'
 
 /**
  * submit: submissions of its workspace. read: reading over HTTP. read:personal, beside read: agents

@@ -1,4 +1,4 @@
-import type { Sql } from '../db/postgres.ts'
+import type { Sql } from '../db/connection/postgres.ts'
 
 export type StoredSoFar = { feedback: number; tagged: number; conversations: number }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { printHelp } from '../process/print-help.ts'
+import { printHelp } from '../runtime/print-help.ts'
 import { SOURCES } from './source-files.ts'
 
 printHelp(`usage: npm run fix

@@ -4,11 +4,12 @@ import type { SourceFile } from './source-files.ts'
 const ALL_ROOMS = [
   'client',
   'contract',
-  'process',
+  'runtime',
   'queue',
   'db',
-  'condition',
+  'health',
   'api',
+  'tagger',
   'worker',
   'cli',
   'cli/progress-bar.ts',
@@ -23,22 +24,24 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: [],
   // Each is copied and changed by somebody, and knows the client as that package.
   'docs/recipes': [],
-  process: ['contract'],
-  queue: ['contract', 'process'],
-  db: ['contract', 'process'],
-  condition: ['contract', 'process', 'queue', 'db'],
-  api: ['contract', 'process', 'queue', 'db', 'condition'],
-  worker: ['contract', 'process', 'queue', 'db'],
-  cli: ['contract', 'process', 'queue', 'db', 'condition', 'cli/progress-bar.ts', 'cli/start'],
+  runtime: ['contract'],
+  queue: ['contract', 'runtime'],
+  db: ['contract', 'runtime'],
+  health: ['contract', 'runtime', 'queue', 'db'],
+  api: ['contract', 'runtime', 'queue', 'db', 'health'],
+  // Text and memory in, tags out: it knows neither Postgres nor Redis.
+  tagger: ['contract', 'runtime'],
+  worker: ['contract', 'runtime', 'queue', 'db', 'tagger'],
+  cli: ['contract', 'runtime', 'queue', 'db', 'health', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
   // It is started before there is a server to talk to, and leaves that to the programs that it starts.
-  'cli/start': ['contract', 'process'],
+  'cli/start': ['contract', 'runtime'],
   // A client: it speaks HTTP, and reaches neither Postgres nor Redis.
-  'cli/import': ['contract', 'process', 'cli/progress-bar.ts'],
+  'cli/import': ['contract', 'runtime', 'cli/progress-bar.ts'],
   // They look at the whole, and no room imports them.
   bench: [...ALL_ROOMS, 'test'],
   demo: ALL_ROOMS,
-  tools: ['process'],
+  tools: ['runtime'],
   test: [...ALL_ROOMS, 'bench', 'demo', 'docs/recipes', 'tools'],
 }
 

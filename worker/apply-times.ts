@@ -1,5 +1,5 @@
-import type { Figure } from '../process/metrics.ts'
-import { LATELY_SECONDS, type ProcessReport } from '../queue/process-reports.ts'
+import type { Figure } from '../runtime/metrics.ts'
+import { LATELY_SECONDS, type ProcessReport } from '../queue/jobs/process-reports.ts'
 
 /**
  * Hears how long the strides of a workspace took. A stride of several workspaces counts for each by

@@ -1,4 +1,4 @@
-import { readSettings, type Settings } from '../process/settings.ts'
+import { readSettings, type Settings } from '../runtime/settings.ts'
 
 const NAMES = [
   'DATABASE_URL',

@@ -1,10 +1,10 @@
 import type { HashKey } from '../contract/identity/own-id.ts'
-import type { Sql } from '../db/postgres.ts'
-import type { Log } from '../process/log.ts'
-import type { Tracing } from '../process/tracing.ts'
-import type { RedisClient } from '../queue/connect-redis.ts'
-import type { DeliveredJob } from '../queue/open-worker.ts'
-import type { JobQueues } from '../queue/job-queues.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Tracing } from '../runtime/tracing.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+import type { DeliveredJob } from '../queue/jobs/open-worker.ts'
+import type { JobQueues } from '../queue/jobs/job-queues.ts'
 
 /** What a worker reads and writes. All its names in Redis begin with `prefix`. */
 export type WorkerStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }

@@ -1,9 +1,9 @@
-import { tellAnswerTime } from '../db/answer-time.ts'
+import { tellAnswerTime } from '../db/connection/answer-time.ts'
 import type { QueueName } from '../contract/queues.ts'
 import type { Operation } from '../contract/submission.ts'
-import { type LoopDelayWatch, tellLoopDelay } from '../process/event-loop-delay.ts'
-import { openMetrics, type ProcessMetrics } from '../process/metrics.ts'
-import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/process-reports.ts'
+import { type LoopDelayWatch, tellLoopDelay } from '../runtime/event-loop-delay.ts'
+import { openMetrics, type ProcessMetrics } from '../runtime/metrics.ts'
+import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/process-reports.ts'
 import type { OnSettled } from './apply/follow-up.ts'
 import { applyTimes, type OnApplyTime } from './apply-times.ts'
 

@@ -1,7 +1,7 @@
 import type { TaggingJob } from '../contract/jobs.ts'
 import type { SubmissionState } from '../contract/receipt.ts'
 import type { Submission } from '../contract/submission.ts'
-import type { Span, Tracing } from '../process/tracing.ts'
+import type { Span, Tracing } from '../runtime/tracing.ts'
 
 /**
  * The spans of the submissions that are applied together, by submission id. Empty without tracing.

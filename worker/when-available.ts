@@ -1,5 +1,5 @@
-import type { Sql } from '../db/postgres.ts'
-import { isUnavailable } from '../process/fault.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import { isUnavailable } from '../runtime/fault.ts'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000

@@ -2,7 +2,7 @@ import { createMcpHandler, localhostAllowedOrigins, validateOriginHeader } from 
 import { isJsonObject, type JsonValue } from '../../contract/json.ts'
 import { storable } from '../../contract/storable.ts'
 import { tokenHash } from '../../contract/token-format.ts'
-import type { Log } from '../../process/log.ts'
+import type { Log } from '../../runtime/log.ts'
 import { callerOf } from '../authenticate.ts'
 import type { Metrics } from '../operators/metrics.ts'
 import type { ReadDependencies } from '../reads/reads.ts'

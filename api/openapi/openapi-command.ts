@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
-import { printHelp } from '../../process/print-help.ts'
+import { printHelp } from '../../runtime/print-help.ts'
 import { BASE_PATH } from '../app.ts'
 import { openApiDocument } from './openapi.ts'
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS } from '../../contract/limits.ts'
-import { SETTINGS } from '../../process/settings.ts'
+import { SETTINGS } from '../../runtime/settings.ts'
 import { ANSWER_EXAMPLES, type AnswerName, REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
 import { refusalsOf, type TurnedAway } from './refusals.ts'

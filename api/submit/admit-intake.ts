@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/submission.ts'
-import { isFullRedis, isRefusedByRedis } from '../../queue/connect-redis.ts'
-import type { Admission, Bucket, LogState } from '../../queue/admission.ts'
+import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.ts'
+import type { Admission, Bucket, LogState } from '../../queue/admission/admission.ts'
 import { faultIds } from '../fault-ids.ts'
 import type { Refusal, Unavailable } from '../refusal.ts'
 import { type Intake, isRefused, type Refused, type Valid } from './intake.ts'

@@ -1,5 +1,5 @@
-import type { ProcessReport } from '../../queue/process-reports.ts'
-import { roomFor } from '../../process/room.ts'
+import type { ProcessReport } from '../../queue/jobs/process-reports.ts'
+import { roomFor } from '../../runtime/room.ts'
 
 export type BodyFigures = ProcessReport['bodies']
 

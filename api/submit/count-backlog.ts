@@ -1,7 +1,7 @@
-import type { ListKnownWorkspaces } from '../../db/known-workspaces.ts'
-import type { RedisClient } from '../../queue/connect-redis.ts'
-import type { JobQueues } from '../../queue/job-queues.ts'
-import { countQueued } from '../../queue/log-totals.ts'
+import type { ListKnownWorkspaces } from '../../db/workspaces/known-workspaces.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
+import type { JobQueues } from '../../queue/jobs/job-queues.ts'
+import { countQueued } from '../../queue/log/log-totals.ts'
 
 /** A wake job is added every few milliseconds and is seldom about more submissions than this. */
 const SUBMISSIONS_OF_A_WAKE_JOB = 250

@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/submission.ts'
-import type { Bucket } from '../../queue/admission.ts'
+import type { Bucket } from '../../queue/admission/admission.ts'
 
 export type EmptyBuckets = {
   /**

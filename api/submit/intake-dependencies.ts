@@ -1,6 +1,6 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Operation } from '../../contract/submission.ts'
-import type { Admit, RateLimit } from '../../queue/admission.ts'
+import type { Admit, RateLimit } from '../../queue/admission/admission.ts'
 import type { Authenticate } from '../authenticate.ts'
 import type { OnFault } from '../fault-ids.ts'
 import type { Refusal, Unavailable } from '../refusal.ts'

@@ -1,4 +1,4 @@
-import type { Bucket, RateLimit } from '../../queue/admission.ts'
+import type { Bucket, RateLimit } from '../../queue/admission/admission.ts'
 import type { Operation } from '../../contract/submission.ts'
 
 /** A time as a header has it that says how long to wait: rounded up, and a second at least. */

@@ -1,8 +1,8 @@
 import type { IdempotencyRecord } from '../../contract/idempotency.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { findIdempotencyKeys } from '../../db/submissions/idempotency-keys.ts'
-import { coalesce } from '../../process/coalesce.ts'
-import { withinTime } from '../../process/within-time.ts'
+import { coalesce } from '../../runtime/coalesce.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 
 type FindStoredKey = (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 

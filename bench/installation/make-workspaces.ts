@@ -1,7 +1,7 @@
 import { makeToken } from '../../contract/token-format.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { addToken } from '../../db/tokens.ts'
-import { createWorkspace } from '../../db/workspaces.ts'
+import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 
 /** The tokens of that many new workspaces, in a database that has none of these yet. */
 export const makeWorkspaces = async (sql: Sql, count: number): Promise<string[]> => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { migrate, readMigrations } from '../../db/migrate.ts'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { migrate, readMigrations } from '../../db/schema/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { type Program, type Runtime, startProgram } from './program.ts'
 
 /** One API process and one worker, with a schema and a Redis prefix of their own. */

@@ -4,10 +4,10 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Writes worker/tags/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`,
+ * Writes tagger/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`,
  * FOLDER holding its `index.sense` and `data.noun`.
  */
-const TARGET = fileURLToPath(new URL('../../worker/tags/data/en-words.json', import.meta.url))
+const TARGET = fileURLToPath(new URL('../../tagger/data/en-words.json', import.meta.url))
 
 /** WordNet's lexicographer files, joined to groups that tags can be judged by. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { printHelp } from '../../process/print-help.ts'
-import { PEOPLE_FEATURES, FEATURES } from '../../worker/tags/features.ts'
+import { printHelp } from '../../runtime/print-help.ts'
+import { PEOPLE_FEATURES, FEATURES } from '../../tagger/features.ts'
 import { fitModel } from './fit-tags.ts'
 import type { Model } from './fit-tags.ts'
 import { readHuLiu, readSupport, toAllCases } from './tag-cases.ts'
@@ -10,7 +10,7 @@ import { readHuLiu, readSupport, toAllCases } from './tag-cases.ts'
  * Fits the weights on all pieces of the Hu and Liu reviews and the `dev` half of the support texts;
  * the worker reads them here.
  */
-const TARGET = fileURLToPath(new URL('../../worker/tags/data/weights.json', import.meta.url))
+const TARGET = fileURLToPath(new URL('../../tagger/data/weights.json', import.meta.url))
 
 const toFile = ({ weights, thresholds }: Model): object => {
   return {
@@ -30,7 +30,7 @@ const rounded = (value: number): number => {
 }
 
 printHelp(`usage: npm run fit:tags
-Fits the weights of the tagger on reviews and support texts in bench/tags/data and writes worker/tags/data/weights.json.`)
+Fits the weights of the tagger on reviews and support texts in bench/tags/data and writes tagger/data/weights.json.`)
 writeFileSync(
   TARGET,
   `${JSON.stringify(toFile(fitModel(toAllCases([...readHuLiu(), ...readSupport('dev')]))), null, 2)}\n`,

@@ -1,8 +1,8 @@
 import { markReplayed, type ReplayRefusal } from '../../db/submissions/dead.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { readPosition } from '../../db/submissions/position.ts'
-import type { Log } from '../../queue/log.ts'
-import type { Wake } from '../../queue/wake.ts'
+import type { Log } from '../../queue/log/log.ts'
+import type { Wake } from '../../queue/jobs/wake.ts'
 
 export type ReplayStores = { sql: Sql; log: Log; wake: Wake }
 

@@ -1,5 +1,5 @@
-import { findBlockers } from '../../db/blockers.ts'
-import type { Sql } from '../../db/postgres.ts'
+import { findBlockers } from '../../db/connection/blockers.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { type Finding, warning } from './finding.ts'
 
 export const checkBlockers = async (sql: Sql): Promise<Finding[]> =>

@@ -1,5 +1,5 @@
-import type { Condition } from '../../condition/condition.ts'
-import type { RedisClient } from '../../queue/connect-redis.ts'
+import type { Condition } from '../../health/condition.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { type Finding, warning } from './finding.ts'
 

@@ -1,12 +1,12 @@
-import type { RedisClient } from '../../queue/connect-redis.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import {
   keepsSnapshots,
   type RedisCondition,
   serverCondition,
   settingOf,
   unfitness,
-} from '../../queue/redis-condition.ts'
-import { type RedisServer, serversOf } from '../../queue/redis-servers.ts'
+} from '../../queue/redis/redis-condition.ts'
+import { type RedisServer, serversOf } from '../../queue/redis/redis-servers.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */

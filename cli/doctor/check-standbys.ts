@@ -1,6 +1,6 @@
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
-import { describeFault } from '../../process/fault.ts'
-import { readPostgresUrl } from '../../process/postgres-address.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import { describeFault } from '../../runtime/fault.ts'
+import { readPostgresUrl } from '../../runtime/postgres-address.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
 
 const BYTES_PER_MIB = 1024 * 1024

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { type Finding, warning } from './finding.ts'
 
 /** Sources write the beginning of their time for "not set": the years 1, 1601, 1899, 1900, 1970, 1980. */

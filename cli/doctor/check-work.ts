@@ -1,13 +1,13 @@
-import { type Condition, conditionOf } from '../../condition/condition.ts'
-import type { Finding as Judgement, Judged } from '../../condition/finding.ts'
-import { findings } from '../../condition/findings.ts'
-import { type Point, pointOf } from '../../condition/point.ts'
+import { type Condition, conditionOf } from '../../health/condition.ts'
+import type { Finding as Judgement, Judged } from '../../health/finding.ts'
+import { findings } from '../../health/findings.ts'
+import { type Point, pointOf } from '../../health/point.ts'
 import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import type { Ledger } from '../../contract/ledger.ts'
-import { knownWorkspaces } from '../../db/known-workspaces.ts'
-import type { Sql } from '../../db/postgres.ts'
-import type { RedisClient } from '../../queue/connect-redis.ts'
-import { closeQueues, openQueues } from '../../queue/job-queues.ts'
+import { knownWorkspaces } from '../../db/workspaces/known-workspaces.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
+import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
 import { checkLeases } from './check-leases.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
 
@@ -20,7 +20,7 @@ const MICROSECONDS_PER_SECOND = 1_000_000
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
 /**
- * The findings of the overview (condition/), how much waits, and findings about leases and counts.
+ * The findings of the overview (health/), how much waits, and findings about leases and counts.
  */
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Finding[]> => {
   const queues = openQueues(redis, prefix, () => {})

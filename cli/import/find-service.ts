@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { DEFAULT_DATA_DIR, readServiceFile } from '../../process/service-file.ts'
+import { DEFAULT_DATA_DIR, readServiceFile } from '../../runtime/service-file.ts'
 
 /** The service's address, without a slash at its end, and the token for it. */
 export type Service = { readonly url: string; readonly token: string }

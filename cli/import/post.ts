@@ -1,5 +1,5 @@
 import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
-import { coalesce } from '../../process/coalesce.ts'
+import { coalesce } from '../../runtime/coalesce.ts'
 import type { Service } from './find-service.ts'
 
 /**

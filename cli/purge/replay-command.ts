@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { parsePurgedKey, type PurgedKey, raisePurgedKeys } from '../../db/purges/purged-keys.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { tagShortened } from '../../db/tags/tag-shortened.ts'
-import { listWorkspaces } from '../../db/workspaces.ts'
-import { enqueueTagging } from '../../queue/job-queues.ts'
+import { listWorkspaces } from '../../db/workspaces/workspaces.ts'
+import { enqueueTagging } from '../../queue/jobs/job-queues.ts'
 import { CommandError, print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run purge:replay -- purged-keys.ndjson

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
 
 /** A table or view: `query` reads its rows as text, with the columns in this order. */

@@ -1,5 +1,5 @@
-import type { RedisClient } from '../../queue/connect-redis.ts'
-import { scanKeys, serversOf } from '../../queue/redis-servers.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
+import { scanKeys, serversOf } from '../../queue/redis/redis-servers.ts'
 import { CommandError } from '../run-command.ts'
 import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
 

@@ -1,7 +1,7 @@
-import type { Sql } from '../../db/postgres.ts'
-import type { RedisClient } from '../../queue/connect-redis.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
-import { scanKeys } from '../../queue/redis-servers.ts'
+import { scanKeys } from '../../queue/redis/redis-servers.ts'
 
 const KEYS_AT_ONCE = 1_000
 

@@ -1,6 +1,6 @@
 import { asOwnId } from '../../contract/identity/own-id.ts'
-import { keepsSnapshots } from '../../queue/redis-condition.ts'
-import { serversOf } from '../../queue/redis-servers.ts'
+import { keepsSnapshots } from '../../queue/redis/redis-condition.ts'
+import { serversOf } from '../../queue/redis/redis-servers.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 import { residueInPostgres } from './residue-in-postgres.ts'
 import { residueInRedis } from './residue-in-redis.ts'

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import type { Account, Example, News, Period, Project, Report, Source, Step, Topic, Totals } from './report.ts'
 
 const MOST_TOPICS = 12

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { TaggingJob } from '../../contract/jobs.ts'
-import { enqueueTagging, type JobQueues, taggingOutcome } from '../../queue/job-queues.ts'
-import type { Sql } from '../../db/postgres.ts'
+import { enqueueTagging, type JobQueues, taggingOutcome } from '../../queue/jobs/job-queues.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { type Retag, type RetagPage, retagPages } from '../../db/tags/retag.ts'
 
 const RECORDS_PER_JOB = 500

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFiles } from '../../process/settings.ts'
+import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
 
 const DEFAULT_DATA_DIR = '.data'
 

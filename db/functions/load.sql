@@ -1,6 +1,6 @@
 -- All that is stored about the keys that strides name, in one call for several workspaces. Keys
 -- come as parallel arrays: the place of the workspace in ws, the key, and how much is wanted of it
--- (db/load.ts has the levels).
+-- (db/apply/load.ts has the levels).
 --
 -- Every look-up is `cross join lateral (... limit 1)` or `offset 0`, with the planner settings
 -- below: a generic plan that was made while the tables were empty would otherwise read a whole

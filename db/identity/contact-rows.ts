@@ -1,5 +1,5 @@
 import type { Realm } from '../../contract/identity/own-id.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 import type { FoundContacts } from './find-contacts.ts'
 
 /** So many rows are in memory at a time. One can be as large as a conversation. */

@@ -3,7 +3,7 @@ import type { PurgeCandidate } from '../../contract/identity/choose-purged.ts'
 import { contactIdKey } from '../../contract/identity/keys.ts'
 import { idOfEpoch, type Realm } from '../../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /** What a workspace has stored about a purge. */
 export type LoadedPurge = {

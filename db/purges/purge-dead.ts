@@ -2,7 +2,7 @@ import { sourcedContacts } from '../../contract/conversation-record.ts'
 import { keysOfContact, keysOfExternalId, namedKeys } from '../../contract/identity/named-keys.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 type Purge = { purgeId: string; keys: readonly string[] }
 

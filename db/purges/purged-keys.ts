@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { idOfEpoch } from '../../contract/identity/own-id.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 import { removePurged } from './purge.ts'
 
 const purgedKey = v.object({

@@ -1,5 +1,5 @@
 import type { RemovalJob } from '../../contract/jobs.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /**
  * `underWay`: purges whose records are being removed. `purgedKeys`: keys that purges have removed,

@@ -1,4 +1,4 @@
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /** The records that a stride names. */
 export type NamedRecords = { feedbackIds: readonly string[]; conversationIds: readonly string[] }

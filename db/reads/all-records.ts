@@ -1,4 +1,4 @@
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 import { RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
 
 const RECORDS_AT_ONCE = 500

@@ -1,4 +1,4 @@
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 import { MOST_CHARACTERS, type NamedRecord } from './records.ts'
 
 /**

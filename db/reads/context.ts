@@ -1,5 +1,5 @@
 import { canonicalDomain, canonicalName } from '../../contract/identity/canonical.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 import { readRecords } from './records.ts'
 
 /** So much of an object is read. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 const ROWS_PER_STEP = 5_000
 const MICROSECONDS_PER_DAY = 86_400_000_000

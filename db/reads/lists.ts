@@ -1,4 +1,4 @@
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 import { RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
 
 /** What feedback is asked for. Each that is given narrows the list. */

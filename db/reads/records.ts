@@ -1,4 +1,4 @@
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /** What can be read, as the change feed names it, and the table that has it. */
 export const RECORD_TABLES = {

@@ -1,7 +1,7 @@
 import { namedKeys } from '../../contract/identity/named-keys.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Operation, Submission } from '../../contract/submission.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /** `expected`: the position of the workspace, behind which the submission is the next. */
 export type DeadSubmission = { submission: Submission; attempts: number; reason: string; expected: number }

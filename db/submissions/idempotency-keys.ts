@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /** `body` is the keyed hash of the body that came with the key. */
 export type HeldIdempotencyKey = { body: string; submissionId: string; number: number }

@@ -1,5 +1,5 @@
 import type { SettledTotals } from '../../contract/ledger.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /** The totals of all workspaces. */
 export const readSettledTotals = (sql: Sql): Promise<SettledTotals[]> =>

@@ -1,5 +1,5 @@
-import type { Sql } from '../postgres.ts'
-import { withinTime } from '../../process/within-time.ts'
+import type { Sql } from '../connection/postgres.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 
 /**
  * While Postgres does not answer, the API goes on accepting submissions, and asks Postgres again

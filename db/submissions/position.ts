@@ -1,4 +1,4 @@
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /** The acceptance number up to which a workspace has been applied; undefined when the workspace was deleted. */
 export const readPosition = async (sql: Sql, workspaceId: string): Promise<number | undefined> => {

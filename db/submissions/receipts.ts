@@ -1,5 +1,5 @@
 import type { PurgeConsumers, PurgeIdentifiers, Receipt } from '../../contract/receipt.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' | 'consumers'> & {
   acceptedAt: Date

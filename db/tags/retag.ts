@@ -1,4 +1,4 @@
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 /**
  * Selects the records to be tagged again; records that people tagged are never among them. `since`

@@ -1,5 +1,5 @@
 import type { Realm } from '../../contract/identity/own-id.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { TaggingJob } from '../../contract/jobs.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 
 const CONVERSATIONS_PER_JOB = 500
 

@@ -1,6 +1,6 @@
 import type { TaggingJob } from '../../contract/jobs.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
-import type { Sql } from '../postgres.ts'
+import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
 /** The stored records that one statement reads. */

@@ -8,7 +8,7 @@ import { createAwaitProgress } from '../../api/submit/await-progress.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { contactIdKey, emailKey, projectKey, recordContactKey } from '../../contract/identity/keys.ts'
 import { hashKeyFrom, idOfEpoch } from '../../contract/identity/own-id.ts'
-import { findProgress } from '../../db/answers.ts'
+import { findProgress } from '../../db/apply/answers.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 

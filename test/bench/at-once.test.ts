@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { emptySchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { startService } from '../support/service.ts'

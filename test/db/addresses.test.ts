@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
-import { connectPostgres } from '../../db/postgres.ts'
+import { connectPostgres } from '../../db/connection/postgres.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const hasIpv6 = Object.values(networkInterfaces()).some((found) => found?.some(({ address }) => address === '::1'))

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
 import { fillTables } from '../support/fill-tables.ts'
 import { freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'

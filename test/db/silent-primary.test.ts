@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { type Between, standBetween } from '../support/between.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'

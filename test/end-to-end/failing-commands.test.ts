@@ -153,7 +153,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
     it('the tagger, which cannot write its tags', () =>
       fails(/ENOSPC/, {
-        program: 'worker/tags/tags-command.ts',
+        program: 'tagger/tags-command.ts',
         words: ['--in', fileOf('texts.ndjson', '{"id":1,"text":"Exports are slow"}\n'), '--out', FULL],
       }))
 

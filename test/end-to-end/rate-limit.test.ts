@@ -35,7 +35,7 @@ describe('the limit on conversations', () => {
   after(() => service?.stop())
   afterEach(() => service.redis.del(bucket()))
 
-  // The bucket as queue/admission.ts keeps it: the moments at which tokens were spent, in microseconds, oldest last.
+  // The bucket as queue/admission/admission.ts keeps it: the moments at which tokens were spent, in microseconds, oldest last.
   const bucket = (): string => `{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`
 
   /** Lets time pass for the oldest `tokens` of the bucket, which is what waiting does to all of them. */

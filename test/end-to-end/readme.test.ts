@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { type Document, readManual } from '../support/documents.ts'
 import {
   assertDocumented,

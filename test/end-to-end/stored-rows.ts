@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/json.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import type { Answer } from '../support/service.ts'
 import type { OperationPath } from './interface-table.ts'
 

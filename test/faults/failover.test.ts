@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'

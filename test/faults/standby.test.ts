@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { runCommand } from '../support/command.ts'
 import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
 import { fillTables } from '../support/fill-tables.ts'

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { printHelp } from '../../process/print-help.ts'
+import { printHelp } from '../../runtime/print-help.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { whyNoNetwork } from '../support/network.ts'

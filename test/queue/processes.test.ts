@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { connectForCommand, type RedisClient } from '../../queue/connect-redis.ts'
+import { connectForCommand, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { processKeys } from '../../queue/keys.ts'
 import {
   LATELY_SECONDS,
@@ -10,10 +10,10 @@ import {
   processReportsIn,
   type ProcessReports,
   startReporting,
-} from '../../queue/process-reports.ts'
-import { countSilent } from '../../queue/silent-workers.ts'
-import { takeTurn } from '../../queue/take-turn.ts'
-import { crowdingIn, takesMostOf, type WorkspaceLoad, workspaceLoads } from '../../queue/workspace-loads.ts'
+} from '../../queue/jobs/process-reports.ts'
+import { countSilent } from '../../queue/jobs/silent-workers.ts'
+import { takeTurn } from '../../queue/jobs/take-turn.ts'
+import { crowdingIn, takesMostOf, type WorkspaceLoad, workspaceLoads } from '../../queue/jobs/workspace-loads.ts'
 import { openQueueRoom } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'

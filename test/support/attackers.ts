@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
 import { addToken } from '../../db/tokens.ts'
-import { createWorkspace } from '../../db/workspaces.ts'
+import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import type { Service } from './service.ts'
 import { spawnProgram } from './service-process.ts'
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 
 /** All that a migrated schema has, as text: tables and what belongs to them, and every function. */
 export const catalogueText = async (sql: Sql): Promise<string> => {

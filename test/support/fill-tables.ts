@@ -1,5 +1,5 @@
-import { DEFAULT_WORKSPACE } from '../../db/workspaces.ts'
-import type { Sql } from '../../db/postgres.ts'
+import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 
 const FEEDBACK_PER_CONTACT = 20
 const CONTACTS_PER_ACCOUNT = 10

@@ -1,4 +1,4 @@
-import type { JobQueues } from '../../queue/job-queues.ts'
+import type { JobQueues } from '../../queue/jobs/job-queues.ts'
 import { until } from './until.ts'
 
 /** From then on nothing is applied: the queues that wake workers are paused, and no worker has a job of them in hand. */

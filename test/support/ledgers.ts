@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type Ledger, ledgersOf } from '../../contract/ledger.ts'
 import { readSettledTotals } from '../../db/submissions/ledger.ts'
-import type { Sql } from '../../db/postgres.ts'
-import { listWorkspaceIds } from '../../db/workspaces.ts'
-import type { RedisClient } from '../../queue/connect-redis.ts'
-import { readLogTotals } from '../../queue/log-totals.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import { listWorkspaceIds } from '../../db/workspaces/workspaces.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
+import { readLogTotals } from '../../queue/log/log-totals.ts'
 import type { Service } from './service.ts'
 
 /** The ledgers of all workspaces, from both stores. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 
 /** Copies of each feedback and its receipt, and of all else. */
 export type Copies = { readonly feedback: number; readonly others: number }

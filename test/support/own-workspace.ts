@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { makeToken } from '../../contract/token-format.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { addToken } from '../../db/tokens.ts'
-import { createWorkspace } from '../../db/workspaces.ts'
+import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { requestsTo, type Service } from './service.ts'
 
 type Of = Pick<Service, 'workspaceId' | 'accessToken' | 'adminToken'> & ReturnType<typeof requestsTo>

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { type Migration, readMigrations } from '../../db/migrate.ts'
+import { type Migration, readMigrations } from '../../db/schema/migrate.ts'
 
 export const PARTITIONS = 4
 const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\)(?: with \(.*\))?;/gm

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 

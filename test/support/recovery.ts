@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { readLedgers } from './ledgers.ts'
 import type { Asked as AskedByLoad, Seen } from './load.ts'
 import type { Service } from './service.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { migrate } from '../../db/migrate.ts'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { migrate } from '../../db/schema/migrate.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { testMigrations } from './partitioned-migrations.ts'
 import { testServers } from './servers.ts'
 

@@ -1,6 +1,6 @@
 import { chownSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import type { Authority, Certificate } from './certificates.ts'
 import { until } from './until.ts'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { connectPostgres, type Sql } from '../../db/postgres.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { until } from './until.ts'
 
 const STARTED_WITHIN_MS = 90_000

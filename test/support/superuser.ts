@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectPostgres } from '../../db/postgres.ts'
+import { connectPostgres } from '../../db/connection/postgres.ts'
 
 /** The connection string of the superuser of an embedded PostgreSQL, whose own one is that of an owner. */
 export const superuserUrl = (dataDir: string, ownerUrl: string): string => {

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 
 /**
  * Rows that sequential scans and entries that index scans have read; and pages of indexes that were looked at, which tell of a scan that

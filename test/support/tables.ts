@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { instant, type Tables } from '../model/tables.ts'
 
 type TableName = keyof Tables

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { LATELY_SECONDS } from '../../queue/process-reports.ts'
+import { LATELY_SECONDS } from '../../queue/jobs/process-reports.ts'
 import { applyTimes } from '../../worker/apply-times.ts'
 import { seeded } from '../support/property-seed.ts'
 

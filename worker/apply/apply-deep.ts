@@ -1,6 +1,6 @@
-import { isUnavailable } from '../../process/fault.ts'
-import { whileItMoves } from '../../process/within-time.ts'
-import type { Taken, TakeRequest } from '../../queue/take.ts'
+import { isUnavailable } from '../../runtime/fault.ts'
+import { whileItMoves } from '../../runtime/within-time.ts'
+import type { Taken, TakeRequest } from '../../queue/log/take.ts'
 import { beginStride, endStride, type StrideSpans } from '../trace-jobs.ts'
 import { type Applied, applyHalving, giveUp } from './apply-faults.ts'
 import {

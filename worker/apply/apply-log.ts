@@ -6,11 +6,11 @@
 //   take, which notes the new position
 //
 // A job has a time budget. After it, what is left goes to the end of the line.
-import type { RedisClient } from '../../queue/connect-redis.ts'
-import { forgetWorkspace } from '../../queue/forget-workspace.ts'
-import type { Taken, TakeRequest } from '../../queue/take.ts'
-import type { Wake } from '../../queue/wake.ts'
-import { describeFault, isUnavailable } from '../../process/fault.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
+import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
+import type { Taken, TakeRequest } from '../../queue/log/take.ts'
+import type { Wake } from '../../queue/jobs/wake.ts'
+import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
 import { applyDeep } from './apply-deep.ts'
 import { applyShared } from './apply-shared.ts'

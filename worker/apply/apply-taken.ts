@@ -1,5 +1,5 @@
-import type { Tracing } from '../../process/tracing.ts'
-import type { Taken, TakeRequest } from '../../queue/take.ts'
+import type { Tracing } from '../../runtime/tracing.ts'
+import type { Taken, TakeRequest } from '../../queue/log/take.ts'
 import type { OnApplyTime } from '../apply-times.ts'
 import type { Quarantine } from '../quarantine.ts'
 import type { FaultDependencies } from './apply-faults.ts'

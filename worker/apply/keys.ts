@@ -7,7 +7,7 @@ import { asOwnId, ownId, type Realm } from '../../contract/identity/own-id.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { feedbackId } from '../../contract/stored-feedback.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
-import { KEY, type KeyKind, PROFILE, type WantedKeys, WHOLE, WHOLE_IF_ANONYMOUS } from '../../db/load.ts'
+import { KEY, type KeyKind, PROFILE, type WantedKeys, WHOLE, WHOLE_IF_ANONYMOUS } from '../../db/apply/load.ts'
 import type { MissingState } from '../fold/missing.ts'
 import { epochKeysOf } from './epoch-keys.ts'
 

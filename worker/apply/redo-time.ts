@@ -1,5 +1,5 @@
-import type { RedisClient } from '../../queue/connect-redis.ts'
-import { redisCondition } from '../../queue/redis-condition.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
+import { redisCondition } from '../../queue/redis/redis-condition.ts'
 
 const LOOK_EVERY_MS = 5_000
 /** From this share of its memory on, Redis keeps no applied entries. New work is refused later. */

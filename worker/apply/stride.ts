@@ -1,6 +1,6 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 
 /** Submissions of one workspace, ascending, as they were read behind `after`. */
 export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }

@@ -1,6 +1,6 @@
-import { findBlockers } from '../../db/blockers.ts'
-import type { Sql } from '../../db/postgres.ts'
-import type { Log } from '../../process/log.ts'
+import { findBlockers } from '../../db/connection/blockers.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import type { Log } from '../../runtime/log.ts'
 
 const LOOK_EVERY_MS = 3_000
 

@@ -1,7 +1,7 @@
 import { accountNameKey, domainKey } from '../../contract/identity/keys.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
-import type { LoadedRow } from '../../db/load.ts'
-import type { Changes } from '../../db/save.ts'
+import type { LoadedRow } from '../../db/apply/load.ts'
+import type { Changes } from '../../db/apply/save.ts'
 import type { Profile } from './profile.ts'
 import type { Profiles } from './profiles.ts'
 

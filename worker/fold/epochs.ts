@@ -1,5 +1,5 @@
 import { idOfEpoch } from '../../contract/identity/own-id.ts'
-import type { Loaded, WantedKeys } from '../../db/load.ts'
+import type { Loaded, WantedKeys } from '../../db/apply/load.ts'
 import { Missing } from './missing.ts'
 
 /** How often keys were purged. While a workspace has had no purge, no key has an epoch. */

@@ -1,6 +1,6 @@
 import { asOwnId } from '../../contract/identity/own-id.ts'
-import type { LoadedRow } from '../../db/load.ts'
-import type { Changes } from '../../db/save.ts'
+import type { LoadedRow } from '../../db/apply/load.ts'
+import type { Changes } from '../../db/apply/save.ts'
 import { Profile } from './profile.ts'
 
 /** The contacts, or the accounts, of a workspace by own id, as far as the strides name them. */

@@ -1,5 +1,5 @@
 import type { Submission } from '../../contract/submission.ts'
-import type { Changes } from '../../db/save.ts'
+import type { Changes } from '../../db/apply/save.ts'
 import type { Link } from './unresolved.ts'
 
 /**

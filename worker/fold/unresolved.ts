@@ -1,4 +1,4 @@
-import type { Changes } from '../../db/save.ts'
+import type { Changes } from '../../db/apply/save.ts'
 import type { Profile } from './profile.ts'
 
 /**

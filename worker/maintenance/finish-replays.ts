@@ -1,6 +1,6 @@
 import { listBegunReplays } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
-import { createLog, type Log } from '../../queue/log.ts'
+import { createLog, type Log } from '../../queue/log/log.ts'
 import type { MaintenanceDependencies, Service } from './service.ts'
 
 const AFTER_MS = 30_000

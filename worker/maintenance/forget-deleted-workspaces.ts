@@ -1,6 +1,6 @@
 import { TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../../contract/limits.ts'
-import { listDeletedIds } from '../../db/delete-workspace.ts'
-import { forgetLeftOf } from '../../queue/forget-workspace.ts'
+import { listDeletedIds } from '../../db/workspaces/delete-workspace.ts'
+import { forgetLeftOf } from '../../queue/log/forget-workspace.ts'
 import type { Service } from './service.ts'
 
 /**

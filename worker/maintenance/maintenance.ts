@@ -1,5 +1,5 @@
-import { describeFault } from '../../process/fault.ts'
-import { takeTurn } from '../../queue/take-turn.ts'
+import { describeFault } from '../../runtime/fault.ts'
+import { takeTurn } from '../../queue/jobs/take-turn.ts'
 import { finishReplays } from './finish-replays.ts'
 import { forgetDeletedWorkspaces } from './forget-deleted-workspaces.ts'
 import { expireOldReceipts } from './expire-receipts.ts'

@@ -1,5 +1,5 @@
 import { listPurgesUnderWay } from '../../db/purges/purges-under-way.ts'
-import { addRemovals } from '../../queue/job-queues.ts'
+import { addRemovals } from '../../queue/jobs/job-queues.ts'
 import type { Service } from './service.ts'
 
 /** A removal that is older may have lost its job, or failed for good. A second job does no harm. */

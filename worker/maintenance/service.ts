@@ -1,5 +1,5 @@
-import type { Log } from '../../process/log.ts'
-import type { Wake } from '../../queue/wake.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { Wake } from '../../queue/jobs/wake.ts'
 import type { WorkerStores } from '../dependencies.ts'
 
 export type MaintenanceDependencies = WorkerStores & {

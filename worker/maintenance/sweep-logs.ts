@@ -1,6 +1,6 @@
 import { readPositions } from '../../db/submissions/position.ts'
-import { listWorkspaceIds } from '../../db/workspaces.ts'
-import { readNotedPositions, sweepLogs } from '../../queue/sweep.ts'
+import { listWorkspaceIds } from '../../db/workspaces/workspaces.ts'
+import { readNotedPositions, sweepLogs } from '../../queue/log/sweep.ts'
 import type { Service } from './service.ts'
 
 /** The wake that belongs to an entry has come by then, unless the process that admitted it died. */

@@ -1,6 +1,6 @@
-import { listWorkspaceIds } from '../../db/workspaces.ts'
-import { trimIdempotencyKeys } from '../../queue/idempotency.ts'
-import { redisCondition } from '../../queue/redis-condition.ts'
+import { listWorkspaceIds } from '../../db/workspaces/workspaces.ts'
+import { trimIdempotencyKeys } from '../../queue/admission/idempotency.ts'
+import { redisCondition } from '../../queue/redis/redis-condition.ts'
 import type { Service } from './service.ts'
 
 /** Keeps the idempotency keys in Redis within their share of its memory. */

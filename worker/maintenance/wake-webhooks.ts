@@ -1,5 +1,5 @@
 import { dueWebhooks } from '../../db/webhooks.ts'
-import { addDeliveries } from '../../queue/job-queues.ts'
+import { addDeliveries } from '../../queue/jobs/job-queues.ts'
 import type { Service } from './service.ts'
 
 /** Adds a job for each webhook that has changes to get, unless it has one. */

@@ -5,7 +5,7 @@ import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { PurgeIdentifiers } from '../../contract/receipt.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { loadPurge } from '../../db/purges/load-purge.ts'
 import { type PurgeOutcome, savePurge } from '../../db/purges/purge.ts'
 

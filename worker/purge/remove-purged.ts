@@ -3,9 +3,9 @@ import { findPurge, finishPurge, type PurgeCounts, removePurged } from '../../db
 import { purgeDead } from '../../db/purges/purge-dead.ts'
 import { findKeysToFree, freeKeys } from '../../db/submissions/idempotency-keys.ts'
 import { tagShortened } from '../../db/tags/tag-shortened.ts'
-import { freeIdempotencyKeys } from '../../queue/idempotency.ts'
-import { enqueueTagging } from '../../queue/job-queues.ts'
-import { createLog } from '../../queue/log.ts'
+import { freeIdempotencyKeys } from '../../queue/admission/idempotency.ts'
+import { enqueueTagging } from '../../queue/jobs/job-queues.ts'
+import { createLog } from '../../queue/log/log.ts'
 import type { WorkerStores } from '../dependencies.ts'
 
 export type FinishedPurge = { number: number; counts: PurgeCounts }

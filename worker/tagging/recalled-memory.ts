@@ -1,10 +1,10 @@
 import type { Realm } from '../../contract/identity/own-id.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { type Recalled, recall } from '../../db/tags/tag-memory.ts'
 import type { Share } from '../../db/tags/tagging.ts'
-import { hashTerm } from '../tags/hash.ts'
-import type { Delta, Memory } from '../tags/memory.ts'
-import { hashesOf, type ReadText } from '../tags/tag-batch.ts'
+import { hashTerm } from '../../tagger/hash.ts'
+import type { Delta, Memory } from '../../tagger/memory.ts'
+import { hashesOf, type ReadText } from '../../tagger/tag-batch.ts'
 
 /**
  * Puts into a memory what the workspace knows about the terms of texts and about tags in use among

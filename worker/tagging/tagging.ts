@@ -1,11 +1,11 @@
 import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
 import type { TaggingJob } from '../../contract/jobs.ts'
-import type { Sql } from '../../db/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../../db/tags/tagging.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
 import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
-import { newMemory } from '../tags/memory.ts'
-import { freeOwnWords, learnBatch, readBatch, tagRead } from '../tags/tag-batch.ts'
+import { newMemory } from '../../tagger/memory.ts'
+import { freeOwnWords, learnBatch, readBatch, tagRead } from '../../tagger/tag-batch.ts'
 
 /** Texts that are tagged together: storing what they have taught holds the workspace's lock. */
 const TEXTS_AT_ONCE = 100

@@ -1,6 +1,6 @@
 import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
-import { publicLookup, refuseAddress } from '../../process/public-address.ts'
+import { publicLookup, refuseAddress } from '../../runtime/public-address.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 

@@ -1,5 +1,5 @@
-import type { Condition, ReadCondition } from '../../../condition/condition.ts'
-import { type Point, pointOf } from '../../../condition/point.ts'
+import type { Condition, ReadCondition } from '../../../health/condition.ts'
+import { type Point, pointOf } from '../../../health/point.ts'
 
 export type History = {
   /** The latest last. */

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { PAGE_HEADERS } from '../../page-headers.ts'
 import { refusalResponse } from '../../refusal.ts'
 import type { Handler } from '../../serve.ts'
-import type { Finding, Judged } from '../../../condition/finding.ts'
-import { findings } from '../../../condition/findings.ts'
+import type { Finding, Judged } from '../../../health/finding.ts'
+import { findings } from '../../../health/findings.ts'
 import { SAMPLE_EVERY_SECONDS } from './history.ts'
-import type { Point } from '../../../condition/point.ts'
+import type { Point } from '../../../health/point.ts'
 
 /** What `/admin/overview.json` answers. */
 export type Overview = {

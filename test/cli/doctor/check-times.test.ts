@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { checkTimes } from '../../../cli/doctor/check-times.ts'
-import { createWorkspace } from '../../../db/workspaces.ts'
+import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
 import { freshSchema, type TestSchema } from '../../support/schema.ts'
 
 describe('the doctor', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Sql } from '../../../db/postgres.ts'
+import type { Sql } from '../../../db/connection/postgres.ts'
 import { numberFloor } from '../../../db/submissions/number-floor.ts'
 import { type SharedService, sharedService } from '../../support/shared-service.ts'
 

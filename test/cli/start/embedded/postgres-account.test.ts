@@ -21,7 +21,7 @@ import { isOrdinaryOutside } from '../../../../cli/start/embedded/postgres-accou
 import { binariesIn, postgresBinaries } from '../../../../cli/start/embedded/postgres-binaries.ts'
 import { copyForAll } from '../../../../cli/start/embedded/postgres-copy.ts'
 import { startPostgres } from '../../../../cli/start/embedded/postgres-server.ts'
-import type { Sql } from '../../../../db/postgres.ts'
+import type { Sql } from '../../../../db/connection/postgres.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const isRoot = process.getuid?.() === 0

@@ -5,7 +5,7 @@ import process from 'node:process'
 import { describe, it } from 'node:test'
 import { lockDataDir } from '../../../../cli/start/embedded/data-dir-lock.ts'
 import { keptTokens } from '../../../../cli/start/embedded/kept-secrets.ts'
-import { writeServiceFile } from '../../../../process/service-file.ts'
+import { writeServiceFile } from '../../../../runtime/service-file.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const NOBODY = 65534

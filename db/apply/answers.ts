@@ -1,0 +1,161 @@
+import { idOfEpoch } from '../../contract/identity/own-id.ts'
+import type { SubmissionState } from '../../contract/receipt.ts'
+import type { Sql } from '../connection/postgres.ts'
+
+/** The keys by which a feedback names its contact and its project. */
+export type ReferenceKeys = {
+  workspaceId: string
+  contact: {
+    /** Own ids, or keys of external ids, in the order in which they count. */
+    ids: readonly string[]
+    areExternal: boolean
+    /** The source in which an external id is looked for first. */
+    source: string
+    /** In canonical form. */
+    email?: string | undefined
+    /**
+     * Of a contact that is found or created: the key of its email, or of the feedback that it
+     * belongs to.
+     */
+    weakKey?: string | undefined
+  }
+  projectIds: readonly string[]
+}
+
+/**
+ * What is stored about one key. `number`: the submission since which it has been so. `isFinal`:
+ * no unapplied identify can make the key mean anything that this id does not resolve to.
+ */
+export type StoredReference = { id: string; number: number; isFinal: boolean }
+
+/**
+ * What is stored about the keys of a feedback, in their order; undefined for a key that is not
+ * stored.
+ */
+export type StoredReferences = {
+  contacts: (StoredReference | undefined)[]
+  email: StoredReference | undefined
+  /** Of the weak key. `number`: its last purge, 0 while there was none. */
+  epoch: { epoch: number; number: number }
+  projects: (StoredReference | undefined)[]
+}
+
+type Kind = 'own' | 'external' | 'email' | 'epoch' | 'project'
+type Row = { kind: Kind; place: number; id: string; number: number; isFinal: boolean; epoch: number }
+
+/** One look-up for the references of many feedback, in their order. */
+export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]): Promise<StoredReferences[]> => {
+  const own = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? [] : ids))
+  const external = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? ids : []))
+  const email = keysOf(asked, ({ contact }) => (contact.email === undefined ? [] : [contact.email]))
+  const weak = keysOf(asked, ({ contact }) => (contact.weakKey === undefined ? [] : [contact.weakKey]))
+  const project = keysOf(asked, ({ projectIds }) => projectIds)
+  const rows = await sql<Row[]>`
+    select kind, place, id, number::float8 as number, is_final as "isFinal", epoch
+    from find_references(
+      ${own.workspaces}::uuid[], ${own.keys}::uuid[],
+      ${external.workspaces}::uuid[], ${external.keys}::uuid[], ${external.of.map(sourceOf)}::text[],
+      ${email.workspaces}::uuid[], ${email.keys}::text[],
+      ${weak.workspaces}::uuid[], ${weak.keys}::uuid[],
+      ${project.workspaces}::uuid[], ${project.keys}::uuid[]
+    )`
+  const found = new Map(rows.map((row) => [`${row.kind} ${row.place}`, row]))
+  const takeRow = (kind: Kind, keys: Keys): Row | undefined => found.get(`${kind} ${++keys.taken}`)
+  return asked.map(({ contact: { ids, areExternal, email: address, weakKey }, projectIds }) => ({
+    contacts: ids.map(() => (areExternal ? takeRow('external', external) : takeRow('own', own))),
+    email: address === undefined ? undefined : takeRow('email', email),
+    epoch: (weakKey === undefined ? undefined : takeRow('epoch', weak)) ?? NEVER_PURGED,
+    projects: projectIds.map(() => takeRow('project', project)),
+  }))
+}
+
+const NEVER_PURGED = { epoch: 0, number: 0 }
+
+/** `taken`: for how many of the keys, in their order, the rows have been taken. */
+type Keys = { workspaces: string[]; keys: string[]; of: ReferenceKeys[]; taken: number }
+
+const keysOf = (asked: readonly ReferenceKeys[], of: (one: ReferenceKeys) => readonly string[]): Keys => {
+  const all = asked.flatMap((one) => of(one).map((key) => ({ key, one })))
+  return {
+    workspaces: all.map(({ one }) => one.workspaceId),
+    keys: all.map(({ key }) => key),
+    of: all.map(({ one }) => one),
+    taken: 0,
+  }
+}
+
+const sourceOf = ({ contact }: ReferenceKeys): string => contact.source
+
+export type FeedbackPlace = { workspaceId: string; id: string }
+export type FeedbackReferences = { contactId: string | null; projectId: string | null }
+
+/**
+ * The contact and the project of stored feedback, in the order of the places; undefined where there
+ * is no such feedback.
+ */
+export const readFeedbackReferences = async (
+  sql: Sql,
+  places: readonly FeedbackPlace[],
+): Promise<(FeedbackReferences | undefined)[]> => {
+  const rows = await sql<(FeedbackReferences & { place: number })[]>`
+    select k.place::int as place, f.contact_id as "contactId", f.project_id as "projectId"
+    from unnest(
+      ${places.map(({ workspaceId }) => workspaceId)}::uuid[], ${places.map(({ id }) => id)}::uuid[]
+    ) with ordinality as k (workspace_id, id, place)
+    cross join lateral (
+      select f.contact_id, f.project_id from feedback as f
+      where f.workspace_id = k.workspace_id and f.id = k.id limit 1
+    ) as f`
+  const found = new Map(rows.map((row) => [row.place, row]))
+  return places.map((_, at) => found.get(at + 1))
+}
+
+/**
+ * How far a submission has come. `isUnmatched`: of a decided purge that found nothing to remove.
+ */
+export type Progress = { id: string; state: SubmissionState; isUnmatched: boolean }
+
+/** The progress of those of the given submissions that have a receipt. */
+export const findProgress = (
+  sql: Sql,
+  submissions: readonly { workspaceId: string; id: string }[],
+): Promise<Progress[]> =>
+  sql<Progress[]>`
+    select s.id, s.state, s.is_unmatched as "isUnmatched"
+    from unnest(
+      ${submissions.map(({ workspaceId }) => workspaceId)}::uuid[], ${submissions.map(({ id }) => id)}::uuid[]
+    ) as k (workspace_id, id)
+    cross join lateral (
+      select s.id, s.state,
+        s.operation = 'purge_contact' and s.state = 'applied' and not exists (
+          select from jsonb_each_text(s.counts) as c (name, value) where c.value <> '0'
+        ) as is_unmatched
+      from submission as s where s.workspace_id = k.workspace_id and s.id = k.id limit 1
+    ) as s`.execute()
+
+/** What a purge asks for, as keys of epoch 0 and an email in canonical form. */
+export type PurgeKeys = {
+  externalKey: string | null
+  email: string | null
+  emailKey: string | null
+  source: string | null
+}
+
+/**
+ * Whether a purge can match anything stored. It can say yes where the decision will find nothing,
+ * and never says no where the decision would find something.
+ */
+export const canPurgeMatch = async (
+  sql: Sql,
+  workspaceId: string,
+  { externalKey, email, emailKey, source }: PurgeKeys,
+): Promise<boolean> => {
+  const deadKeys = [externalKey, emailKey].filter((key) => key !== null)
+  const [found] = await sql<[{ matches: boolean; epoch: number }]>`
+    select matches, epoch from purge_matches(
+      ${workspaceId}::uuid, ${externalKey}::uuid, ${email}::text, ${source}::text, ${deadKeys}::uuid[])`
+  if (found.matches || externalKey === null || found.epoch === 0) return found.matches
+  const [unresolved] = await sql<[{ found: boolean }]>`
+    select is_unresolved(${workspaceId}::uuid, ${idOfEpoch(externalKey, found.epoch)}::uuid) as found`
+  return unresolved.found
+}

@@ -1,0 +1,153 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { Sql } from '../connection/postgres.ts'
+
+/** How much a stride has to know of a contact or account that it names by a key. */
+export const KEY = 0
+/**
+ * Of a contact or account by external id: which columns have a value, and its version. Other keys
+ * always tell these.
+ */
+export const PROFILE = 1
+/**
+ * Of a weak key: everything, if it means an anonymous contact or account, which may be absorbed.
+ */
+export const WHOLE_IF_ANONYMOUS = 1
+export const WHOLE = 2
+/**
+ * Everything, however large. Otherwise the metadata of a large contact or account is left out, to
+ * bound the memory of a stride.
+ */
+export const WHOLE_IF_LARGE = 3
+
+/** Kinds of keys, in the order in which `load_keys` takes them. Those of text are not hashed. */
+const KINDS = [
+  'contactKey',
+  'email',
+  'contact',
+  'accountKey',
+  'domain',
+  'accountName',
+  'account',
+  'project',
+  'feedback',
+  'conversation',
+  'message',
+  'epoch',
+  'receipt',
+] as const
+export type KeyKind = (typeof KINDS)[number]
+const TEXT_KINDS: ReadonlySet<KeyKind> = new Set(['email', 'domain', 'accountName'])
+
+/** The keys of one workspace, by kind, each with how much is wanted of it. */
+export type WantedKeys = { readonly workspaceId: string } & { readonly [kind in KeyKind]: ReadonlyMap<string, number> }
+
+/** All that is stored of a contact or account. Columns without a value are absent. */
+export type WholeProfile = { first: number; columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
+
+/** Bits of `presence`: which columns of a contact or account have a value. */
+export const PRESENCE: Readonly<Record<string, number>> = {
+  name: 1,
+  email: 2,
+  domain: 2,
+  contract_value: 4,
+  source_created_at: 8,
+  source_updated_at: 16,
+  account: 32,
+}
+
+/** A key and what it means. db/functions/load.sql says which columns a kind has. */
+export type LoadedRow = {
+  kind:
+    | 'contact_key'
+    | 'email'
+    | 'contact'
+    | 'account_key'
+    | 'domain'
+    | 'name'
+    | 'account'
+    | 'project'
+    | 'feedback'
+    | 'conversation'
+    | 'message'
+    | 'epoch'
+    | 'receipt'
+  key: string
+  id: string
+  source: string | null
+  number: number
+  claimed: boolean
+  domain: string | null
+  presence: number
+  /** Microseconds since 1970. */
+  version: number | null
+  whole: WholeProfile | null
+}
+
+export type Loaded = {
+  /** The position; undefined if the workspace is deleted. */
+  position: number | undefined
+  hasMoves: boolean
+  isRemoving: boolean
+  hadPurges: boolean
+  rows: LoadedRow[]
+}
+
+type Row = (LoadedRow | { kind: 'progress'; number: number; presence: number }) & { w: number }
+
+const ARRAYS = KINDS.flatMap((kind) => ['int', TEXT_KINDS.has(kind) ? 'text' : 'uuid', 'int'])
+const QUERY = `select kind, w, key, id, source, number::float8 as number, claimed, domain, presence, version, whole
+  from load_keys(($1::text)::uuid[], ${ARRAYS.map((type, at) => `($${at + 2}::text)::${type}[]`).join(', ')})`
+
+/** What is stored about these keys, for each workspace in turn. */
+export const load = async (sql: Sql, wanted: readonly WantedKeys[]): Promise<Loaded[]> => {
+  const arrays = KINDS.flatMap((kind) => arraysOf(wanted, kind))
+  const workspaces = literal(wanted.map(({ workspaceId }) => workspaceId))
+  const rows = await sql.unsafe<Row[]>(QUERY, [workspaces, ...arrays], { prepare: true })
+  const loaded = wanted.map((): Loaded => ({
+    position: undefined,
+    hasMoves: false,
+    isRemoving: false,
+    hadPurges: false,
+    rows: [],
+  }))
+  for (const row of rows) {
+    const own = loaded[row.w - 1]!
+    if (row.kind === 'progress') noteProgress(own, row)
+    else own.rows.push(row)
+  }
+  return loaded
+}
+
+const HAS_MOVES = 1
+const IS_REMOVING = 2
+const HAD_PURGES = 4
+
+const noteProgress = (loaded: Loaded, { number, presence }: { number: number; presence: number }): void => {
+  loaded.position = number
+  loaded.hasMoves = (presence & HAS_MOVES) !== 0
+  loaded.isRemoving = (presence & IS_REMOVING) !== 0
+  loaded.hadPurges = (presence & HAD_PURGES) !== 0
+}
+
+/**
+ * Array literals: the place of the workspace, the key, and how much is wanted. The driver's own
+ * arrays cost more.
+ */
+const arraysOf = (wanted: readonly WantedKeys[], kind: KeyKind): string[] => {
+  const places: string[] = []
+  const keys: string[] = []
+  const wants: number[] = []
+  for (const [at, own] of wanted.entries()) {
+    const place = String(at + 1)
+    for (const [key, want] of own[kind]) {
+      places.push(place)
+      keys.push(TEXT_KINDS.has(kind) ? quote(key) : key)
+      wants.push(want)
+    }
+  }
+  return [literal(places), literal(keys), literal(wants)]
+}
+
+const literal = (elements: readonly (string | number)[]): string => `{${elements.join()}}`
+
+const quote = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`

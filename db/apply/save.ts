@@ -1,0 +1,227 @@
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { Operation } from '../../contract/submission.ts'
+import type { Sql } from '../connection/postgres.ts'
+
+/**
+ * A row of what changes; `w` is the place of its workspace. Members without a value may be absent.
+ * `later` is set by `save`: how many changes of the workspace come behind it in the change feed.
+ */
+type Row<Members> = { w: number; later?: number } & Members
+type Link = { id: string; target: string }
+type NewProfile = {
+  id: string
+  properties: JsonObject
+  account?: string | undefined
+  first_number: number
+  number: number
+}
+type ChangedProfile = {
+  id: string
+  columns: Readonly<Record<string, JsonValue>>
+  /** Metadata keys to set. */
+  properties?: JsonObject | undefined
+  /** All metadata that there is from now on. */
+  all_properties?: JsonObject | undefined
+  account?: string | undefined
+  first_number: number
+  number: number
+}
+type ReceiptRow = {
+  id: string
+  /** With which it was accepted. */
+  number: number
+  operation: Operation
+  key?: string | undefined
+  body_hash?: string | undefined
+  subject?: string | undefined
+}
+
+/** What strides come to, as rows by table. db/functions/save.sql says what becomes of them. */
+export type Changes = {
+  account_new: Row<NewProfile & Record<string, unknown>>[]
+  account_changed: Row<ChangedProfile>[]
+  account_gone: Row<Link>[]
+  account_alias: Row<Link>[]
+  account_key: Row<{ key: string; source: string; external_id: string; account: string }>[]
+  domain: Row<{ domain: string; account: string; claimed: boolean }>[]
+  account_name: Row<{ name: string; account?: string; domain?: string; claimed: boolean }>[]
+  contact_new: Row<NewProfile & Record<string, unknown>>[]
+  contact_changed: Row<ChangedProfile>[]
+  contact_gone: Row<Link>[]
+  contact_alias: Row<Link>[]
+  contact_key: Row<{ key: string; source: string; external_id: string; contact: string; number: number }>[]
+  email: Row<{ email: string; contact: string; number: number; claimed: boolean }>[]
+  email_gone: Row<{ email: string; contact: string }>[]
+  project: Row<{ id: string; name: string; first_number: number }>[]
+  feedback: Row<FeedbackRow>[]
+  uses: Row<{ title: string; uses: number }>[]
+  conversation: Row<ConversationRow>[]
+  conversation_touched: Row<{ id: string; latest_version?: string | undefined }>[]
+  conversation_contact: Row<{ conversation: string; contact: string }>[]
+  message: Row<MessageRow>[]
+  resolved: Row<{ key: string; target: string }>[]
+  unresolved: Row<{ key: string; slot: 'c' | 'a' | 'm'; record: string }>[]
+  receipt: Row<ReceiptRow>[]
+  receipt_again: Row<ReceiptRow & { state: 'applied' | 'superseded' }>[]
+}
+
+export type FeedbackRow = {
+  id: string
+  description: string
+  title?: string | undefined
+  is_transcript?: boolean | undefined
+  tags?: string[] | undefined
+  rating?: number | undefined
+  source: string
+  source_id?: string | undefined
+  source_data?: JsonObject | undefined
+  source_created_at?: string | undefined
+  contact?: string | undefined
+  account?: string | undefined
+  project?: string | undefined
+  number: number
+  first_number: number
+}
+
+export type ConversationRow = {
+  id: string
+  external_id: string
+  source: string
+  title?: string | undefined
+  rating?: number | undefined
+  properties: JsonObject
+  created_at: string
+  updated_at?: string | undefined
+  latest_version?: string | undefined
+  number: number
+}
+
+export type MessageRow = {
+  id: string
+  conversation: string
+  external_id: string
+  incoming: boolean
+  contact?: string | undefined
+  content: string
+  source_url?: string | undefined
+  raw_data: JsonObject
+  created_at: string
+  version?: string | undefined
+  number: number
+}
+
+/** In the order in which `save` takes them. */
+const TABLES = [
+  'account_new',
+  'account_changed',
+  'account_gone',
+  'account_alias',
+  'account_key',
+  'domain',
+  'account_name',
+  'contact_new',
+  'contact_changed',
+  'contact_gone',
+  'contact_alias',
+  'contact_key',
+  'email',
+  'email_gone',
+  'project',
+  'feedback',
+  'uses',
+  'conversation',
+  'conversation_touched',
+  'conversation_contact',
+  'message',
+  'resolved',
+  'unresolved',
+  'receipt',
+  'receipt_again',
+] as const satisfies readonly (keyof Changes)[]
+
+/**
+ * Those that the change feed has. What others refer to comes first, so that a reader has met it.
+ */
+const FEED_TABLES = [
+  'account_new',
+  'account_changed',
+  'contact_new',
+  'contact_changed',
+  'project',
+  'uses',
+  'feedback',
+  'conversation',
+  'conversation_touched',
+  'message',
+] as const satisfies readonly (keyof Changes)[]
+
+export const noChanges = (): Changes =>
+  Object.fromEntries(TABLES.map((table) => [table, []])) as { [table in keyof Changes]: never[] }
+
+/**
+ * How a workspace moves on: from the position that it is expected at, with how many submissions of
+ * each state.
+ */
+export type Progress = { w: number; expected: number; position: number; applied: number; superseded: number }
+
+export type SaveRequest = {
+  workspaceIds: readonly string[]
+  progress: readonly Progress[]
+  changes: Changes
+  /** Wait for another writer that has one of the workspaces. Otherwise it is busy. */
+  waits: boolean
+}
+
+/**
+ * A contact or account that would have too many metadata keys, so that the fold has to know all of
+ * it.
+ */
+export type TooMany = { kind: 'contact' | 'account'; w: number; id: string }
+
+export type Saved =
+  | { outcome: 'saved'; /** Places of workspaces with records that have to be moved. */ moves: number[] }
+  | { outcome: 'busy'; /** Places of workspaces that another writer has, or has moved on. */ busy: number[] }
+  | { outcome: 'too-many'; profiles: TooMany[] }
+
+const QUERY = `select kind, w from save(($1::text)::uuid[], $2::boolean, ($3::text)::jsonb, ${TABLES.map(
+  (_, at) => `($${at + 4}::text)::jsonb`,
+).join(', ')})`
+/** Raised by `refuse_too_many`. */
+const TOO_MANY = 'P0999'
+
+/** Saves all changes, or nothing. */
+export const save = async (sql: Sql, { workspaceIds, progress, changes, waits }: SaveRequest): Promise<Saved> => {
+  const counts = numberChanges(changes)
+  const moves = progress.map((own) => ({ ...own, changes: counts.get(own.w) ?? 0 }))
+  const tables = TABLES.map((table) => (changes[table].length > 0 ? JSON.stringify(changes[table]) : null))
+  const parameters = [`{${workspaceIds.join()}}`, waits, JSON.stringify(moves), ...tables]
+  try {
+    const rows = await sql.unsafe<{ kind: 'busy' | 'moves'; w: number }[]>(QUERY, parameters, { prepare: true })
+    const busy = rows.filter(({ kind }) => kind === 'busy').map(({ w }) => w)
+    return busy.length > 0 ? { outcome: 'busy', busy } : { outcome: 'saved', moves: rows.map(({ w }) => w) }
+  } catch (error) {
+    if (!isTooMany(error)) throw error
+    return { outcome: 'too-many', profiles: error.detail.split('\n').map(readTooMany) }
+  }
+}
+
+/** Sets `later` of all rows that the change feed has. Returns how many there are, by workspace. */
+const numberChanges = (changes: Changes): Map<number, number> => {
+  const counts = new Map<number, number>()
+  for (const table of FEED_TABLES.toReversed()) {
+    for (const row of changes[table].toReversed()) {
+      const later = counts.get(row.w) ?? 0
+      row.later = later
+      counts.set(row.w, later + 1)
+    }
+  }
+  return counts
+}
+
+const isTooMany = (error: unknown): error is { code: string; detail: string } =>
+  typeof error === 'object' && error !== null && 'code' in error && error.code === TOO_MANY && 'detail' in error
+
+const readTooMany = (line: string): TooMany => {
+  const [kind, w, id] = line.split(' ')
+  return { kind: kind as TooMany['kind'], w: Number(w), id: id! }
+}

@@ -1,0 +1,36 @@
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { Settings } from '../../runtime/settings.ts'
+import { belongsToHashKey } from '../schema/installation.ts'
+import { isMigrated, readMigrations } from '../schema/migrate.ts'
+import { connectPostgres, type Sql } from './postgres.ts'
+
+type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER' | 'DATABASE_CONNECTIONS'>
+
+type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Log }
+
+/** The pool of a process, as its settings have it. A statement that takes longer than `statementTimeoutMs` is cancelled. */
+export const openDatabase = (
+  settings: DatabaseSettings,
+  { name, statementTimeoutMs, isReader = false, log }: HowToOpen,
+): Sql =>
+  connectPostgres(settings.DATABASE_URL, {
+    connections: settings.DATABASE_CONNECTIONS,
+    statementTimeoutMs,
+    isReader,
+    pooler: settings.DATABASE_POOLER,
+    onPrimary: (server) => log?.('warn', 'postgres-primary-changed', { server }),
+    applicationName: `feedback-insights-${name}`,
+    ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
+  })
+
+/** Why this database must not be used, if there is a reason: it is of another version, or of another hash key. */
+export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<string | undefined> => {
+  if (!(await isMigrated(sql, await readMigrations()))) {
+    return 'The database has not been migrated to this version. Run: npm run migrate'
+  }
+  if (!(await belongsToHashKey(sql, hashKey))) {
+    return 'HASH_KEY is not the one that this database was made with. Start with the former one.'
+  }
+  return undefined
+}

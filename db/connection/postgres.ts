@@ -1,0 +1,127 @@
+import { isIP } from 'node:net'
+import postgres from 'postgres'
+import { readPostgresUrl } from '../../runtime/postgres-address.ts'
+import { ARRAY_TYPES } from '../apply/array-types.ts'
+import { type Followed, followPrimary } from './follow-primary.ts'
+import { withWholeResults } from './whole-results.ts'
+
+export type Sql = postgres.Sql
+
+export type PostgresOptions = {
+  /** The most connections that the pool opens. */
+  connections: number
+  /** The server cancels a statement that takes longer. */
+  statementTimeoutMs: number
+  applicationName: string
+  /** The schema to work in. Each test has its own. */
+  schema?: string
+  /**
+   * The mode of a pooler in between. In mode `transaction` each transaction gets another connection of the server: so nothing is
+   * prepared, and settings of a session have to be set for the role.
+   */
+  pooler?: 'session' | 'transaction'
+  /** Who only reads looks at whole tables, and needs no plan that holds whatever a table grows to. */
+  isReader?: boolean
+  /** Of several servers, another one has become the primary: its host and port. */
+  onPrimary?: (server: string) => void
+}
+
+const DEFAULT_PORT = 5_432
+const CONNECT_TIMEOUT_SECONDS = 5
+const LOCK_TIMEOUT_MS = 20_000
+const FIRST_RECONNECT_SECONDS = 0.05
+const LONGEST_RECONNECT_SECONDS = 0.5
+
+/** Left to itself, the driver waits up to 20 s before its next attempt, and every statement waits with it. */
+const reconnectSeconds = (attempts: number): number =>
+  Math.min(FIRST_RECONNECT_SECONDS * 2 ** Math.min(attempts, 10), LONGEST_RECONNECT_SECONDS)
+
+// The driver's types do not have this option. Without it, a statement that is handed to a connection between the error and the
+// close of its socket is never answered: killing backends under four callers on Bun showed this.
+const ONE_AT_A_TIME = { max_pipeline: 0 }
+
+/**
+ * Opens a pool of connections. The driver has no time-out for statements, so the server is told to cancel them. Times are UTC.
+ * Errors of this driver carry `query` and `parameters`: log `describeFault(error)`, never the error itself.
+ */
+export const connectPostgres = (text: string, options: PostgresOptions): Sql => {
+  const address = readPostgresUrl(text)
+  if (typeof address === 'string') throw new Error(`DATABASE_URL is not valid: expected ${address}.`)
+  if (!address.isPrimaryAsked) return openPool(address.urls[0]!, options)
+  const primary = followPrimary(address.urls, {
+    open: (url) => openPool(url, { ...options, connections: 1 }),
+    isReader: options.isReader ?? false,
+    onPrimary: options.onPrimary,
+  })
+  const sql = openPool(address.urls[0]!, options, primary)
+  const end = sql.end.bind(sql)
+  sql.end = async (how) => {
+    await primary.stop()
+    await end(how)
+  }
+  return sql
+}
+
+const openPool = (url: string, options: PostgresOptions, followed?: Followed): Sql =>
+  withWholeResults(
+    postgres(url, {
+      max: options.connections,
+      connect_timeout: CONNECT_TIMEOUT_SECONDS,
+      backoff: reconnectSeconds,
+      onnotice: () => {},
+      fetch_types: false,
+      types: ARRAY_TYPES,
+      ...ONE_AT_A_TIME,
+      ...placeOf(url),
+      ...hostToVerify(url, followed),
+      ...(followed && { socket: followed.socket }),
+      prepare: options.pooler !== 'transaction',
+      connection: {
+        application_name: options.applicationName,
+        TimeZone: 'UTC',
+        ...(options.pooler !== 'transaction' && settingsOfSession(options)),
+      },
+    }),
+  )
+
+/** PgBouncer in mode `transaction` refuses a client that asks for these. */
+const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: PostgresOptions) => ({
+  statement_timeout: statementTimeoutMs,
+  lock_timeout: LOCK_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: statementTimeoutMs,
+  // A plan that was made while a table was empty reads the whole table when it has grown, until the next analyze: after a purge had
+  // left 100,000 fences, a look-up took up to 1.6 s.
+  ...(isReader ? { default_transaction_read_only: true } : { enable_seqscan: 'off' }),
+  ...(schema !== undefined && { search_path: schema }),
+})
+
+/**
+ * Host and port, or the socket: in a URL, the driver takes an IPv6 address for a name and its port.
+ * It also takes lists, which its types do not have.
+ */
+const placeOf = (url: string): object => {
+  const { hostname, port } = new URL(url)
+  if (hostname === '') return {}
+  const host = decodeURIComponent(hostname).replaceAll(/[[\]]/g, '')
+  if (host.startsWith('/')) return { path: `${host}/.s.PGSQL.${port || DEFAULT_PORT}` }
+  return { host: [host], port: [Number(port || DEFAULT_PORT)] }
+}
+
+/**
+ * Where the URL has an IP address, the driver gives TLS no name of a server. Deno then expects a certificate for `localhost`,
+ * whatever the address is. Of several servers, the driver knows the first address alone: it reads this one for each connection.
+ */
+const hostToVerify = (text: string, followed: Followed | undefined): { ssl?: { readonly host: string } } => {
+  const { hostname, searchParams } = new URL(text)
+  if (searchParams.get('sslmode')?.startsWith('verify-') !== true) return {}
+  if (followed !== undefined)
+    return {
+      ssl: {
+        get host() {
+          return followed.host()
+        },
+      },
+    }
+  const host = hostname.replaceAll(/[[\]]/g, '')
+  return isIP(host) === 0 ? {} : { ssl: { host } }
+}

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
+import { FUNCTIONS_TABLE, type Functions, hasFunctions, readFunctions, whatToApply } from './functions.ts'
+import type { Sql } from '../connection/postgres.ts'
+
+const DIRECTORY = new URL('../migrations/', import.meta.url)
+/** A migration of several files has them numbered: 0001_1_workspaces.sql, 0001_2_identity.sql. */
+const NAME = /^(\d{4})_(?:\d_)?[a-z0-9-]+\.sql$/
+const POLL_MS = 100
+const LONGEST_WAIT_MS = 600_000
+
+/** `name` has the files that it consists of. */
+export type Migration = { number: number; name: string; text: string }
+/** An applied migration as the database notes it. `checksum` is of its text. */
+export type AppliedMigration = { number: number; name: string; checksum: string }
+
+/** A database that this version must leave alone; the message says what to do. */
+export class MigrationRefused extends Error {
+  override readonly name = 'MigrationRefused'
+}
+
+export const readMigrations = async (): Promise<Migration[]> => {
+  const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql')).toSorted()
+  const misnamed = names.find((file) => !NAME.test(file))
+  if (misnamed !== undefined) throw new Error(`${misnamed} is no name of a migration: 0001_lower-case.sql`)
+  const byNumber = Map.groupBy(names, (name) => Number(NAME.exec(name)![1]))
+  return Promise.all(
+    [...byNumber].map(async ([number, files]) => ({
+      number,
+      name: files.join(', '),
+      text: (await Promise.all(files.map((file) => readFile(new URL(file, DIRECTORY), 'utf8')))).join('\n'),
+    })),
+  )
+}
+
+/**
+ * Brings the database up to this version and returns the names of what was applied: missing
+ * migrations, and all functions if the database has others. Any number of processes may call it at
+ * once.
+ *
+ * Everything that is missing is one simple query, so Postgres applies all of it or nothing. The
+ * query first takes the lock of `schema_migration`, for which a role needs rights on that table: an
+ * advisory lock is open to every role that may connect. It does not wait in line for the lock, and
+ * does nothing if the database has changed since it was looked at. In both cases the caller looks
+ * again.
+ *
+ * @throws {MigrationRefused} when a newer version has migrated the database, or an applied
+ * migration has another text.
+ * @throws when a migration fails (it then left nothing behind).
+ */
+export const migrate = async (
+  sql: Sql,
+  migrations: readonly Migration[],
+  functions = readFunctions(),
+): Promise<string[]> => {
+  const ours = await functions
+  await besideOthers(async () => void (await sql.unsafe(NOTES)), WHEN_BOTH_CREATE)
+  return besideOthers(() => migrateOnce(sql, migrations, ours), WHEN_LOCKED_OR_CHANGED)
+}
+
+const NOTES = `
+  create table if not exists schema_migration (
+    number integer primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  );
+  ${FUNCTIONS_TABLE}`
+
+const CHANGED = 'FI001'
+/**
+ * unique_violation (in the catalogue) and duplicate_table: two processes create the same table at
+ * once.
+ */
+const WHEN_BOTH_CREATE: readonly unknown[] = ['23505', '42P07']
+/** lock_not_available, deadlock_detected, and our own. */
+const WHEN_LOCKED_OR_CHANGED: readonly unknown[] = ['55P03', '40P01', CHANGED]
+
+const besideOthers = async <T>(step: () => Promise<T>, codes: readonly unknown[]): Promise<T> => {
+  const until = performance.now() + LONGEST_WAIT_MS
+  for (;;) {
+    try {
+      return await step()
+    } catch (error) {
+      const isBesideAnother = error instanceof Error && 'code' in error && codes.includes(error.code)
+      if (!isBesideAnother || performance.now() > until) throw error
+      await setTimeout(POLL_MS)
+    }
+  }
+}
+
+const migrateOnce = async (sql: Sql, migrations: readonly Migration[], ours: Functions): Promise<string[]> => {
+  const [{ state }] = await sql.unsafe<[{ state: string }]>(`select ${STATE} as state`)
+  const done = await readApplied(sql)
+  const refusal = reasonToRefuse(migrations, done)
+  if (refusal !== undefined) throw new MigrationRefused(`${refusal.found} ${refusal.advice}`)
+  const missing = migrations.filter(({ number }) => !done.some((applied) => applied.number === number))
+  const functions = await whatToApply(sql, ours)
+  if (missing.length === 0 && functions === undefined) return []
+  await sql.unsafe(`
+    lock table schema_migration in exclusive mode nowait;
+    do $check$ begin
+      if (select ${STATE}) is distinct from '${state}' then
+        raise exception using errcode = '${CHANGED}', message = 'Another process has migrated the database.';
+      end if;
+    end $check$;
+    ${missing.map(migrationText).join('\n')}
+    ${functions ?? ''}`)
+  return [...missing.map(({ name }) => name), ...(functions === undefined ? [] : [`functions of ${ours.version}`])]
+}
+
+/** What the decision what to apply depends on. */
+const STATE = `
+  concat_ws(' ', (select count(*) from schema_migration), (select version || ' ' || checksum from schema_functions))`
+
+const migrationText = (migration: Migration): string => `
+  ${migration.text}
+  ;insert into schema_migration (number, name, checksum)
+  values (${migration.number}, '${migration.name}', '${checksumOf(migration)}');`
+
+const checksumOf = ({ text }: Migration): string => createHash('sha256').update(text).digest('hex')
+
+/** The migrations that a database notes as applied. */
+export const readApplied = async (sql: Sql): Promise<AppliedMigration[]> => {
+  // Releases before 1.0 noted no checksum.
+  const rows = await sql<AppliedMigration[]>`
+    select number, name, coalesce(to_jsonb(m) ->> 'checksum', '') as checksum from schema_migration as m order by number`
+  return [...rows]
+}
+
+/** Why a database with these migrations is not for this version to migrate, and what to do. */
+export const reasonToRefuse = (
+  migrations: readonly Migration[],
+  done: readonly AppliedMigration[],
+): { found: string; advice: string } | undefined => {
+  const newest = done.at(-1)?.number ?? 0
+  const known = migrations.at(-1)?.number ?? 0
+  if (newest > known) {
+    const found = `The database is at migration ${newest}, this version knows ${known}.`
+    return { found, advice: 'Start a newer version.' }
+  }
+  const changed = migrations.find((migration) =>
+    done.some(({ number, checksum }) => number === migration.number && checksum !== checksumOf(migration)),
+  )
+  if (changed === undefined) return undefined
+  const found = `Migration ${changed.number} (${changed.name}) has another text than the one that this database was made with.`
+  return { found, advice: 'Restore the text of the release, and write changes as a new migration.' }
+}
+
+/**
+ * True when the database has every migration that this version knows, and its functions or those of
+ * a newer one.
+ */
+export const isMigrated = async (sql: Sql, migrations: readonly Migration[]): Promise<boolean> => {
+  const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_migration') is not null as exists`
+  if (!found!.exists) return false
+  const [row] = await sql<{ newest: number }[]>`select coalesce(max(number), 0) as newest from schema_migration`
+  return row!.newest >= (migrations.at(-1)?.number ?? 0) && hasFunctions(sql, await readFunctions())
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import type { Sql } from '../connection/postgres.ts'
+
+/** The tables and views that people query. All others are internal. */
+export const READABLE_TABLES = [
+  'account',
+  'account_external_id',
+  'contact',
+  'contact_external_id',
+  'conversation',
+  'conversation_contact',
+  'feedback',
+  'feedback_category',
+  'feedback_tag',
+  'feedback_view',
+  'message',
+  'project',
+  'submission',
+  'workspace',
+] as const
+
+const PASSWORD_BYTES = 24
+/**
+ * A forgotten query keeps vacuum from clearing away the rows that purges removed. The role can lift
+ * this for itself, as any role of Postgres can.
+ */
+const STATEMENT_TIMEOUT = '5min'
+/** The services need connections as well. */
+const MOST_CONNECTIONS = 10
+
+/**
+ * Makes a login role that can only read those tables of this schema, and returns its password,
+ * which is kept nowhere.
+ *
+ * @throws when a role of this name exists, or when the user of DATABASE_URL may not make roles.
+ */
+export const createReader = async (sql: Sql, name: string): Promise<string> => {
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url')
+  const [{ statements }] = await sql<[{ statements: string }]>`
+    select concat_ws(E';\n',
+      format('create role %I login password %L nosuperuser nocreatedb nocreaterole noinherit connection limit %s',
+        ${name}::text, ${password}::text, ${MOST_CONNECTIONS}::text),
+      -- Temporary tables are for everybody unless the owner of the database says otherwise.
+      (select format('revoke temporary on database %I from public', datname) from pg_database
+       where datname = current_database() and pg_has_role(current_user, datdba, 'usage')),
+      format('alter role %I set default_transaction_read_only = on', ${name}::text),
+      format('alter role %I set statement_timeout = %L', ${name}::text, ${STATEMENT_TIMEOUT}::text),
+      format('alter role %I set search_path = %I', ${name}::text, current_schema()),
+      format('grant usage on schema %I to %I', current_schema(), ${name}::text),
+      (select string_agg(format('grant select on %I.%I to %I', current_schema(), t, ${name}::text), E';\n')
+       from unnest(${READABLE_TABLES}::text[]) as t)) as statements`
+  await sql.unsafe(statements)
+  return password
+}
+
+/** Whether a role can store what it likes as large objects, as every role can unless a superuser has ended that. */
+export const canMakeLargeObjects = async (sql: Sql, name: string): Promise<boolean> => {
+  const [row] = await sql<{ can: boolean }[]>`
+    select bool_or(has_function_privilege(${name}, f, 'execute')) as can
+    from unnest(array['lo_creat(integer)', 'lo_create(oid)', 'lo_from_bytea(oid, bytea)']::regprocedure[]) as f`
+  return row!.can
+}
+
+/**
+ * Drops the role and everything that it was granted here. Who made a role may administer it, and is
+ * no member of it; only a member, or a superuser, drops what is granted to it.
+ */
+export const dropReader = async (sql: Sql, name: string): Promise<void> => {
+  const [{ statements }] = await sql<[{ statements: string }]>`
+    select format('grant %1$I to current_user; drop owned by %1$I; drop role %1$I', ${name}::text) as statements`
+  await sql.unsafe(statements)
+}

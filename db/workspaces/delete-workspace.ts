@@ -1,0 +1,93 @@
+import type { Sql } from '../connection/postgres.ts'
+
+/**
+ * Tables whose rows belong to a workspace. Its row in workspace_progress goes when the deletion
+ * begins.
+ */
+export const OWNED_TABLES = [
+  'tag_share',
+  'tag_term',
+  'tag_in_use',
+  'tag_memory',
+  'feedback',
+  'feedback_category',
+  'conversation_contact',
+  'conversation',
+  'message',
+  'tombstone',
+  'webhook',
+  'unresolved',
+  'contact_external_id',
+  'contact_email',
+  'contact_alias',
+  'contact',
+  'account_external_id',
+  'account_domain',
+  'account_name',
+  'account_alias',
+  'account',
+  'project',
+  'pending_move',
+  'purged_key',
+  'purge',
+  'dead_submission',
+  'submission',
+] as const
+
+/** Nothing else writes to the workspace by then, so a step holds nothing up. */
+const ROWS_PER_STEP = 5_000
+
+/**
+ * Begins a deletion: the progress row of the workspace goes, so that nothing can be saved any more,
+ * and its tokens go. Returns how many milliseconds ago the deletion began, since it can be begun
+ * again.
+ */
+export const beginDeletion = async (sql: Sql, workspaceId: string): Promise<number> => {
+  const [row] = await sql<[{ ms: number }]>`select begin_deletion(${workspaceId}) as ms`
+  return row.ms
+}
+
+export const countOwnedRows = async (sql: Sql, workspaceId: string): Promise<number> => {
+  let rows = 0
+  for (const table of OWNED_TABLES) {
+    const [row] = await sql<[{ count: number }]>`
+      select count(*)::float8 as count from ${sql(table)} where workspace_id = ${workspaceId}`
+    rows += row.count
+  }
+  return rows
+}
+
+/**
+ * Deletes in bounded steps what is stored of a workspace whose deletion has begun. `onProgress`
+ * hears how many rows are deleted so far.
+ */
+export const deleteOwnedRows = async (
+  sql: Sql,
+  workspaceId: string,
+  onProgress: (deleted: number) => void,
+): Promise<number> => {
+  let deleted = 0
+  for (const table of OWNED_TABLES) {
+    let step: number
+    do {
+      const [row] = await sql<[{ rows: number }]>`
+        select delete_rows(${table}, ${workspaceId}, ${ROWS_PER_STEP}) as rows`
+      step = row.rows
+      deleted += step
+      onProgress(deleted)
+    } while (step === ROWS_PER_STEP)
+  }
+  return deleted
+}
+
+/** The last step: from here on the name is free. */
+export const endDeletion = async (sql: Sql, workspaceId: string): Promise<void> => {
+  await sql`delete from workspace where id = ${workspaceId}`
+}
+
+/** Workspaces whose deletion began within this time. */
+export const listDeletedIds = async (sql: Sql, withinMs: number): Promise<string[]> => {
+  const rows = await sql<{ id: string }[]>`
+    select id from deleted_workspace where deleted_at > now() - make_interval(secs => ${withinMs / 1_000}) order by id`
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,33 @@
+import type { Sql } from '../connection/postgres.ts'
+
+export type Workspace = { id: string; name: string; createdAt: Date; isBeingDeleted: boolean }
+
+/** The workspace that exists from the first start. */
+export const DEFAULT_WORKSPACE = 'default'
+
+/** Makes a workspace; undefined when the name is taken. */
+export const createWorkspace = async (sql: Sql, name: string): Promise<Workspace | undefined> => {
+  const [row] = await sql<Workspace[]>`
+    with made as (
+      insert into workspace (id, name) values (gen_random_uuid(), ${name})
+      on conflict (name) do nothing
+      returning id, name, created_at
+    ), progress as (
+      insert into workspace_progress (workspace_id) select id from made
+    )
+    select id, name, created_at as "createdAt", false as "isBeingDeleted" from made`
+  return row
+}
+
+export const listWorkspaces = (sql: Sql): Promise<Workspace[]> =>
+  sql<Workspace[]>`
+    select w.id, w.name, w.created_at as "createdAt", d.id is not null as "isBeingDeleted"
+    from workspace as w left join deleted_workspace as d on d.id = w.id
+    order by w.created_at, w.name`.execute()
+
+/** Without those that are being deleted. */
+export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
+  const rows = await sql<{ id: string }[]>`
+    select id from workspace where id not in (select id from deleted_workspace) order by id`
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,103 @@
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+import { answerSeconds } from '../db/connection/answer-time.ts'
+import { type Ledger, ledgersOf, type LogTotals } from '../contract/ledger.ts'
+import { readSettledTotals } from '../db/submissions/ledger.ts'
+import type { Workspace } from '../db/workspaces/workspaces.ts'
+import { readLogTotals } from '../queue/log/log-totals.ts'
+import type { JobQueue } from '../queue/jobs/job-queues.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import { type ProcessReport, processReportsIn } from '../queue/jobs/process-reports.ts'
+import { countPurges, type PurgesUnderWay } from '../db/purges/purges-under-way.ts'
+import { countWebhooks, type WebhooksNotWell } from '../db/webhooks.ts'
+import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
+import { type RedisCondition, redisCondition } from '../queue/redis/redis-condition.ts'
+import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-loads.ts'
+import { countSilent } from '../queue/jobs/silent-workers.ts'
+import { withinTime } from '../runtime/within-time.ts'
+import type { ListKnownWorkspaces } from '../db/workspaces/known-workspaces.ts'
+
+/**
+ * How the installation is at one moment. A member that could not be read is missing: its server is
+ * away.
+ */
+export type Condition = {
+  /** Milliseconds since 1970. */
+  at: number
+  redis?: RedisCondition
+  queues?: QueueDepth[]
+  processes?: ProcessReport[]
+  /** Workers that are connected to Redis and do not report. */
+  silent?: number
+  postgresSeconds?: number
+  purges?: PurgesUnderWay
+  webhooks?: WebhooksNotWell
+  workspaces?: readonly Workspace[]
+  logs?: LogTotals[]
+  ledgers?: Ledger[]
+}
+
+export type ReadCondition = () => Promise<Condition>
+
+const READ_WITHIN_MS = 5_000
+
+type Sources = {
+  sql: Sql
+  redis: RedisClient
+  prefix: string
+  queues: readonly JobQueue[]
+  listWorkspaces: ListKnownWorkspaces
+}
+
+/**
+ * Reads each member by itself, so that a server that is away does not hide the others. Never
+ * rejects.
+ */
+export const conditionOf =
+  ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
+  async (): Promise<Condition> => {
+    const at = Date.now()
+    const read = async <K extends keyof Condition>(
+      key: K,
+      reading: Promise<Condition[K]>,
+    ): Promise<Partial<Condition>> => {
+      try {
+        const value = await withinTime(reading, READ_WITHIN_MS)
+        return value === undefined ? {} : { [key]: value }
+      } catch {
+        return {}
+      }
+    }
+    const workspaces = listWorkspaces()
+    // The logs are read before the receipts are counted. A submission that is applied in between
+    // counts twice, and is never missing.
+    const logs = workspaces.then((known) =>
+      readLogTotals(
+        redis,
+        prefix,
+        known.map(({ id }) => id),
+      ),
+    )
+    const processes = processReportsIn(redis, prefix).read()
+    const parts = await Promise.all([
+      read('redis', redisCondition(redis)),
+      read('queues', readQueueDepths(queues, redis, at)),
+      read('processes', processes),
+      read('silent', countSilent(redis, prefix, processes)),
+      read('postgresSeconds', answerSeconds(sql)),
+      read('purges', countPurges(sql)),
+      read('webhooks', countWebhooks(sql)),
+      read('workspaces', workspaces),
+      read('logs', logs),
+      read(
+        'ledgers',
+        logs.then(async (found) => ledgersOf(found, await readSettledTotals(sql))),
+      ),
+    ])
+    return Object.assign({ at }, ...parts) as Condition
+  }
+
+/**
+ * The load of each workspace that has any, the heaviest first. Undefined if that could not be read.
+ */
+export const loadsIn = ({ at, workspaces, logs, processes }: Condition): WorkspaceLoad[] | undefined =>
+  workspaces && logs && workspaceLoads({ workspaces, logs, processes: processes ?? [], nowMs: at })

@@ -1,0 +1,201 @@
+import type { LogTotals } from '../contract/ledger.ts'
+import { QUEUE_NAMES } from '../contract/queues.ts'
+import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/process-reports.ts'
+import { type Crowding, crowdingIn, type WorkspaceLoad } from '../queue/jobs/workspace-loads.ts'
+import { type Condition, loadsIn } from './condition.ts'
+
+type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
+
+/**
+ * The installation at one moment, as it is drawn and judged. A member is null if it could not be
+ * read, or if there was none.
+ */
+export type Point = {
+  /** Milliseconds since 1970. */
+  at: number
+  redisUp: boolean
+  postgresUp: boolean
+  apis: number | null
+  workers: number | null
+  /** Workers that are connected to Redis and do not report. */
+  silent: number | null
+  /** Queues whose jobs no worker takes. */
+  unserved: readonly string[] | null
+  acceptedPerSecond: number | null
+  refusedPerSecond: number | null
+  storedPerSecond: number | null
+  taggedPerSecond: number | null
+  failedPerSecond: number | null
+  /** 95 % of the submissions that were applied since the point before took at most this long. */
+  storageSeconds: number | null
+  queues: Readonly<Record<string, Queued>> | null
+  /** The heaviest first. */
+  heaviest: readonly WorkspaceLoad[] | null
+  crowding: Crowding | null
+  /** Jobs that wait in all queues. */
+  waiting: number | null
+  /** Submissions that are accepted and not applied. */
+  queued: number | null
+  /** Age of the oldest submission that is not applied, or of the oldest job if that is older. */
+  oldestSeconds: number | null
+  dead: number | null
+  /** The difference of the workspace that differs most. */
+  difference: number | null
+  /** Workspaces that miss accepted submissions, and how many. The workspace with most is first. */
+  missing: readonly { name: string; difference: number }[] | null
+  redisUsedBytes: number | null
+  redisMaxBytes: number | null
+  /** Bytes of bodies in the API process that has most. */
+  bytesInHand: number | null
+  /** The same as a share of what the process may have, of the process where it is highest. */
+  bytesShare: number | null
+  /** Submissions that were refused because an API process had too many bytes of bodies in hand. */
+  refusedForBytesPerSecond: number | null
+  /** The figure of the slowest process. */
+  postgresSeconds: number | null
+  /** The figure of the slowest process. */
+  loopDelaySeconds: number | null
+  /** Purges whose records are being removed. */
+  purgesUnderWay: number | null
+  /** Keys that purges have ended. */
+  purgedKeys: number | null
+  /** Webhooks whose deliveries fail, and webhooks that have ended. */
+  webhooksFailing: number | null
+  webhooksEnded: number | null
+}
+
+const WORKSPACES_SHOWN = 10
+const MICROSECONDS_PER_SECOND = 1_000_000
+const MS_PER_SECOND = 1_000
+
+/** Draws a condition as a point. Rates and times concern the time since the condition before. */
+export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
+  const { at, redis, queues, processes, postgresSeconds, purges, webhooks, logs, ledgers } = condition
+  const loads = loadsIn(condition)
+  return {
+    at,
+    redisUp: redis !== undefined,
+    postgresUp: postgresSeconds !== undefined,
+    apis: processes?.filter(({ kind }) => kind === 'api').length ?? null,
+    workers: processes?.filter(({ kind }) => kind === 'worker').length ?? null,
+    silent: condition.silent ?? null,
+    unserved: processes ? unservedBy(processes) : null,
+    ...rates(condition, before),
+    queues: queues ? Object.fromEntries(queues.map(({ queue, ...depth }) => [queue, depth])) : null,
+    heaviest: loads?.slice(0, WORKSPACES_SHOWN) ?? null,
+    crowding: (loads && crowdingIn(loads)) ?? null,
+    waiting: queues?.reduce((sum, { waiting, delayed }) => sum + waiting + delayed, 0) ?? null,
+    queued: logs?.reduce((sum, { queued }) => sum + queued, 0) ?? null,
+    oldestSeconds: highest([logs && oldestOf(logs, at), ...(queues ?? []).map((queue) => queue.oldestSeconds)]),
+    dead: ledgers?.reduce((sum, { dead }) => sum + dead, 0) ?? null,
+    difference: ledgers ? furthest(ledgers.map(({ difference }) => difference)) : null,
+    missing: missingIn(condition),
+    redisUsedBytes: redis?.usedBytes ?? null,
+    redisMaxBytes: redis?.maxBytes ?? null,
+    bytesInHand: highest((processes ?? []).map(({ bodies }) => bodies.bytes)),
+    bytesShare: highest((processes ?? []).map(({ bodies: { bytes, mostBytes } }) => bytes / Math.max(1, mostBytes))),
+    postgresSeconds: highest([postgresSeconds, ...(processes ?? []).map((process) => process.postgresSeconds)]),
+    loopDelaySeconds: highest((processes ?? []).map(({ loopDelaySeconds }) => loopDelaySeconds)),
+    purgesUnderWay: purges?.underWay ?? null,
+    purgedKeys: purges?.purgedKeys ?? null,
+    webhooksFailing: webhooks?.failing ?? null,
+    webhooksEnded: webhooks?.ended ?? null,
+  }
+}
+
+/** An acceptance number is a time of Redis's clock, which can be ahead of this machine's. */
+const oldestOf = (logs: readonly LogTotals[], nowMs: number): number => {
+  const oldest = logs.reduce((least, { oldestNumber }) => Math.min(least, oldestNumber ?? Infinity), Infinity)
+  return Math.max(0, nowMs / MS_PER_SECOND - oldest / MICROSECONDS_PER_SECOND)
+}
+
+const unservedBy = (processes: readonly ProcessReport[]): string[] => {
+  const workers = processes.filter(({ kind }) => kind === 'worker')
+  return QUEUE_NAMES.filter((name) => !workers.some(({ queues }) => queues.includes(name)))
+}
+
+const missingIn = ({ ledgers, workspaces }: Condition): Point['missing'] => {
+  if (!ledgers || !workspaces) return null
+  const names = new Map(workspaces.map(({ id, name }) => [id, name]))
+  return ledgers
+    .filter(({ difference }) => difference > 0)
+    .map(({ workspaceId, difference }) => ({ name: names.get(workspaceId) ?? workspaceId, difference }))
+    .toSorted((one, other) => other.difference - one.difference)
+    .slice(0, WORKSPACES_SHOWN)
+}
+
+const furthest = (values: readonly number[]): number =>
+  values.reduce((most, value) => (Math.abs(value) > Math.abs(most) ? value : most), 0)
+
+const highest = (values: readonly (number | null | undefined)[]): number | null => {
+  const known = values.filter((value) => value != null)
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+type Rates = Pick<
+  Point,
+  | 'acceptedPerSecond'
+  | 'refusedPerSecond'
+  | 'refusedForBytesPerSecond'
+  | 'storedPerSecond'
+  | 'taggedPerSecond'
+  | 'failedPerSecond'
+  | 'storageSeconds'
+>
+
+/** A process counts from its start, and is seen a few seconds later. */
+const START_SECONDS = 5
+
+const rates = (now: Condition, before: Condition | undefined): Rates => {
+  const { processes } = now
+  const former = before?.processes
+  const seconds = (now.at - (before?.at ?? now.at)) / MS_PER_SECOND
+  if (!processes || !former || seconds <= 0) return UNKNOWN
+  const countedBefore = (report: ProcessReport): ProcessReport | undefined => {
+    const own = former.find(({ id }) => id === report.id)
+    // A process without an earlier report has started since, or was silent. A silent one has
+    // counted for longer.
+    return own ?? (report.upSeconds > seconds + START_SECONDS ? report : undefined)
+  }
+  const grown = (of: (report: ProcessReport) => number): number =>
+    processes.reduce((sum, report) => {
+      const counted = countedBefore(report)
+      return sum + of(report) - (counted === undefined ? 0 : of(counted))
+    }, 0)
+  const stored = [...STORAGE_BOUNDS_SECONDS, Infinity].map((_bound, at) => grown((report) => report.stored[at] ?? 0))
+  const sum = stored.reduce((total, count) => total + count, 0)
+  return {
+    acceptedPerSecond: grown(({ accepted }) => accepted) / seconds,
+    refusedPerSecond: grown(({ refused }) => refused) / seconds,
+    refusedForBytesPerSecond: grown(({ bodies }) => bodies.refused) / seconds,
+    storedPerSecond: sum / seconds,
+    taggedPerSecond: grown(({ tagged }) => tagged) / seconds,
+    failedPerSecond: grown(({ failed }) => failed) / seconds,
+    storageSeconds: sum === 0 ? null : quantile(stored, 0.95 * sum),
+  }
+}
+
+const UNKNOWN: Rates = {
+  acceptedPerSecond: null,
+  refusedPerSecond: null,
+  refusedForBytesPerSecond: null,
+  storedPerSecond: null,
+  taggedPerSecond: null,
+  failedPerSecond: null,
+  storageSeconds: null,
+}
+
+/**
+ * The value of a rank, as if values were spread evenly between two bounds. For a rank above all
+ * bounds it is the last bound.
+ */
+const quantile = (counts: readonly number[], rank: number): number => {
+  let below = 0
+  for (const [at, upper] of STORAGE_BOUNDS_SECONDS.entries()) {
+    const count = counts[at] ?? 0
+    const lower = STORAGE_BOUNDS_SECONDS[at - 1] ?? 0
+    if (count > 0 && below + count >= rank) return lower + ((upper - lower) * (rank - below)) / count
+    below += count
+  }
+  return STORAGE_BOUNDS_SECONDS.at(-1) ?? 0
+}

@@ -1,0 +1,126 @@
+import { AGAINST_CROWDING, takesMostOf } from '../queue/jobs/workspace-loads.ts'
+import { above, count, type Finding, lasts, POINTS_TO_LAST, when } from './finding.ts'
+import type { Point } from './point.ts'
+
+const OLD_SECONDS = 60
+const STUCK_SECONDS = 600
+/** Younger work may just take its time. */
+const STILL_SECONDS = 10
+const MS_PER_SECOND = 1_000
+/** A point is read this much later than its time says. */
+const CLOCK_SECONDS = 0.1
+/**
+ * While submissions are being applied, the counts of Redis and Postgres differ for a moment, but
+ * not for this long. While nothing is queued, a few points are enough.
+ */
+const DIFFERS_FOR_MS = 60_000
+
+/** Findings about submissions and jobs that wait too long, have failed or are missing. */
+export const workFindings = (points: readonly Point[]): Finding[] => {
+  const now = points.at(-1)!
+  return [...waiting(points), ...lost(now, points), ...crowding(now), ...missingSubmissions(points)]
+}
+
+const waiting = (points: readonly Point[]): Finding[] => {
+  const { oldestSeconds } = points.at(-1)!
+  const isStuck = growsOlder(points)
+  if (isStuck && above(oldestSeconds, STUCK_SECONDS)) {
+    return [
+      { level: 'trouble', what: 'Work waits for more than ten minutes, and no worker finishes it.', remedy: IF_STUCK },
+    ]
+  }
+  return [
+    ...when(above(oldestSeconds, OLD_SECONDS), {
+      level: 'attention',
+      what: 'Work has been waiting for more than a minute.',
+      remedy: `When the number of waiting submissions grows, start more workers. When it does not: ${IF_STUCK}`,
+    }),
+    ...when(isStuck && !above(oldestSeconds, OLD_SECONDS), {
+      level: 'attention',
+      what: 'The oldest work that waits grows older: no worker finishes it.',
+      remedy: IF_STUCK,
+    }),
+  ]
+}
+
+const IF_STUCK =
+  'Look whether a queue is paused or its jobs are tried again and again (/admin/queues), and what the workers log (job_failed).'
+
+/**
+ * While a backlog drains, its oldest submission changes from point to point. A purge may take its
+ * time. Without a worker or Postgres nothing moves, and other findings say that.
+ */
+const growsOlder = (points: readonly Point[]): boolean => {
+  const lately = points.slice(-POINTS_TO_LAST)
+  return (
+    lately.length === POINTS_TO_LAST &&
+    above(lately.at(-1)!.oldestSeconds, STILL_SECONDS) &&
+    lately.every(({ oldestSeconds, workers, postgresUp, purgesUnderWay, at }, place) => {
+      const before = lately[place - 1]
+      const passed = before ? (at - before.at) / MS_PER_SECOND : 0
+      return (
+        postgresUp &&
+        workers !== 0 &&
+        purgesUnderWay === 0 &&
+        above(oldestSeconds, 0) &&
+        oldestSeconds! >= (before?.oldestSeconds ?? 0) + passed - CLOCK_SECONDS
+      )
+    })
+  )
+}
+
+const lost = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: readonly Point[]): Finding[] => {
+  const died = (dead ?? 0) - (points.find((point) => point.dead !== null)?.dead ?? 0)
+  const failed = Object.values(queues ?? {}).reduce((sum, queue) => sum + queue.failed, 0)
+  return [
+    ...when(died > 0, {
+      level: 'attention',
+      what: `${count(died, 'submission has', 'submissions have')} died lately: they cannot be applied.`,
+      remedy: 'The reasons: npm run dead -- list, and the log of the workers (submission_dead).',
+    }),
+    ...when(failed > 0, {
+      level: 'attention',
+      what: `${count(failed, 'job has', 'jobs have')} failed for good.`,
+      remedy:
+        'No submission is in them: jobs wake workers, tag records or remove them. The queues name the jobs with their reasons (/admin/queues).',
+    }),
+    ...when(above(webhooksFailing, 0), {
+      level: 'attention',
+      what: `${count(webhooksFailing!, 'webhook does', 'webhooks do')} not confirm deliveries.`,
+      remedy: 'They are tried again for a day. The reasons: npm run webhook -- list.',
+    }),
+    ...when(above(webhooksEnded, 0), {
+      level: 'attention',
+      what: `${count(webhooksEnded!, 'webhook has', 'webhooks have')} ended.`,
+      remedy: 'The reasons: npm run webhook -- list. Resume, replay or delete them.',
+    }),
+  ]
+}
+
+/** Without a worker or Postgres all workspaces wait, and none is in the way of another. */
+const crowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] =>
+  by === null || workers === 0 || !postgresUp
+    ? []
+    : [
+        {
+          level: 'attention',
+          // No figures: a screen reader would read the text again with each change.
+          what: `The workspace ${by.name} ${takesMostOf(by)}, while others wait.`,
+          remedy: AGAINST_CROWDING,
+        },
+      ]
+
+const missingSubmissions = (points: readonly Point[]): Finding[] => {
+  const { at: last, missing } = points.at(-1)!
+  const isIdle = lasts(points, POINTS_TO_LAST, ({ queued }) => queued === 0)
+  const lately = isIdle ? points.slice(-POINTS_TO_LAST) : points.filter(({ at }) => at >= last - DIFFERS_FOR_MS)
+  const isLong = isIdle || points.some(({ at }) => at <= last - DIFFERS_FOR_MS)
+  const differs = lately.every(({ difference }) => (difference ?? 0) > 0)
+  const named = (missing ?? []).map(({ name, difference }) => `${name} ${difference}`).join(', ')
+  return when(isLong && differs, {
+    level: 'attention',
+    what: `Accepted submissions are neither queued nor finished: ${named}.`,
+    remedy:
+      'Compare feedback_insights_ledger by workspace in /metrics, and look in the logs for what happened to Redis and Postgres.',
+  })
+}

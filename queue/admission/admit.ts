@@ -1,0 +1,108 @@
+import type { IdempotencyRecord } from '../../contract/idempotency.ts'
+import { coalesce } from '../../runtime/coalesce.ts'
+import type { AdmissionRequest, Admit } from './admission.ts'
+import { type AskedRequest, type Asking, callAdmit, createSendAdmit, type Known, type SendAdmit } from './call-admit.ts'
+import type { RedisClient } from '../redis/connect-redis.ts'
+import { createReplicatedSend } from '../redis/replicated.ts'
+import type { Wake } from '../jobs/wake.ts'
+
+type Dependencies = {
+  /** With `replicas`, for admissions alone. */
+  redis: RedisClient
+  prefix: string
+  wake: Pick<Wake, 'wake'>
+  /** No number at or below the floor of its workspace is given: the position in Postgres. */
+  floorOf?: (workspaceId: string) => Promise<number>
+  /** Nothing counts as admitted before so many replicas of its Redis have it. */
+  replicas?: number
+  /**
+   * Finds an idempotency key that has left the book in Redis; null when there is none, undefined
+   * while Postgres cannot be asked.
+   */
+  findStoredKey: (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
+}
+
+/** Once a book was found to lack keys of the last day, Postgres is asked first for so long. */
+const ASK_FIRST_MS = 60_000
+
+/**
+ * Decides whether a submission enters, gives it its id and its acceptance number, appends it to the
+ * log of its workspace, and wakes a worker unless one applies the log already. Once this resolves
+ * with `admitted`, the submission is accepted. Numbers of a workspace increase strictly, whichever
+ * process asks.
+ */
+export const createAdmit = (dependencies: Dependencies): Admit => {
+  const { findStoredKey } = dependencies
+  const ask = createAsk(dependencies)
+  const askFirstUntil = new Map<string, number>()
+  const findKnown = async ({ workspaceId, idempotency }: AdmissionRequest): Promise<Known> =>
+    (await findStoredKey(workspaceId, idempotency!.key)) ?? 'nothing'
+
+  return async (request) => {
+    const { workspaceId, idempotency } = request
+    const isAskedFirst = idempotency !== undefined && (askFirstUntil.get(workspaceId) ?? 0) > performance.now()
+    const known = isAskedFirst ? await findKnown(request) : undefined
+    const asking = await askInSteps(ask, { ...request, known })
+    if (asking.outcome !== 'unknown-key') return asking
+    askFirstUntil.set(workspaceId, performance.now() + ASK_FIRST_MS)
+    const second = await askInSteps(ask, { ...request, known: await findKnown(request) })
+    if (second.outcome === 'unknown-key') throw new Error('A known idempotency key is never unknown.')
+    return second
+  }
+}
+
+type Ask = (request: AskedRequest) => Promise<Asking>
+
+/**
+ * A larger body is sent once its submission may enter, so that a refused one costs Redis little.
+ */
+const SENT_AT_ONCE_CHARACTERS = 64 * 1024
+
+const askInSteps = async (ask: Ask, request: AskedRequest): Promise<Asking> => {
+  const mayEnter = request.peek !== true && request.full !== true
+  if (mayEnter && request.bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
+  const judged = await ask({ ...request, bodyText: '', full: true })
+  return mayEnter && judged.outcome === 'full' ? ask(request) : judged
+}
+
+const CALL_WEIGHT = 1_000
+const WEIGHT_OF_ANY = 3
+const CHARACTERS_LIKE_A_KEY = 300
+
+/** A purge goes alone: it is an entry of its own. */
+const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
+  operation === 'purge_contact' ? CALL_WEIGHT : WEIGHT_OF_ANY + bodyText.length / CHARACTERS_LIKE_A_KEY
+
+/**
+ * A call keeps Redis for a millisecond or two at most. A second call may be on its way, so that the
+ * API reads requests while Redis admits others.
+ */
+const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, of: weightOf }, lanes: 2 }
+
+/** Requests of one workspace that are in flight together share a call, in their order. */
+const createAsk = (dependencies: Dependencies): Ask => {
+  const { redis, replicas = 0 } = dependencies
+  const send = replicas === 0 ? createSendAdmit(redis) : createReplicatedSend(redis, replicas)
+  const askTogether = new Map<string, Ask>()
+  return (request) => {
+    const { workspaceId } = request
+    let ask = askTogether.get(workspaceId)
+    if (!ask) {
+      ask = coalesce((requests) => askAndWake({ ...dependencies, send }, workspaceId, requests), TOGETHER)
+      askTogether.set(workspaceId, ask)
+    }
+    return ask(request)
+  }
+}
+
+const askAndWake = async (
+  { prefix, wake, floorOf, send }: Dependencies & { send: SendAdmit },
+  workspaceId: string,
+  requests: readonly AskedRequest[],
+): Promise<Asking[]> => {
+  // Asked last, so that no failover can happen between the floor and the call.
+  const floor = (await floorOf?.(workspaceId)) ?? 0
+  const { askings, entered, isDeep, isLeased } = await callAdmit({ prefix, send }, { workspaceId, floor }, requests)
+  if (entered > 0 && !isLeased) void wake.wake(workspaceId, { submissions: entered, isDeep })
+  return askings
+}

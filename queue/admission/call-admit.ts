@@ -1,0 +1,145 @@
+import { v7 as newId } from 'uuid'
+import type { IdempotencyRecord } from '../../contract/idempotency.ts'
+import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
+import type { Operation } from '../../contract/submission.ts'
+import type { Admission, AdmissionRequest, Bucket, LogState } from './admission.ts'
+import type { RedisClient } from '../redis/connect-redis.ts'
+import { recordBegin, recordOf } from './idempotency.ts'
+import { compactId, keysOfScript, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
+import { batchIdOf, itemText, type ItemParts, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
+import { luaScript } from '../redis/lua-script.ts'
+
+/** What Postgres knows about the idempotency key. */
+export type Known = IdempotencyRecord | 'nothing'
+export type AskedRequest = AdmissionRequest & Pick<ItemParts, 'again'> & { known?: Known | undefined }
+/** `unknown-key`: without `known` it cannot be told whether the idempotency key was used before. */
+export type Asking = Admission | { outcome: 'unknown-key' }
+
+/** One for each request, and what is true of all of them. */
+export type Answers = string[]
+/** `answers` is undefined if nothing was sent, since replicas are away. */
+export type Sent = { answers: Answers | undefined; isReplicated: boolean }
+/** Sends the arguments of admit.lua. */
+export type SendAdmit = (keysAndArguments: readonly (string | number)[]) => Promise<Sent>
+
+export const ADMIT = luaScript('admit', ['log', 'idempotency-record'])
+export const KEYS_OF_ADMIT = 2
+type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Answers> }
+
+export const createSendAdmit = (redis: RedisClient): SendAdmit => {
+  redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: KEYS_OF_ADMIT })
+  return async (keysAndArguments) => ({
+    answers: await (redis as RedisWithAdmit).admit(...keysAndArguments),
+    isReplicated: true,
+  })
+}
+
+/**
+ * `entered`: how many submissions workers may apply now. `isLeased`: a worker applies the log, and
+ * sees them when it takes its next stride.
+ */
+type Called = { askings: Asking[]; entered: number; isDeep: boolean; isLeased: boolean }
+const NOT_ENTERED = { entered: 0, isDeep: false, isLeased: false }
+
+/** Calls admit.lua for requests of one workspace. The order is that of its KEYS and ARGV. */
+export const callAdmit = async (
+  { prefix, send }: { prefix: string; send: SendAdmit },
+  { workspaceId, floor }: { workspaceId: string; floor: number },
+  requests: readonly AskedRequest[],
+): Promise<Called> => {
+  const { keys, begin } = keysOfScript(prefix, workspaceId)
+  const batchId = batchIdOf(newId())
+  const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NO_BOUND)
+  const again = requests.filter((request) => request.again !== undefined).length
+  const settings = [begin, floor, IDEMPOTENCY_SECONDS, compactId(batchId), Math.floor(mostBytes), again]
+  const texts = [
+    JSON.stringify(requests.map((request, at) => askedOf(request, batchId, at + 1))),
+    ...requests.map(itemText),
+  ]
+  const { answers, isReplicated } = await send([...keys, ...settings, ...texts])
+  if (answers === undefined) return { askings: requests.map(() => UNSENT), ...NOT_ENTERED }
+  const [first, isEmpty, isIdentify, isPurge, isDeep, isLeased] = answers.at(-1)!.split(' ').map(Number)
+  let isLogEmpty = isEmpty === 1
+  let isIdentifyWaiting = isIdentify === 1
+  const askings = requests.map(({ operation }, at): Asking => {
+    const state = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting: isPurge === 1 }
+    const asking = readAnswer(answers[at]!, submissionIdIn({ batchId, first: first! }, at + 1), state)
+    if (asking.outcome === 'admitted') {
+      isLogEmpty = false
+      isIdentifyWaiting ||= IDENTIFYING.has(operation)
+    }
+    return asking
+  })
+  // Without replicas, a failover would lose the entry from the log after it was applied.
+  if (!isReplicated) return { askings: askings.map(unreplicated), ...NOT_ENTERED }
+  const entered = askings.filter(({ outcome }) => outcome === 'admitted').length
+  return { askings, entered, isDeep: isDeep === 1, isLeased: isLeased === 1 }
+}
+
+/** Operations that can change which contact an external id or an email means. */
+const IDENTIFYING: ReadonlySet<Operation> = new Set(['identify_contact', 'submit_conversation'])
+
+const NO_BOUND = Number.MAX_SAFE_INTEGER
+const UNSENT = { outcome: 'unreplicated', bucket: undefined } as const
+
+const unreplicated = (asking: Asking): Asking =>
+  asking.outcome === 'admitted' || asking.outcome === 'repeated'
+    ? { outcome: 'unreplicated', bucket: asking.bucket }
+    : asking
+
+/** A submission as the script is asked about it. JSON leaves out what is undefined. */
+const askedOf = (request: AskedRequest, batchId: string, place: number) => {
+  const { operation, limit, idempotency, known } = request
+  // The script gives the number, and with it the time of the id. `readFormer` puts it in.
+  const submissionId = submissionIdIn({ batchId, first: 0 }, place)
+  return {
+    operation,
+    letter: letterOf(operation),
+    mode: request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
+    tokens: limit?.tokens,
+    windowMs: limit?.windowMs,
+    record: idempotency?.key,
+    body: idempotency?.body,
+    known: known && (known === 'nothing' ? '' : recordOf(known)),
+    begin: idempotency && recordBegin({ body: idempotency.body, submissionId }),
+  }
+}
+
+const readAnswer = (answer: string, submissionId: string, state: LogState): Asking => {
+  const [outcome, remaining, reset, number, former] = answer.split(' ')
+  const bucket = readBucket(remaining!, reset!)
+  switch (outcome as Exclude<Asking['outcome'], 'unreplicated'>) {
+    case 'fresh':
+      return { outcome: 'fresh', ...state }
+    case 'unknown-key':
+      return { outcome: 'unknown-key' }
+    case 'rate-limited':
+    case 'full':
+    case 'other-body':
+      return { outcome: outcome as 'full', bucket }
+    case 'admitted':
+      return { outcome: 'admitted', submissionId, number: Number(number), bucket, ...state }
+    case 'repeated':
+      return {
+        outcome: 'repeated',
+        submissionId: readFormer(readCompactId(former!), Number(number)),
+        number: Number(number),
+        bucket,
+        ...state,
+      }
+  }
+}
+
+/** The id of a former submission. One that came from the book has no time yet. */
+const readFormer = (id: string, number: number): string => {
+  if (!id.startsWith(NO_TIME)) return id
+  const place = placeOf(id)
+  return submissionIdIn({ batchId: batchIdOf(id), first: number - place + 1 }, place)
+}
+
+const NO_TIME = '00000000-0000-'
+
+const readBucket = (remaining: string, resetMicroseconds: string): Bucket | undefined =>
+  remaining === '-'
+    ? undefined
+    : { remaining: Math.max(0, Number(remaining)), resetMs: Math.ceil(Number(resetMicroseconds) / MICROSECONDS_PER_MS) }

@@ -1,0 +1,95 @@
+import { type HashKey, keyedHash } from '../../contract/identity/own-id.ts'
+import type { Idempotency, IdempotencyRecord } from '../../contract/idempotency.ts'
+import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
+import type { Operation } from '../../contract/submission.ts'
+import type { RedisClient } from '../redis/connect-redis.ts'
+import { compactId, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
+import { letterOf } from '../log/log-entry.ts'
+import { luaScript } from '../redis/lua-script.ts'
+
+// 126 and 54 bits: without HASH_KEY, two texts with the same hash cannot be looked for. A body is
+// compared with one other.
+const KEY_CHARACTERS = 22
+const BODY_CHARACTERS = 9
+
+/** `bodyText` is the body as JSON. */
+export const idempotencyOf = (
+  hashKey: HashKey,
+  { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },
+): Idempotency => {
+  const hash = (text: string): string => keyedHash(hashKey, text, 'base64url')
+  return {
+    key: (letterOf(operation) + hash(key)).slice(0, KEY_CHARACTERS),
+    body: hash(bodyText).slice(0, BODY_CHARACTERS),
+  }
+}
+
+/** How the record of a key begins in the book: the hash of the body, and the submission. */
+export const recordBegin = ({ body, submissionId }: Omit<IdempotencyRecord, 'number'>): string =>
+  body + compactId(submissionId)
+
+/** The record of a key in the book. lua/functions/idempotency-record.lua reads it. */
+export const recordOf = (record: IdempotencyRecord): string => recordBegin(record) + record.number.toString(16)
+
+const FREE = luaScript('free-idempotency-keys', ['idempotency-record'])
+const TRIM = luaScript('trim-idempotency-keys', ['idempotency-record'])
+
+/** Frees idempotency keys as long as they lead to the submissions with these numbers. */
+export const freeIdempotencyKeys = async (
+  redis: RedisClient,
+  prefix: string,
+  { workspaceId, keys }: { workspaceId: string; keys: readonly { key: string; number: number }[] },
+): Promise<void> => {
+  if (keys.length === 0) return
+  const { idempotency } = workspaceKeys(prefix, workspaceId)
+  await redis.eval(FREE, 1, idempotency, ...keys.flatMap(({ key, number }) => [key, number]))
+}
+
+/** A key in the book and in the order, measured with jemalloc (`npm run bench -- keys`). */
+const BYTES_PER_KEY = 140
+const SHARE_OF_MEMORY = 0.1
+/** Where Redis has no bound of its own. */
+const MOST_WITHOUT_BOUND = 1_000_000
+/** A step of trimming, in keys, keeps Redis for a millisecond or two. */
+const KEYS_AT_ONCE = 500
+const STEPS_AT_ONCE = 1_000
+
+/**
+ * Keeps the books of recent idempotency keys within a tenth of Redis's memory together. The largest
+ * books give way first, and of a book its oldest keys: Postgres has them. Keys of submissions that
+ * wait stay.
+ *
+ * @param maxBytes `maxmemory`; 0 when there is no bound.
+ */
+export const trimIdempotencyKeys = async (
+  redis: RedisClient,
+  prefix: string,
+  { workspaceIds, maxBytes, nowMs }: { workspaceIds: readonly string[]; maxBytes: number; nowMs: number },
+): Promise<void> => {
+  const most = maxBytes === 0 ? MOST_WITHOUT_BOUND : Math.floor((maxBytes * SHARE_OF_MEMORY) / BYTES_PER_KEY)
+  const sizes = await Promise.all(workspaceIds.map((id) => redis.hlen(workspaceKeys(prefix, id).idempotency)))
+  const share = fairShare(sizes, most)
+  const tooOld = nowMs * MICROSECONDS_PER_MS - IDEMPOTENCY_SECONDS * 1_000 * MICROSECONDS_PER_MS
+  await Promise.all(
+    workspaceIds.map(async (id, at) => {
+      if (sizes[at] === 0) return
+      const { idempotency, keyOrder, state } = workspaceKeys(prefix, id)
+      for (let step = 0; step < STEPS_AT_ONCE; step++) {
+        const settings = [share, tooOld, KEYS_AT_ONCE]
+        if ((await redis.eval(TRIM, 3, idempotency, keyOrder, state, ...settings)) !== 1) return
+      }
+    }),
+  )
+}
+
+/** The largest share with which all sizes, each cut to it, come to at most `most` together. */
+export const fairShare = (sizes: readonly number[], most: number): number => {
+  let left = most
+  const ascending = sizes.toSorted((a, b) => a - b)
+  for (const [at, size] of ascending.entries()) {
+    const share = Math.floor(left / (ascending.length - at))
+    if (size > share) return share
+    left -= size
+  }
+  return most
+}

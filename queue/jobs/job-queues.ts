@@ -1,0 +1,102 @@
+import { type Job, Queue } from 'bullmq'
+import type { RemovalJob, TaggingJob, WebhookJob } from '../../contract/jobs.ts'
+import { QUEUE_NAMES, type QueueName } from '../../contract/queues.ts'
+import type { RedisClient } from '../redis/connect-redis.ts'
+
+/** Entries that a queue's event stream keeps, roughly; nothing reads it. */
+const EVENTS_KEPT = 1_000
+/** How many finished jobs a queue keeps, and for how many seconds. */
+export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
+const ATTEMPTS = 8
+const FIRST_RETRY_MS = 500
+
+/** The options of every job. */
+export const JOB_OPTIONS = {
+  attempts: ATTEMPTS,
+  backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
+} as const
+
+/** The hash tag keeps the keys of a queue in one slot of a cluster, and spreads the queues. */
+export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:queue:${queue}}`
+
+export type JobQueue = Queue
+export type JobQueues = Readonly<Record<QueueName, JobQueue>>
+
+/** The queues as producers and dashboards use them. The caller closes the connection. */
+export const openQueues = (connection: RedisClient, prefix: string, onError: (error: Error) => void): JobQueues => {
+  const open = (name: QueueName): Queue => {
+    const queue = new Queue(name, {
+      connection,
+      prefix: queuePrefix(prefix, name),
+      skipWaitingForReady: true,
+      streams: { events: { maxLen: EVENTS_KEPT } },
+    })
+    queue.on('error', onError)
+    return queue
+  }
+  return Object.fromEntries(QUEUE_NAMES.map((name) => [name, open(name)])) as unknown as JobQueues
+}
+
+export const closeQueues = async (queues: JobQueues): Promise<void> => {
+  await Promise.all(Object.values(queues).map((queue) => queue.close()))
+}
+
+/** Adds a job for each decided purge whose records are to be removed, unless it has one. */
+export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJob[]): Promise<void> => {
+  if (removals.length === 0) return
+  await queues.removal.addBulk(
+    removals.map((data) => ({
+      name: 'remove_purged',
+      data,
+      opts: { ...JOB_OPTIONS, deduplication: { id: data.purgeId } },
+    })),
+  )
+}
+
+/** Adds a job for each webhook, unless it has one. */
+export const addDeliveries = async (queues: JobQueues, deliveries: readonly WebhookJob[]): Promise<void> => {
+  if (deliveries.length === 0) return
+  await queues.webhook.addBulk(
+    deliveries.map((data) => ({ name: 'deliver_changes', data, opts: { deduplication: { id: data.webhookId } } })),
+  )
+}
+
+/** Has a worker send a message that tests a webhook. Returns the id of the job. */
+export const addWebhookTest = async (queues: JobQueues, named: Omit<WebhookJob, 'isTest'>): Promise<string> =>
+  (await queues.webhook.add('test_webhook', { ...named, isTest: true })).id!
+
+/** How a test ended; undefined while it has not. */
+export const webhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
+  const job: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
+  if (job === undefined || (await job.isFailed())) return 'the job failed'
+  if (!(await job.isCompleted())) return undefined
+  // The job is read again, since it may have ended after the first reading.
+  const ended: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
+  return ended?.returnvalue
+}
+
+/** Returns the ids of the jobs. */
+export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
+  if (jobs.length === 0) return []
+  const added = await queues.tagging.addBulk(
+    jobs.map((job) => ({ name: 'generate_tags', data: job, opts: JOB_OPTIONS })),
+  )
+  return added.flatMap(({ id }) => id ?? [])
+}
+
+/**
+ * How a tagging job ended, and how many records it tagged; undefined while it has not ended. A job
+ * that is gone ended well.
+ */
+export const taggingOutcome = async (
+  queues: JobQueues,
+  id: string,
+): Promise<{ failed: boolean; kept: number | undefined } | undefined> => {
+  const job: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
+  if (job === undefined) return { failed: false, kept: undefined }
+  if (await job.isFailed()) return { failed: true, kept: 0 }
+  if (!(await job.isCompleted())) return undefined
+  // The job is read again, since it may have ended after the first reading.
+  const ended: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
+  return { failed: false, kept: ended?.returnvalue }
+}

@@ -1,0 +1,55 @@
+import { type Job, UnrecoverableError, Worker } from 'bullmq'
+import type { QueueName } from '../../contract/queues.ts'
+import type { RedisClient } from '../redis/connect-redis.ts'
+import { FINISHED_JOBS_KEPT, queuePrefix } from './job-queues.ts'
+
+// The jobs of a killed worker are delivered again within the sum of these two.
+const LOCK_MS = 8_000
+const LOOK_FOR_STALLED_EVERY_MS = 3_000
+/** After an outage of Redis. BullMQ's default is 15 s. */
+const TRY_AGAIN_AFTER_MS = 1_000
+
+/**
+ * After so many deaths of workers a tagging job ends as failed: its text may be what kills them,
+ * and is stored already.
+ */
+const MOST_DEATHS_IN_TAGGING = 20
+
+export type QueueWorker = Worker
+/** A job as a worker has it in hand. */
+export type DeliveredJob = Job
+type WorkerSettings = { connection: RedisClient; prefix: string; concurrency: number }
+
+/** An error after which a job is not tried again: it stays where operators see it. */
+export const hopeless = (why: string): Error => new UnrecoverableError(why)
+
+/** Begins to take jobs of a queue. */
+export const openWorker = (
+  name: QueueName,
+  process: (job: DeliveredJob) => Promise<unknown>,
+  { connection, prefix, concurrency }: WorkerSettings,
+): QueueWorker =>
+  new Worker(name, name === 'backlog' ? letNextWait(process) : process, {
+    connection,
+    prefix: queuePrefix(prefix, name),
+    concurrency,
+    removeOnComplete: FINISHED_JOBS_KEPT,
+    // Other jobs carry no data: maintenance adds them again. Operators look at failed tagging.
+    ...(name !== 'tagging' && { removeOnFail: FINISHED_JOBS_KEPT }),
+    // The lease counts the deaths of workers that apply a log (lua/take.lua).
+    maxStalledCount: name === 'tagging' ? MOST_DEATHS_IN_TAGGING : Number.MAX_SAFE_INTEGER,
+    lockDuration: LOCK_MS,
+    stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
+    runRetryDelay: TRY_AGAIN_AFTER_MS,
+  })
+
+/**
+ * Gives the deduplication key of a job back when it begins. A wake that came while the job ended
+ * would otherwise be lost.
+ */
+const letNextWait =
+  (process: (job: DeliveredJob) => Promise<unknown>) =>
+  async (job: DeliveredJob): Promise<unknown> => {
+    await job.removeDeduplicationKey()
+    return process(job)
+  }

@@ -1,0 +1,45 @@
+import type { Queue } from 'bullmq'
+import type { RedisClient } from '../redis/connect-redis.ts'
+
+const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
+
+/**
+ * What lies in a queue. `oldestSeconds` is the age of the oldest job that is neither finished nor
+ * failed; 0 when there is none.
+ */
+export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(typeof STATES)[number], number>
+
+/**
+ * Delayed jobs lie in the order in which they are due; the oldest one is searched among so many of
+ * the first.
+ */
+const DELAYED_LOOKED_AT = 100
+
+/** A job's age goes by the clock of the API process that queued it. Payloads are not read. */
+export const readQueueDepths = (queues: readonly Queue[], redis: RedisClient, nowMs: number): Promise<QueueDepth[]> =>
+  Promise.all(
+    queues.map(async (queue) => {
+      const [counts, oldest] = await Promise.all([queue.getJobCounts(...STATES), oldestOf(queue, redis)])
+      const of = (state: (typeof STATES)[number]): number => counts[state] ?? 0
+      return {
+        queue: queue.name,
+        waiting: of('waiting'),
+        active: of('active'),
+        delayed: of('delayed'),
+        failed: of('failed'),
+        oldestSeconds: oldest === undefined ? 0 : Math.max(0, nowMs - oldest) / 1_000,
+      }
+    }),
+  )
+
+const oldestOf = async (queue: Queue, redis: RedisClient): Promise<number | undefined> => {
+  const first = await Promise.all([
+    queue.getRanges(['waiting'], 0, 0, true),
+    queue.getRanges(['active'], 0, 0, true),
+    queue.getRanges(['delayed'], 0, DELAYED_LOOKED_AT - 1, true),
+  ])
+  const times = await Promise.all(first.flat().map((id) => redis.hget(queue.toKey(id), 'timestamp')))
+  // A job that ended in between has no time any more.
+  const known = times.flatMap((time) => (time == null ? [] : Number(time)))
+  return known.length === 0 ? undefined : Math.min(...known)
+}

@@ -1,0 +1,38 @@
+import { GONE_AFTER_MS, type ProcessReport } from './process-reports.ts'
+import { isRefusedByRedis, type RedisClient } from '../redis/connect-redis.ts'
+import { serversOf } from '../redis/redis-servers.ts'
+
+const MS_PER_SECOND = 1_000
+
+/** The name under which Redis knows the connection of a worker. */
+export const workerConnection = (prefix: string, id: string): string => `${prefix}:worker:${id}`
+
+/**
+ * How many workers are connected to Redis and have not reported lately: a worker that is frozen
+ * keeps its connections. Those that have just come are not counted. Undefined when a server does
+ * not tell who is connected, as some that are hosted.
+ */
+export const countSilent = async (
+  redis: RedisClient,
+  prefix: string,
+  processes: Promise<readonly ProcessReport[]>,
+): Promise<number | undefined> => {
+  const [connected, reports] = await Promise.all([connectedWorkers(redis, prefix), processes])
+  if (connected === undefined) return undefined
+  const reporting = new Set(reports.map(({ id }) => id))
+  return [...connected].filter((id) => !reporting.has(id)).length
+}
+
+const connectedWorkers = async (redis: RedisClient, prefix: string): Promise<Set<string> | undefined> => {
+  const named = new RegExp(`\\bname=${workerConnection(prefix, '([0-9a-f-]{36})')} age=(\\d+) `, 'g')
+  try {
+    const servers = await serversOf(redis)
+    // Bun's types and Deno's differ about this command.
+    const lists: unknown[] = await Promise.all(servers.map((server) => server.client('LIST', 'TYPE', 'NORMAL')))
+    const found = lists.flatMap((list) => [...String(list).matchAll(named)])
+    return new Set(found.filter(([, , age]) => Number(age) * MS_PER_SECOND > GONE_AFTER_MS).map(([, id]) => id!))
+  } catch (error) {
+    if (isRefusedByRedis(error)) return undefined
+    throw error
+  }
+}

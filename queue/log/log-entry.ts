@@ -1,0 +1,120 @@
+import type { Idempotency } from '../../contract/idempotency.ts'
+import { type Operation, OPERATIONS, type Submission } from '../../contract/submission.ts'
+import { compactId, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
+
+// An entry of the log holds the submissions that one call admitted. Its id is `NUMBER-0`, with the
+// number of its last submission. Its value is
+//   1 FIRST LETTERS BATCH APPENDED BYTES POSITION\n[items]
+// 1 is the version of this form. FIRST is the number of the first place, and LETTERS has a letter
+// for each place, `-` for a refused submission. BATCH is a compact UUIDv7 whose last 12 bits are 0.
+// APPENDED and BYTES say what was appended before the entry. POSITION is the position hint at the
+// admission. There is an item for each submission:
+//   [body, key, hash of the body, traceparent, submission id, original number]
+// with null for what is absent, and without nulls at its end. The last two are there for a
+// submission that is appended again.
+
+const VERSION = '1'
+const LETTERS: Readonly<Record<Operation, string>> = {
+  create_feedback: 'f',
+  identify_contact: 'i',
+  identify_account: 'a',
+  submit_conversation: 'c',
+  purge_contact: 'p',
+}
+const OPERATION_OF = new Map(OPERATIONS.map((operation) => [LETTERS[operation], operation]))
+
+export const letterOf = (operation: Operation): string => LETTERS[operation]
+
+/** Places begin at 1 and fit in the last twelve bits of an id. */
+const PLACE_DIGITS = 3
+
+/** `id` is any UUIDv7. */
+export const batchIdOf = (id: string): string => id.slice(0, -PLACE_DIGITS) + '0'.repeat(PLACE_DIGITS)
+
+const TIME = /^(.{8})-(.{4})/
+const TIME_DIGITS = 12
+
+/**
+ * The id of the submission in a place, from 1. It ends with the place, and its time is that of its
+ * entry's first number. So an id tells where in the log to look for its submission.
+ */
+export const submissionIdIn = ({ batchId, first }: { batchId: string; first: number }, place: number): string => {
+  const time = Math.floor(first / MICROSECONDS_PER_MS)
+    .toString(16)
+    .padStart(TIME_DIGITS, '0')
+  const rest = batchId.slice(TIME_DIGITS + 1, -PLACE_DIGITS)
+  return `${time.slice(0, 8)}-${time.slice(8)}${rest}${place.toString(16).padStart(PLACE_DIGITS, '0')}`
+}
+
+/** The place of a submission in its entry, as its id tells it. */
+export const placeOf = (submissionId: string): number => Number.parseInt(submissionId.slice(-PLACE_DIGITS), 16)
+
+/** The milliseconds since 1970 in which its entry was admitted. */
+export const admittedMs = (submissionId: string): number =>
+  Number.parseInt(submissionId.replace(TIME, '$1$2').slice(0, TIME_DIGITS), 16)
+
+export type ItemParts = {
+  /** The body as JSON. */
+  bodyText: string
+  idempotency?: Idempotency | undefined
+  traceparent?: string | undefined
+  /** Of a submission that is appended again. */
+  again?: { submissionId: string; originalNumber: number; idempotency?: Idempotency | undefined } | undefined
+}
+
+export const itemText = ({ bodyText, idempotency, traceparent, again }: ItemParts): string => {
+  const kept = idempotency ?? again?.idempotency
+  const parts = [kept?.key, kept?.body, traceparent, again && compactId(again.submissionId), again?.originalNumber]
+  const end = parts.findLastIndex((part) => part !== undefined) + 1
+  return `[${[bodyText, ...parts.slice(0, end).map((part) => JSON.stringify(part ?? null))].join(',')}]`
+}
+
+type Item = [
+  body: object,
+  key?: string | null,
+  bodyHash?: string | null,
+  traceparent?: string | null,
+  submissionId?: string | null,
+  originalNumber?: number | null,
+]
+
+export type EntryHead = { first: number; letters: string; batchId: string; position: number }
+
+/** @param value an entry, or at least its first line. */
+export const readHead = (value: string): EntryHead => {
+  const [version, first, letters, batch, , , position] = value.slice(0, value.indexOf('\n')).split(' ')
+  if (version !== VERSION || position === undefined) throw new Error('The log has an entry of another form.')
+  return { first: Number(first), letters: letters!, batchId: readCompactId(batch!), position: Number(position) }
+}
+
+/** The submissions of an entry, by number. */
+export const readEntry = (workspaceId: string, value: string): Submission[] => {
+  const head = readHead(value)
+  const items = JSON.parse(value.slice(value.indexOf('\n') + 1)) as Item[]
+  const operations = [...head.letters].map((letter) => OPERATION_OF.get(letter))
+  const submissions: Submission[] = []
+  for (const [at, operation] of operations.entries()) {
+    if (operation === undefined) continue
+    const item = items[submissions.length]!
+    submissions.push({
+      operation,
+      workspaceId,
+      number: head.first + at,
+      body: item[0],
+      ...optionalParts(item),
+      ...idAndPosition(item, head, at + 1),
+    } as Submission)
+  }
+  return submissions
+}
+
+const optionalParts = ([, key, body, traceparent]: Item) => ({
+  ...(typeof key === 'string' && typeof body === 'string' && { idempotency: { key, body } }),
+  ...(typeof traceparent === 'string' && { traceparent }),
+})
+
+/** What was answered to a submission that is appended again was told before its first admission. */
+const idAndPosition = ([, , , , id, originalNumber]: Item, head: EntryHead, place: number) =>
+  typeof id === 'string' && typeof originalNumber === 'number'
+    ? { submissionId: readCompactId(id), originalNumber }
+    : { submissionId: submissionIdIn(head, place), seenPosition: head.position }

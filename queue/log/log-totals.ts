@@ -1,0 +1,46 @@
+import type { LogTotals } from '../../contract/ledger.ts'
+import type { RedisClient } from '../redis/connect-redis.ts'
+import { workspaceKeys } from '../keys.ts'
+
+/** Admissions wait behind no more than these: for some milliseconds. */
+const ASKED_AT_ONCE = 500
+
+/** What the logs of these workspaces say: how much was accepted, and how much waits since when. */
+export const readLogTotals = async (
+  redis: RedisClient,
+  prefix: string,
+  workspaceIds: readonly string[],
+): Promise<LogTotals[]> => {
+  const totals: LogTotals[] = []
+  for (let at = 0; at < workspaceIds.length; at += ASKED_AT_ONCE) {
+    const asked = workspaceIds.slice(at, at + ASKED_AT_ONCE)
+    totals.push(...(await Promise.all(asked.map((id) => totalsOf(redis, prefix, id)))))
+  }
+  return totals
+}
+
+const totalsOf = async (redis: RedisClient, prefix: string, workspaceId: string): Promise<LogTotals> => {
+  const fields = await redis.hmget(workspaceKeys(prefix, workspaceId).state, ...FIELDS)
+  const [appended, again, done, bytes, doneBytes, oldest] = fields.map(Number) as Six
+  const queued = appended - done
+  return {
+    workspaceId,
+    accepted: appended - again,
+    queued,
+    oldestNumber: queued === 0 ? null : oldest,
+    bytes: bytes - doneBytes,
+  }
+}
+
+const FIELDS = ['appended', 'again', 'done', 'bytes', 'doneBytes', 'oldest']
+type Six = [number, number, number, number, number, number]
+
+/** How many submissions of these workspaces wait. */
+export const countQueued = async (
+  redis: RedisClient,
+  prefix: string,
+  workspaceIds: readonly string[],
+): Promise<number> => {
+  const totals = await readLogTotals(redis, prefix, workspaceIds)
+  return totals.reduce((sum, { queued }) => sum + queued, 0)
+}

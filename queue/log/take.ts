@@ -1,0 +1,101 @@
+import type { Submission } from '../../contract/submission.ts'
+import type { RedisClient } from '../redis/connect-redis.ts'
+import { readEntry } from './log-entry.ts'
+import { defineWorkspaceScript } from '../redis/lua-script.ts'
+
+export type TakeRequest = {
+  workspaceId: string
+  /** The position to note. Entries up to it are kept for `redoMs`, then trimmed. */
+  applied?: number | undefined
+  /**
+   * Read behind this number instead of behind the noted position: ahead of what is being applied,
+   * or, if Postgres is at an older position, from there. The latter moves the noted position back.
+   */
+  after?: number | undefined
+  /** The stride to note; Infinity for a full one. */
+  stride?: number | undefined
+}
+
+/** `submissions` and `bytes` are for each workspace. Without submissions, no lease is taken. */
+export type TakeSettings = {
+  worker: string
+  leaseMs: number
+  submissions: number
+  bytes: number
+  takesDeep: boolean
+  redoMs: number
+}
+
+export type Taken =
+  /** Nothing is left to apply. The same step has released the lease. */
+  | { outcome: 'idle' }
+  /** Another worker has the lease. */
+  | { outcome: 'leased' }
+  /**
+   * Much waits, or strides are short, and this worker takes no deep logs: wake it as a deep one.
+   */
+  | { outcome: 'deep' }
+  | {
+      outcome: 'taken'
+      submissions: Submission[]
+      /** The submissions were read behind this number. */
+      after: number
+      /** How many submissions a stride may have; Infinity for a full one. */
+      stride: number
+      /** More waits behind these submissions. */
+      isMore: boolean
+      /** How many workers died of the first submission, alone in quarantine. */
+      deathsAlone: number
+    }
+
+/** The first death of a worker makes half of this of a full stride. */
+export const FULL_STRIDE = 500
+/** A call keeps Redis for milliseconds. */
+const WORKSPACES_AT_ONCE = 100
+
+type Answer =
+  0 | 1 | 2 | [after: string, stride: string, last: string, deathsAlone: number | string, ...entries: string[]]
+
+/** Takes the next submissions of logs, as lua/take.lua describes. */
+export const createTake = (
+  redis: RedisClient,
+  prefix: string,
+): ((requests: readonly TakeRequest[], settings: TakeSettings) => Promise<Taken[]>) => {
+  const take = defineWorkspaceScript<Answer>({ redis, prefix }, { name: 'take', atOnce: WORKSPACES_AT_ONCE })
+  return async (requests, { worker, leaseMs, submissions, bytes, takesDeep, redoMs }) => {
+    const settings = [worker, leaseMs, submissions, bytes, takesDeep ? 1 : 0, redoMs, FULL_STRIDE]
+    const answers = await take(
+      settings,
+      requests.map(({ workspaceId, applied, after, stride }) => ({
+        workspaceId,
+        values: [applied ?? '', after ?? '', strideText(stride)],
+      })),
+    )
+    return answers.map((answer, at) => readAnswer(requests[at]!.workspaceId, answer, submissions))
+  }
+}
+
+const strideText = (stride: number | undefined): number | string => {
+  if (stride === undefined) return ''
+  return Number.isFinite(stride) ? stride : 'full'
+}
+
+const readAnswer = (workspaceId: string, answer: Answer, most: number): Taken => {
+  if (answer === 0) return { outcome: 'idle' }
+  if (answer === 1) return { outcome: 'leased' }
+  if (answer === 2) return { outcome: 'deep' }
+  const [after, strideOrNone, last, deathsAlone, ...entries] = answer
+  const stride = strideOrNone === '' ? Infinity : Number(strideOrNone)
+  const submissions = entries
+    .flatMap((value) => readEntry(workspaceId, value))
+    .filter(({ number }) => number > Number(after))
+    .slice(0, Math.min(most, stride))
+  return {
+    outcome: 'taken',
+    submissions,
+    after: Number(after),
+    stride,
+    isMore: (submissions.at(-1)?.number ?? Number(after)) < Number(last),
+    deathsAlone: Number(deathsAlone),
+  }
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import type { ChainableCommander } from 'ioredis'
+import { coalesce } from '../../runtime/coalesce.ts'
+import { ADMIT, type Answers, KEYS_OF_ADMIT, type SendAdmit, type Sent } from '../admission/call-admit.ts'
+import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-redis.ts'
+
+const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
+/** All calls that wait at a time fit one after the other within the time of a command. */
+const REPLICATED_WITHIN_MS = 500
+/** A call that waits for replicas holds up those behind it, and each of them waits as long. */
+const REPLICATED_AT_ONCE = 3
+/** Once too few replicas answered in time, nothing is sent for so long. */
+const ASK_AGAIN_AFTER_MS = 1_000
+
+/**
+ * Sends calls of admit.lua, and waits until so many replicas have what they wrote.
+ *
+ * @param redis for this alone: WAIT holds up what is sent behind it
+ */
+export const createReplicatedSend = (redis: RedisClient, replicas: number): SendAdmit => {
+  const send = createSend(redis, replicas)
+  let askAgainAt = 0
+  const inTurn = coalesce(async ([call]: readonly (() => Promise<Sent>)[]) => [await call!()], {
+    items: 1,
+    lanes: REPLICATED_AT_ONCE,
+  })
+  return (keysAndArguments) =>
+    inTurn(async () => {
+      if (performance.now() < askAgainAt) return { answers: undefined, isReplicated: false }
+      const sent = await send(keysAndArguments)
+      if (!sent.isReplicated) askAgainAt = performance.now() + ASK_AGAIN_AFTER_MS
+      return sent
+    })
+}
+
+/** Knows whether the server knows the script: one that has just taken over does not. */
+const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
+  let isKnown = false
+  onNewConnection(redis, () => {
+    isKnown = false
+  })
+  return async (keysAndArguments) => {
+    const sendBy = (isByName: boolean) =>
+      isByName
+        ? admitAndWait(redis.pipeline().evalsha(ADMIT_SHA1, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
+        : admitAndWait(redis.pipeline().eval(ADMIT, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
+    const first = await sendBy(isKnown)
+    const isForgotten = isRefusedByRedis(first.fault) && first.fault.message.startsWith('NOSCRIPT')
+    const { fault, answers, isReplicated } = isForgotten ? await sendBy(false) : first
+    if (fault !== null) throw fault
+    isKnown = true
+    return { answers: answers as Answers, isReplicated }
+  }
+}
+
+/**
+ * WAIT is sent behind the script on the same connection, so that one server carries out both. A
+ * defined command would not do: ioredis sends that again, behind WAIT, to a server that does not
+ * know the script.
+ */
+const admitAndWait = async (
+  admission: ChainableCommander,
+  replicas: number,
+): Promise<{ fault: Error | null; answers: unknown; isReplicated: boolean }> => {
+  const [admit, wait] = (await admission.wait(replicas, REPLICATED_WITHIN_MS).exec())!
+  const isReplicated = wait![0] === null && Number(wait![1]) >= replicas
+  return { fault: admit![0], answers: admit![1], isReplicated }
+}

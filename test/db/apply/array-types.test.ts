@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { connectPostgres, type Sql } from '../../../db/connection/postgres.ts'
+import { seeded } from '../../support/property-seed.ts'
+import { testServers } from '../../support/servers.ts'
+
+const storableText = fc
+  .oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom('', 'NULL', 'null', '{}', '{a,b}', '"', '\\', '\\"', ',', ' ', '\n'),
+  )
+  .filter((text) => !text.includes('\0'))
+
+describe('an array', () => {
+  let sql: Sql
+  before(() => {
+    sql = connectPostgres(testServers().databaseUrl, {
+      connections: 1,
+      statementTimeoutMs: 10_000,
+      applicationName: 'feedback-insights-test',
+    })
+  })
+  after(() => sql.end({ timeout: 5 }))
+
+  it('of texts comes back as it went, element by element', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.option(storableText), { maxLength: 6 }), async (texts) => {
+        const [row] = await sql<{ whole: string[]; elements: string[] }[]>`
+          select a as whole, array(select to_jsonb(t)::text from unnest(a) with ordinality as u (t, n) order by n) as elements
+          from (select ${texts}::text[] as a) as given`
+        assert.deepEqual(row!.whole, texts)
+        assert.deepEqual(
+          row!.elements.map((text) => (text === null ? null : (JSON.parse(text) as unknown))),
+          texts,
+        )
+      }),
+      seeded({ numRuns: 200 }),
+    )
+  })
+
+  it('of ids and of numbers, too', async () => {
+    const id = '01890000-0000-7000-8000-000000000000'
+    const [row] = await sql`
+      select ${[id]}::uuid[] as ids, ${[1, -2]}::int4[] as small, ${['9007199254740993']}::int8[] as large,
+        ${[]}::uuid[] as none, null::text[] as missing, 1 = any (${[1]}) as found`
+    assert.deepEqual(
+      { ...row },
+      { ids: [id], small: [1, -2], large: ['9007199254740993'], none: [], missing: null, found: true },
+    )
+  })
+})

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { connectPostgres, type Sql } from '../../../db/connection/postgres.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { testServers } from '../../support/servers.ts'
+import { until } from '../../support/until.ts'
+
+/** So large that the server sends rows before it has all of them. */
+const ROW_BYTES = 20_000
+const APPLICATION = 'whole-results'
+
+describe('a connection that dies between two rows of a result', () => {
+  let schema: TestSchema
+  let sql: Sql
+
+  before(async () => {
+    schema = await freshSchema(1)
+    const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: APPLICATION, schema: schema.name }
+    sql = connectPostgres(testServers().databaseUrl, options)
+  })
+  after(async () => {
+    await sql.end({ timeout: 5 })
+    await schema.drop()
+  })
+
+  const killAtTheFifthRow = async (): Promise<void> => {
+    const cut = sql`
+      select repeat('x', ${ROW_BYTES}::int), case when row = 5 then pg_sleep(60)::text end as slept
+      from generate_series(1, 9) as row`.catch((error: unknown) => error)
+    await until('the statement to come to its fifth row', async () => {
+      const killed = await schema.sql<{ pid: number }[]>`
+        select pid, pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = ${APPLICATION} and wait_event = 'PgSleep'`
+      return killed.length > 0
+    })
+    assert.ok((await cut) instanceof Error)
+  }
+
+  /** The connection may still be dying when its statement has failed. */
+  const nextResult = async <T>(statement: () => Promise<T>): Promise<T> =>
+    until('a new connection', () => statement().catch(() => undefined))
+
+  it('leaves no holes in the result of the next statement', async () => {
+    await killAtTheFifthRow()
+    assert.deepEqual(Array.from(await nextResult(() => sql<{ one: number }[]>`select 1 as one`)), [{ one: 1 }])
+  })
+
+  it('leaves none in that of a text with parameters, and in an empty one', async () => {
+    await killAtTheFifthRow()
+    assert.deepEqual(Array.from(await nextResult(() => sql.unsafe('select $1::int as two', [2]))), [{ two: 2 }])
+    await killAtTheFifthRow()
+    assert.deepEqual(Array.from(await nextResult(() => sql`select 1 where false`)), [])
+  })
+})

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { type Functions, readFunctions } from '../../../db/schema/functions.ts'
+import { isMigrated, migrate, MigrationRefused, readMigrations } from '../../../db/schema/migrate.ts'
+import { createReader, dropReader } from '../../../db/schema/readers.ts'
+import { connectPostgres, type Sql } from '../../../db/connection/postgres.ts'
+import { catalogueText } from '../../support/catalogue.ts'
+import { emptySchema, type TestSchema, withOtherConnection } from '../../support/schema.ts'
+import { testServers } from '../../support/servers.ts'
+
+const CONNECTIONS = 5
+const schemas: TestSchema[] = []
+after(() => Promise.all(schemas.map((schema) => schema.drop())))
+
+const empty = async (): Promise<TestSchema> => {
+  const schema = await emptySchema(CONNECTIONS)
+  schemas.push(schema)
+  return schema
+}
+const migrated = async (): Promise<TestSchema> => {
+  const schema = await empty()
+  await migrate(schema.sql, await readMigrations())
+  return schema
+}
+const functionsApplied = async (): Promise<string> => `functions of ${(await readFunctions()).version}`
+const withVersion = async (version: string, more = ''): Promise<Functions> => {
+  const { text } = await readFunctions()
+  return { version, checksum: `of ${version} ${more}`, text: `${text}\n${more}` }
+}
+
+describe('migrations', () => {
+  const next = { number: 2, name: '0002_more.sql', text: 'create table more (id uuid primary key)' }
+
+  it('are applied once', async () => {
+    const { sql } = await migrated()
+    assert.deepEqual(await migrate(sql, await readMigrations()), [])
+    assert.ok(await isMigrated(sql, await readMigrations()))
+    assert.deepEqual(await migrate(sql, [...(await readMigrations()), next]), [next.name])
+  })
+
+  it('are missing in an empty database', async () => {
+    const { sql } = await empty()
+    assert.ok(!(await isMigrated(sql, await readMigrations())))
+  })
+
+  it('are applied once by processes that migrate at the same time', async () => {
+    const { sql } = await empty()
+    const migrations = await readMigrations()
+    const all = await Promise.all(Array.from({ length: CONNECTIONS }, () => migrate(sql, migrations)))
+    assert.deepEqual(
+      all.flat().toSorted(),
+      [...migrations.map(({ name }) => name), await functionsApplied()].toSorted(),
+    )
+  })
+
+  it('that fail leave nothing behind, and those before them neither', async () => {
+    const { sql } = await migrated()
+    const before = await catalogueText(sql)
+    const broken = {
+      number: 3,
+      name: '0003_broken.sql',
+      text: 'create table further (id int); select nothing from nowhere',
+    }
+    await assert.rejects(migrate(sql, [...(await readMigrations()), next, broken]), /nowhere/)
+    assert.equal(await catalogueText(sql), before)
+  })
+
+  it('of a newer version are left alone', async () => {
+    const { sql } = await migrated()
+    await migrate(sql, [...(await readMigrations()), next])
+    await assert.rejects(
+      migrate(sql, await readMigrations()),
+      (error) =>
+        error instanceof MigrationRefused && /at migration 2, this version knows 1\. Start a newer/.test(error.message),
+    )
+    assert.ok(await isMigrated(sql, await readMigrations()), 'an older version that runs may go on')
+  })
+
+  it('that were changed after they were applied are refused by name', async () => {
+    const { sql } = await migrated()
+    const [baseline] = await readMigrations()
+    await assert.rejects(
+      migrate(sql, [{ ...baseline!, text: `${baseline!.text}\ncreate table more (id int);` }]),
+      (error) =>
+        error instanceof MigrationRefused &&
+        /^Migration 1 \(0001_1_workspaces\.sql, .* another text/.test(error.message),
+    )
+  })
+
+  it('are not held up by a role that may only read, whatever it locks', async () => {
+    const { sql, name } = await migrated()
+    const role = `r_${name}`
+    const password = await createReader(sql, role)
+    const url = new URL(testServers().databaseUrl)
+    Object.assign(url, { username: role, password })
+    const options = {
+      connections: 1,
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+      schema: name,
+      isReader: true,
+    }
+    const reader: Sql = connectPostgres(url.href, options)
+    try {
+      await reader`select pg_advisory_lock_shared(n) from generate_series(1, 10) as n`
+      await assert.rejects(
+        reader.unsafe('do $$ begin lock table schema_migration in access share mode; end $$'),
+        /permission denied/,
+      )
+      await assert.rejects(reader`select from schema_migration for update`, /permission denied|read-only/)
+      assert.deepEqual(await migrate(sql, [...(await readMigrations()), next]), [next.name])
+    } finally {
+      await reader.end({ timeout: 5 })
+      await dropReader(sql, role)
+    }
+  })
+
+  it('wait for another process that migrates, and then look again', async () => {
+    const { sql, name } = await migrated()
+    await withOtherConnection(name, 60_000, async (other) => {
+      await other.unsafe('begin; lock table schema_migration in exclusive mode')
+      const ours = migrate(sql, [...(await readMigrations()), next])
+      // Reading does not wait for that lock.
+      assert.ok(await isMigrated(sql, await readMigrations()))
+      await other.unsafe('commit')
+      assert.deepEqual(await ours, [next.name])
+    })
+  })
+})
+
+describe('functions of a database', () => {
+  it('are put right when one was edited or dropped by hand', async () => {
+    const { sql } = await migrated()
+    const right = await catalogueText(sql)
+    for (const deed of [
+      'create or replace function category_id(ws uuid, title text) returns uuid language sql as $$ select ws $$',
+      'drop function forget_oldest',
+      'alter function store_tags set enable_seqscan = on',
+    ]) {
+      await sql.unsafe(deed)
+      assert.notEqual(await catalogueText(sql), right)
+      assert.deepEqual(await migrate(sql, await readMigrations()), [await functionsApplied()])
+      assert.equal(await catalogueText(sql), right)
+    }
+  })
+
+  it('of a newer release stay, and this one serves with them', async () => {
+    const { sql } = await migrated()
+    const newer = await withVersion(
+      '1.10.0',
+      `create or replace function category_id(ws uuid, title text) returns uuid
+        language sql immutable strict parallel safe as $$ select md5(title)::uuid $$;`,
+    )
+    assert.deepEqual(await migrate(sql, await readMigrations(), Promise.resolve(newer)), ['functions of 1.10.0'])
+    const changed = await catalogueText(sql)
+    assert.deepEqual(await migrate(sql, await readMigrations()), [])
+    assert.deepEqual(await migrate(sql, await readMigrations(), withVersion('1.9.9')), [])
+    assert.equal(await catalogueText(sql), changed)
+    assert.ok(await isMigrated(sql, await readMigrations()))
+  })
+
+  it('of an older release are not enough', async () => {
+    const { sql } = await migrated()
+    await migrate(sql, await readMigrations())
+    await sql`update schema_functions set version = '0.9.0', checksum = 'another'`
+    assert.ok(!(await isMigrated(sql, await readMigrations())))
+    assert.deepEqual(await migrate(sql, await readMigrations()), [await functionsApplied()])
+    assert.ok(await isMigrated(sql, await readMigrations()))
+  })
+
+  it('are applied as a whole or not at all', async () => {
+    const { sql } = await migrated()
+    const former = await catalogueText(sql)
+    const broken = withVersion('2.0.0', 'drop function category_id; select nothing from nowhere;')
+    await assert.rejects(migrate(sql, await readMigrations(), broken), /nowhere/)
+    assert.equal(await catalogueText(sql), former)
+    assert.deepEqual(await migrate(sql, await readMigrations()), [])
+  })
+})

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { findings } from '../../health/findings.ts'
+import type { Point } from '../../health/point.ts'
+
+const MINUTE_MS = 60_000
+const WELL: Point = {
+  at: 10 * MINUTE_MS,
+  redisUp: true,
+  postgresUp: true,
+  apis: 1,
+  workers: 1,
+  silent: 0,
+  unserved: [],
+  acceptedPerSecond: 5,
+  refusedPerSecond: 0,
+  refusedForBytesPerSecond: 0,
+  bytesInHand: 0,
+  bytesShare: 0,
+  storedPerSecond: 5,
+  taggedPerSecond: 1,
+  failedPerSecond: 0,
+  storageSeconds: 0.02,
+  queues: { wake: { waiting: 1, active: 1, delayed: 0, failed: 0, oldestSeconds: 0.1 } },
+  heaviest: [],
+  crowding: null,
+  waiting: 1,
+  queued: 1,
+  oldestSeconds: 0.1,
+  dead: 3,
+  difference: -1,
+  missing: [],
+  redisUsedBytes: 100,
+  redisMaxBytes: 1_000,
+  postgresSeconds: 0.002,
+  loopDelaySeconds: 0.01,
+  purgesUnderWay: 0,
+  purgedKeys: 0,
+  webhooksFailing: 0,
+  webhooksEnded: 0,
+}
+/** The same for twenty minutes until the last point. */
+const over = (point: Partial<Point>): Point[] =>
+  Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
+/** Points five seconds apart, with these ages of the oldest work. */
+const aging = (...ages: number[]): Point[] => [
+  ...over({}),
+  ...ages.map((oldestSeconds, place) => ({ ...WELL, oldestSeconds, at: WELL.at + 20 * MINUTE_MS + 5_000 * place })),
+]
+const missing = [
+  { name: 'acme', difference: 2 },
+  { name: 'b', difference: 1 },
+]
+const idle = over({ queued: 0, difference: 2, missing }).map((point, place) => ({
+  ...point,
+  at: WELL.at + 750 * place,
+}))
+const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...point, at: WELL.at + 20 * MINUTE_MS }]
+
+describe('findings', () => {
+  it('are none while all is well, nor before anything is known', () => {
+    assert.deepEqual(findings({ points: over({}), pressure: undefined }), [])
+    assert.deepEqual(findings({ points: [], pressure: undefined }), [])
+  })
+
+  it('tell of work that grows older, and not of a backlog that drains', () => {
+    const says = (points: Point[]): string[] => findings({ points, pressure: undefined }).map(({ what }) => what)
+    assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest work that waits grows older: no worker finishes it.'])
+    assert.deepEqual(says(aging(20, 23, 26)), [])
+    assert.deepEqual(says(aging(2, 0.1, 5)), [])
+    // Young work may just take its time.
+    assert.deepEqual(says(aging(0.1, 4, 9)), [])
+  })
+
+  const failed = { wake: { waiting: 0, active: 0, delayed: 0, failed: 2, oldestSeconds: 0 } }
+  const crowding = {
+    id: 'w',
+    name: 'acme',
+    waiting: 90,
+    waitingShare: 0.9,
+    oldestSeconds: 20,
+    applyingShare: 0.2,
+    othersSeconds: 12,
+  }
+  const cases: Readonly<Record<string, [points: Point[], level: 'trouble' | 'attention', says: RegExp]>> = {
+    'Redis away': [now({ redisUp: false, queues: null, workers: null }), 'trouble', /^Redis does not answer/],
+    'Postgres away': [now({ postgresUp: false, dead: null }), 'trouble', /^Postgres does not answer/],
+    'no worker': [over({ workers: 0 }), 'trouble', /^No worker/],
+    'a worker that is frozen beside others': [over({ silent: 1 }), 'trouble', /^1 worker is connected and silent/],
+    'the only worker, frozen': [over({ workers: 0, silent: 1 }), 'trouble', /^1 worker is connected and silent/],
+    'a queue that no worker serves': [over({ unserved: ['tagging'] }), 'attention', /^No worker serves tagging\./],
+    'such a queue with jobs': [over({ unserved: ['wake'] }), 'trouble', /^No worker serves wake\./],
+    'bodies in hand': [over({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
+    'missing submissions while nothing is queued': [idle.slice(-3), 'attention', /nor finished: acme 2, b 1\.$/],
+    'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
+    'a busy process': [over({ loopDelaySeconds: 0.7 }), 'attention', /too busy/],
+    'too many bytes in hand': [now({ refusedForBytesPerSecond: 0.5 }), 'attention', /too many bytes of bodies/],
+    'old work': [now({ oldestSeconds: 61 }), 'attention', /more than a minute/],
+    'a workspace that crowds others': [
+      now({ crowding }),
+      'attention',
+      /^The workspace acme has most of what waits, while/,
+    ],
+    'a submission that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
+    'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
+    'a webhook that fails': [now({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
+    'webhooks that have ended': [now({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
+    'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
+    'work that no worker finishes': [aging(599, 604, 609), 'trouble', /^Work waits for more than ten minutes/],
+    'missing submissions beside a purge': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /nor finished/],
+  }
+  for (const [what, [points, level, says]] of Object.entries(cases)) {
+    it(`${what}: says so, and what to do`, () => {
+      const [finding, ...others] = findings({ points, pressure: undefined })
+      assert.equal(finding?.level, level)
+      assert.match(finding.what, says)
+      assert.match(finding.remedy, /^[A-Z].{20,}\.$/)
+      assert.deepEqual(others, [])
+    })
+  }
+
+  for (const pressure of ['redis-memory', 'backlog'] as const) {
+    it(`refusing because of ${pressure}: says so, and what to do`, () => {
+      const [finding, ...others] = findings({ points: now({ redisUsedBytes: 900 }), pressure })
+      assert.equal(finding?.level, 'trouble')
+      assert.match(finding.what, /refused with 503/)
+      assert.deepEqual(others, [])
+    })
+  }
+
+  it('a difference for a moment is not missing', () => {
+    assert.deepEqual(findings({ points: now({ difference: 5 }), pressure: undefined }), [])
+  })
+
+  it('what comes and goes is none: a slow moment, or workers that are being replaced', () => {
+    const moment = now({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
+    assert.deepEqual(findings({ points: moment, pressure: undefined }), [])
+  })
+
+  it('while there is no worker or no Postgres, no workspace is in the way of others', () => {
+    for (const away of [{ workers: 0 }, { postgresUp: false }]) {
+      const found = findings({ points: over({ ...away, crowding }), pressure: undefined })
+      assert.deepEqual(
+        found.map(({ level }) => level),
+        ['trouble'],
+      )
+    }
+  })
+
+  it('a Redis that is full does not make workers missing', () => {
+    const [finding, ...others] = findings({ points: over({ workers: 0 }), pressure: 'redis-memory' })
+    assert.match(finding?.what ?? '', /^Redis is nearly full/)
+    assert.deepEqual(others, [])
+  })
+
+  it('trouble comes first', () => {
+    const found = findings({
+      points: over({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
+      pressure: 'backlog',
+    })
+    assert.deepEqual(
+      found.map(({ level }) => level),
+      ['trouble', 'trouble', 'attention', 'attention'],
+    )
+  })
+})

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Condition } from '../../health/condition.ts'
+import { pointOf } from '../../health/point.ts'
+import type { ProcessReport } from '../../queue/jobs/process-reports.ts'
+
+const report = (own: Partial<ProcessReport>): ProcessReport => ({
+  id: 'a',
+  kind: 'worker',
+  accepted: 0,
+  refused: 0,
+  failed: 0,
+  tagged: 0,
+  stored: [],
+  queues: [],
+  applying: { total: 0, byWorkspace: {} },
+  bodies: { bytes: 0, mostBytes: 0, refused: 0 },
+  upSeconds: 0,
+  loopDelaySeconds: 0,
+  postgresSeconds: null,
+  ...own,
+})
+const at = (seconds: number, processes: ProcessReport[]): Condition => ({ at: seconds * 1_000, processes })
+
+describe('a point', () => {
+  it('has rates of what processes did since the one before, those that came or went included', () => {
+    const before = at(0, [
+      report({ id: 'api', kind: 'api', accepted: 10, refused: 2 }),
+      report({ id: 'gone', tagged: 99, stored: [99] }),
+      report({ id: 'old', tagged: 5, stored: [0, 4] }),
+    ])
+    const now = at(10, [
+      report({
+        id: 'api',
+        kind: 'api',
+        accepted: 40,
+        refused: 3,
+        bodies: { bytes: 7, mostBytes: 9, refused: 5 },
+        loopDelaySeconds: 0.2,
+      }),
+      report({ id: 'old', tagged: 15, stored: [10, 4], failed: 1, postgresSeconds: 0.5 }),
+      report({ id: 'new', upSeconds: 9, tagged: 10, stored: [9, 1], postgresSeconds: 0.1 }),
+      report({ id: 'back after silence', upSeconds: 3_600, tagged: 9_999, stored: [9_999] }),
+    ])
+    const point = pointOf(now, before)
+    assert.equal(point.apis, 1)
+    assert.equal(point.workers, 3)
+    assert.equal(point.acceptedPerSecond, 3)
+    assert.equal(point.refusedPerSecond, 0.1)
+    assert.equal(point.taggedPerSecond, 2)
+    assert.equal(point.storedPerSecond, 2)
+    assert.equal(point.failedPerSecond, 0.1)
+    assert.equal(point.loopDelaySeconds, 0.2)
+    assert.equal(point.postgresSeconds, 0.5)
+    // 19 of 20 took at most 0.01 s, the first bound.
+    assert.equal(point.storageSeconds, 0.01)
+  })
+
+  it('names the workspaces of which submissions are missing, those with most first', () => {
+    const names = ['a', 'b', 'c', 'd']
+    const differences = [1, -2, 3, 0]
+    const point = pointOf(
+      {
+        ...at(1, []),
+        workspaces: names.map((name) => ({ id: `id of ${name}`, name, createdAt: new Date(0), isBeingDeleted: false })),
+        ledgers: names.map((name, place) => ({
+          workspaceId: `id of ${name}`,
+          accepted: 9,
+          queued: 0,
+          oldestNumber: null,
+          bytes: 0,
+          applied: 9,
+          superseded: 0,
+          purged: 0,
+          dead: 0,
+          difference: differences[place]!,
+        })),
+      },
+      undefined,
+    )
+    assert.deepEqual(point.missing, [
+      { name: 'c', difference: 3 },
+      { name: 'a', difference: 1 },
+    ])
+  })
+
+  it('has no rates without one before, and nothing that could not be read', () => {
+    const point = pointOf({ at: 1 }, undefined)
+    const { at: _at, redisUp, postgresUp, ...rest } = point
+    assert.equal(redisUp, false)
+    assert.equal(postgresUp, false)
+    assert.ok(Object.values(rest).every((value) => value === null))
+  })
+
+  it('has the ten heaviest workspaces, and the one that crowds others', () => {
+    const ids = Array.from({ length: 12 }, (_, n) => `w${n}`)
+    const point = pointOf(
+      {
+        at: 60_000,
+        workspaces: ids.map((id) => ({ id, name: `named ${id}`, createdAt: new Date(0), isBeingDeleted: false })),
+        logs: ids.map((workspaceId, n) => ({
+          workspaceId,
+          accepted: 99,
+          queued: 2 ** n,
+          oldestNumber: 40_000_000,
+          bytes: 9,
+        })),
+      },
+      undefined,
+    )
+    assert.deepEqual(
+      point.heaviest?.map(({ id }) => id),
+      ids.slice(2).toReversed(),
+    )
+    assert.equal(point.crowding?.name, 'named w11')
+    assert.equal(point.crowding.othersSeconds, 20)
+  })
+
+  it('has the ledger of the workspace that differs most, and sums of queues and of the dead', () => {
+    const ledger = { accepted: 9, queued: 0, applied: 0, superseded: 0, purged: 0, oldestNumber: null, bytes: 0 }
+    const depth = { active: 1, failed: 0 }
+    const point = pointOf(
+      {
+        at: 1,
+        ledgers: [
+          { ...ledger, workspaceId: 'a', dead: 1, difference: 2 },
+          { ...ledger, workspaceId: 'b', dead: 2, difference: -3 },
+        ],
+        queues: [
+          { ...depth, queue: 'wake', waiting: 3, delayed: 1, oldestSeconds: 7 },
+          { ...depth, queue: 'removal', waiting: 1, delayed: 0, oldestSeconds: 9 },
+        ],
+      },
+      undefined,
+    )
+    assert.equal(point.difference, -3)
+    assert.equal(point.dead, 3)
+    assert.equal(point.waiting, 5)
+    assert.equal(point.oldestSeconds, 9)
+    assert.equal(point.queues?.['wake']?.waiting, 3)
+  })
+})

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import type { Admission, AdmissionRequest } from '../../../queue/admission/admission.ts'
+import { createAdmit } from '../../../queue/admission/admit.ts'
+import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
+import { readLogTotals } from '../../../queue/log/log-totals.ts'
+import type { Load } from '../../../queue/jobs/wake.ts'
+import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
+
+const TOKENS = 10
+const AT_ONCE = 200
+const MOST_OF_A_CALL = 64
+const DEEP = 250
+const LARGE = JSON.stringify({ description: 'x'.repeat(100_000) })
+
+describe('submissions that are admitted together', () => {
+  let room: ReturnType<typeof openQueueRoom>
+  before(() => {
+    room = openQueueRoom()
+  })
+  after(() => room.close())
+
+  const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)
+  /** One after the other in the same turn, so that they share calls. */
+  const together = (requests: readonly AdmissionRequest[]): Promise<Admission[]> =>
+    Promise.all(requests.map((request) => room.admit(request)))
+  const outcomes = (admitted: readonly Admission[]): Admission['outcome'][] => admitted.map(({ outcome }) => outcome)
+  const numberOf = (admission: Admission | undefined): number => entered(admission).number
+  const entriesOf = (workspaceId: string): Promise<number> => room.redis.xlen(namesOf(workspaceId).log)
+  const totalsOf = async (workspaceId: string) => (await readLogTotals(room.redis, room.prefix, [workspaceId]))[0]!
+
+  it('get no number at or below the floor, which is asked for where Redis is asked', async () => {
+    const workspaceId = randomUUID()
+    let floor = 10 ** 15 * 4
+    const admit = room.admitAbove(async () => floor)
+    const admission = admit(asked({ workspaceId }))
+    floor += 10
+    assert.equal(numberOf(await admission), floor + 1)
+    assert.equal(numberOf(await room.admit(asked({ workspaceId }))), floor + 2)
+  })
+
+  it('get numbers in the order in which they came, each one of its own', async () => {
+    const workspaceId = randomUUID()
+    const requests = Array.from({ length: AT_ONCE }, (_, index) =>
+      asked({ workspaceId, bodyText: `{"description":"${index}"}` }),
+    )
+    const admitted = (await together(requests)).map(entered)
+    const numbers = admitted.map(({ number }) => number)
+    assert.deepEqual(
+      numbers,
+      [...new Set(numbers)].toSorted((a, b) => a - b),
+    )
+    assert.ok(numberOf(await room.admit(asked({ workspaceId }))) > numbers.at(-1)!)
+    const queued = (await Array.fromAsync(room.log.readWaiting(workspaceId))).slice(0, AT_ONCE)
+    assert.deepEqual(
+      queued.map(({ submissionId, number, body }) => ({ submissionId, number, body })),
+      admitted.map(({ submissionId, number }, index) => ({ submissionId, number, body: { description: `${index}` } })),
+    )
+    const { accepted, queued: waiting, oldestNumber } = await totalsOf(workspaceId)
+    assert.deepEqual([accepted, waiting, oldestNumber], [AT_ONCE + 1, AT_ONCE + 1, numbers[0]])
+  })
+
+  it('become one entry of the log per call, and the refused get no number', async () => {
+    const workspaceId = randomUUID()
+    const limit = { tokens: MOST_OF_A_CALL - 1, windowMs: 60_000 }
+    const requests = Array.from({ length: MOST_OF_A_CALL }, () => asked({ workspaceId, limit }))
+    requests.splice(3, 1, asked({ workspaceId, operation: 'identify_contact', full: true }))
+    const admitted = await together([...requests, asked({ workspaceId, limit })])
+    assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['full', 'rate-limited'])
+    const those = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
+    assert.deepEqual(
+      those.map(({ number }) => number - those[0]!.number),
+      requests.flatMap((_, index) => (index === 3 ? [] : index)),
+    )
+    assert.equal(await entriesOf(workspaceId), 1)
+    const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    assert.deepEqual(
+      waiting.map(({ submissionId, number }) => ({ submissionId, number })),
+      those.map(({ submissionId, number }) => ({ submissionId, number })),
+    )
+  })
+
+  it('have ids whose time is that of their acceptance', async () => {
+    const { submissionId, number } = entered(await room.admit(asked({ workspaceId: randomUUID() })))
+    assert.match(submissionId, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{9}001$/)
+    const time = Number.parseInt(submissionId.replaceAll('-', '').slice(0, 12), 16)
+    assert.equal(time, Math.floor(number / MICROSECONDS_PER_MS))
+  })
+
+  it('have a receipt each, and what was refused has none', async () => {
+    const workspaceId = randomUUID()
+    const requests = [asked({ workspaceId }), asked({ workspaceId, full: true }), asked({ workspaceId })]
+    const [one, , other] = await together(requests)
+    const find = (id: string) => room.log.findQueued(workspaceId, id)
+    for (const admission of [one, other]) assert.ok(await find(entered(admission).submissionId))
+    const inPlace = (place: string): string => entered(one).submissionId.slice(0, -1) + place
+    for (const none of [inPlace('0'), inPlace('2'), inPlace('4'), randomUUID()]) {
+      assert.equal(await find(none), undefined)
+    }
+  })
+
+  it('share a limit: of two hundred the first ten pass', async () => {
+    const workspaceId = randomUUID()
+    const limit = { tokens: TOKENS, windowMs: 60_000 }
+    const admitted = await together(Array.from({ length: AT_ONCE }, () => asked({ workspaceId, limit })))
+    assert.deepEqual(outcomes(admitted), [
+      ...Array<string>(TOKENS).fill('admitted'),
+      ...Array<string>(AT_ONCE - TOKENS).fill('rate-limited'),
+    ])
+    const remaining = admitted.map((one) => ('bucket' in one ? one.bucket?.remaining : undefined))
+    assert.deepEqual(remaining.slice(0, TOKENS + 1), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0])
+    assert.equal(await room.redis.llen(namesOf(workspaceId).bucket('create_feedback')), TOKENS)
+    assert.equal((await totalsOf(workspaceId)).queued, TOKENS)
+  })
+
+  it('are told apart by what else decides: of what, and whether any may enter', async () => {
+    const workspaceId = randomUUID()
+    const limit = { tokens: 1, windowMs: 60_000 }
+    const admitted = await together([
+      asked({ workspaceId, limit, full: true }),
+      asked({ workspaceId, limit, peek: true }),
+      asked({ workspaceId, limit }),
+      asked({ workspaceId, limit, full: true }),
+      asked({ workspaceId, limit, operation: 'identify_contact' }),
+      asked({ workspaceId: randomUUID(), limit }),
+      asked({ workspaceId }),
+    ])
+    assert.deepEqual(outcomes(admitted), [
+      'full',
+      'fresh',
+      'admitted',
+      'rate-limited',
+      'admitted',
+      'admitted',
+      'admitted',
+    ])
+  })
+
+  it('leave nothing when none of them enters', async () => {
+    const workspaceId = randomUUID()
+    await together([asked({ workspaceId, full: true }), asked({ workspaceId, peek: true })])
+    assert.deepEqual(await room.keysOf(workspaceId), [])
+  })
+
+  it('are judged before a large body is sent, and it enters whole', async () => {
+    const workspaceId = randomUUID()
+    const limit = { tokens: 1, windowMs: 60_000 }
+    const large = asked({ workspaceId, limit, bodyText: LARGE })
+    const admission = entered(await room.admit(large))
+    assert.equal((await room.admit(large)).outcome, 'rate-limited')
+    assert.equal((await room.admit({ ...large, limit: undefined, full: true })).outcome, 'full')
+    const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    assert.deepEqual(
+      waiting.map(({ submissionId, body }) => [submissionId, JSON.stringify(body)]),
+      [[admission.submissionId, LARGE]],
+    )
+  })
+
+  it('are not held against a limit when they were spent before the clock of Redis went back', async () => {
+    const workspaceId = randomUUID()
+    const limit = { tokens: TOKENS, windowMs: 60_000 }
+    const ahead = (Date.now() + 3_600_000) * MICROSECONDS_PER_MS
+    const bucket = namesOf(workspaceId).bucket('create_feedback')
+    await room.redis.lpush(bucket, ...Array.from({ length: TOKENS }, (_, index) => ahead + index))
+    const admitted = await together(Array.from({ length: TOKENS + 1 }, () => asked({ workspaceId, limit })))
+    assert.deepEqual(outcomes(admitted), [...Array<string>(TOKENS).fill('admitted'), 'rate-limited'])
+  })
+
+  it('are refused while their workspace has more bytes waiting than it may', async () => {
+    const workspaceId = randomUUID()
+    const bounded = asked({ workspaceId, mostBytes: 50 })
+    assert.equal((await room.admit(bounded)).outcome, 'admitted')
+    assert.equal((await room.admit(bounded)).outcome, 'full')
+    await room.applyAll(workspaceId)
+    assert.equal((await room.admit(bounded)).outcome, 'admitted')
+  })
+
+  it('know whether submissions wait before them, and whether an identify or a purge does', async () => {
+    const workspaceId = randomUUID()
+    const stateOf = (admission: Admission | undefined) =>
+      admission !== undefined &&
+      'isLogEmpty' in admission && [admission.isLogEmpty, admission.isIdentifyWaiting, admission.isPurgeWaiting]
+    const purge = asked({ workspaceId, operation: 'purge_contact' })
+    const peek = asked({ workspaceId, peek: true })
+    const identify = asked({ workspaceId, operation: 'identify_contact' })
+    const waiting = await together([peek, asked({ workspaceId }), identify, peek])
+    assert.deepEqual(waiting.map(stateOf), [
+      [true, false, false],
+      [true, false, false],
+      [false, false, false],
+      [false, true, false],
+    ])
+    await room.applyAll(workspaceId)
+    await room.admit(asked({ workspaceId }))
+    const purges = await together([asked({ workspaceId }), purge, purge, asked({ workspaceId })])
+    assert.deepEqual(purges.map(stateOf), [
+      [false, false, false],
+      [false, false, false],
+      [false, false, true],
+      [false, false, true],
+    ])
+    await room.applyAll(workspaceId)
+    assert.deepEqual(stateOf(await room.admit(peek)), [true, false, false])
+  })
+
+  it('share no entry with a purge', async () => {
+    const workspaceId = randomUUID()
+    const purge = asked({ workspaceId, operation: 'purge_contact' })
+    await together([asked({ workspaceId }), asked({ workspaceId }), purge, purge, asked({ workspaceId })])
+    assert.equal(await entriesOf(workspaceId), 4)
+  })
+
+  it('carry the position that was noted when they were admitted', async () => {
+    const workspaceId = randomUUID()
+    const { number } = entered(await room.admit(asked({ workspaceId })))
+    await room.applyAll(workspaceId)
+    await room.admit(asked({ workspaceId }))
+    const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    assert.deepEqual(
+      waiting.map(({ seenPosition }) => seenPosition),
+      [number],
+    )
+  })
+
+  describe('wake', () => {
+    const waking = () => {
+      const woken: Load[] = []
+      const wake = { wake: async (_: string, load: Load) => void woken.push(load) }
+      const { redis, prefix } = room
+      return { woken, admit: createAdmit({ redis, prefix, wake, findStoredKey: async () => null }) }
+    }
+
+    it('workers once a call, and as a deep log from 250 that wait on', async () => {
+      const workspaceId = randomUUID()
+      const { woken, admit } = waking()
+      await admit(asked({ workspaceId, full: true }))
+      assert.equal(woken.length, 0)
+      const requests = [asked({ workspaceId }), asked({ workspaceId }), asked({ workspaceId, full: true })]
+      await Promise.all(requests.map(admit))
+      assert.deepEqual(woken, [{ submissions: 2, isDeep: false }])
+      await Promise.all(Array.from({ length: DEEP }, () => admit(asked({ workspaceId }))))
+      assert.equal(woken.at(-1)?.isDeep, true)
+      const submissions = woken.reduce((sum, load) => sum + load.submissions, 0)
+      assert.equal(submissions, DEEP + 2)
+    })
+
+    it('no worker while one holds the log: it sees them when it takes its next stride', async () => {
+      const workspaceId = randomUUID()
+      const { woken, admit } = waking()
+      const { number } = entered(await admit(asked({ workspaceId })))
+      assert.equal(woken.length, 1)
+      await room.log.take([{ workspaceId }], takeSettings())
+      await admit(asked({ workspaceId }))
+      assert.equal(woken.length, 1)
+      const [next] = await room.log.take([{ workspaceId, applied: number }], takeSettings())
+      assert.equal(next?.outcome === 'taken' && next.submissions.length, 1)
+      await room.log.release(takeSettings().worker, [workspaceId])
+      await admit(asked({ workspaceId }))
+      assert.equal(woken.length, 2)
+    })
+  })
+
+  it('all fail when their call fails, and none has entered', async () => {
+    const workspaceId = randomUUID()
+    const name = namesOf(workspaceId)
+    await room.redis.set(name.log, 'no stream')
+    const failed = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => room.admit(asked({ workspaceId }))))
+    assert.ok(failed.every(({ status }) => status === 'rejected'))
+    assert.equal(await room.redis.exists(name.state), 0)
+    await room.redis.unlink(name.log)
+    assert.equal((await room.admit(asked({ workspaceId }))).outcome, 'admitted')
+  })
+})

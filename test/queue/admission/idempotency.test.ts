@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
+import type { IdempotencyRecord } from '../../../contract/idempotency.ts'
+import { OPERATIONS } from '../../../contract/submission.ts'
+import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
+import type { AdmissionRequest } from '../../../queue/admission/admission.ts'
+import { createAdmit } from '../../../queue/admission/admit.ts'
+import {
+  fairShare,
+  freeIdempotencyKeys,
+  idempotencyOf,
+  recordOf,
+  trimIdempotencyKeys,
+} from '../../../queue/admission/idempotency.ts'
+import { workspaceKeys } from '../../../queue/keys.ts'
+import { seeded } from '../../support/property-seed.ts'
+import { asked, type Entered, entered, openQueueRoom, wakesNobody } from '../../support/queue-room.ts'
+
+const BYTES_OF_A_SHARE = 1_400
+const NO_MEMORY = 1
+const DAY_MICROSECONDS = IDEMPOTENCY_SECONDS * 1_000_000
+const MINUTE_MICROSECONDS = 60_000_000
+const BODY = 'body-hash'
+const KEY = { key: 'key', body: BODY }
+
+describe('an idempotency key', () => {
+  let room: ReturnType<typeof openQueueRoom>
+  before(() => {
+    room = openQueueRoom()
+  })
+  after(() => room.close())
+
+  const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)
+  const withKey = (workspaceId: string, key = 'key', given: Partial<AdmissionRequest> = {}) =>
+    asked({ workspaceId, idempotency: { key, body: BODY }, ...given })
+  const keysIn = async (workspaceId: string): Promise<string[]> =>
+    (await room.redis.hkeys(namesOf(workspaceId).idempotency)).toSorted()
+  const nowMicroseconds = async (): Promise<number> => {
+    const [seconds, microseconds] = await room.redis.time()
+    return Number(seconds) * 1_000_000 + Number(microseconds)
+  }
+  const remember = (workspaceId: string, record: IdempotencyRecord) =>
+    room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordOf(record))
+  /**
+   * An API process; `stored` is what Postgres knows. It tells which keys Postgres was asked for.
+   */
+  const process = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
+    const asksFor: string[] = []
+    const findStoredKey = async (_: string, key: string) => {
+      asksFor.push(key)
+      return stored
+    }
+    const { redis, prefix } = room
+    const floorOf = async (): Promise<number> => floor
+    const admit = createAdmit({ redis, prefix, wake: wakesNobody, floorOf, findStoredKey })
+    return { admit, asksFor }
+  }
+  const trim = (workspaceIds: readonly string[], maxBytes: number) =>
+    trimIdempotencyKeys(room.redis, room.prefix, { workspaceIds, maxBytes, nowMs: Date.now() })
+  const admitAndApply = async (workspaceId: string, key: string): Promise<Entered> => {
+    const admission = entered(await room.admit(withKey(workspaceId, key)))
+    await room.applyAll(workspaceId)
+    return admission
+  }
+  /** A workspace whose book does not have the key any more. */
+  const afterTrimming = async (): Promise<{ workspaceId: string; first: IdempotencyRecord }> => {
+    const workspaceId = randomUUID()
+    const { submissionId, number } = await admitAndApply(workspaceId, 'key')
+    await trim([workspaceId], NO_MEMORY)
+    assert.deepEqual(await keysIn(workspaceId), [])
+    return { workspaceId, first: { body: BODY, submissionId, number } }
+  }
+
+  it('is taken once, also among those that come together', async () => {
+    const workspaceId = randomUUID()
+    const [first, second, other, another] = await Promise.all([
+      room.admit(withKey(workspaceId)),
+      room.admit(withKey(workspaceId)),
+      room.admit(asked({ workspaceId, idempotency: { ...KEY, body: 'otherhash' } })),
+      room.admit(withKey(workspaceId, 'another')),
+    ])
+    const { submissionId, number } = entered(first)
+    const again = entered(second)
+    assert.deepEqual([again.outcome, again.submissionId, again.number], ['repeated', submissionId, number])
+    assert.deepEqual([other.outcome, another.outcome], ['other-body', 'admitted'])
+    const peeked = entered(await room.admit(withKey(workspaceId, 'key', { peek: true })))
+    assert.deepEqual([peeked.outcome, peeked.submissionId], ['repeated', submissionId])
+    assert.equal((await room.admit(withKey(workspaceId, 'key', { full: true }))).outcome, 'repeated')
+    const elsewhere = randomUUID()
+    // A submission that does not enter takes none.
+    assert.equal((await room.admit(withKey(elsewhere, 'key', { full: true }))).outcome, 'full')
+    assert.equal((await room.admit(withKey(elsewhere))).outcome, 'admitted')
+    assert.equal((await Array.fromAsync(room.log.readWaiting(workspaceId))).length, 2)
+  })
+
+  it('spends nothing of the limit when it is repeated', async () => {
+    const workspaceId = randomUUID()
+    const limited = withKey(workspaceId, 'key', { limit: { tokens: 1, windowMs: 60_000 } })
+    const outcomes = [await room.admit(limited), await room.admit(limited)].map(({ outcome }) => outcome)
+    assert.deepEqual(outcomes, ['admitted', 'repeated'])
+  })
+
+  it('counts for a day after its submission was accepted', async () => {
+    const workspaceId = randomUUID()
+    const first = { body: BODY, submissionId: randomUUID() }
+    const now = await nowMicroseconds()
+    await remember(workspaceId, { ...first, number: now - DAY_MICROSECONDS + MINUTE_MICROSECONDS })
+    assert.equal(entered(await room.admit(withKey(workspaceId))).submissionId, first.submissionId)
+    await remember(workspaceId, { ...first, number: now - DAY_MICROSECONDS })
+    assert.equal((await room.admit(withKey(workspaceId))).outcome, 'admitted')
+  })
+
+  describe('that has left the book', () => {
+    it('is found in Postgres, and leads to the first submission', async () => {
+      const { workspaceId, first } = await afterTrimming()
+      const { admit, asksFor } = process(first)
+      const again = entered(await admit(withKey(workspaceId)))
+      assert.deepEqual(
+        [again.outcome, again.submissionId, again.number],
+        ['repeated', first.submissionId, first.number],
+      )
+      const other = await admit(asked({ workspaceId, idempotency: { ...KEY, body: 'otherhash' } }))
+      const peeked = await admit(withKey(workspaceId, 'key', { peek: true }))
+      assert.deepEqual([other.outcome, peeked.outcome], ['other-body', 'repeated'])
+      assert.deepEqual(asksFor, ['key', 'key', 'key'])
+    })
+
+    it('and is not in Postgres either, or Postgres is away, is taken once', async () => {
+      for (const stored of [null, undefined]) {
+        const { workspaceId } = await afterTrimming()
+        const { admit } = process(stored)
+        const outcomes = await Promise.all(Array.from({ length: 3 }, () => admit(withKey(workspaceId))))
+        assert.deepEqual(
+          outcomes.map(({ outcome }) => outcome),
+          ['admitted', 'repeated', 'repeated'],
+        )
+      }
+    })
+
+    it('does not count when Postgres has it from more than a day ago', async () => {
+      const { workspaceId, first } = await afterTrimming()
+      const { admit } = process({ ...first, number: (await nowMicroseconds()) - DAY_MICROSECONDS })
+      assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
+    })
+
+    it('has Postgres asked at once from then on, and for nothing without a key', async () => {
+      const { workspaceId } = await afterTrimming()
+      const { admit, asksFor } = process(null)
+      await admit(withKey(workspaceId, 'one'))
+      await admit(withKey(workspaceId, 'one'))
+      await admit(withKey(workspaceId, 'two'))
+      await admit(asked({ workspaceId }))
+      await admit(withKey(randomUUID(), 'three'))
+      assert.deepEqual(asksFor, ['one', 'one', 'two'])
+    })
+
+    it('is not looked for once all that left the book is older than a day', async () => {
+      const { workspaceId } = await afterTrimming()
+      const { state } = namesOf(workspaceId)
+      await room.redis.hset(state, 'forgotten', String((await nowMicroseconds()) - DAY_MICROSECONDS))
+      const { admit, asksFor } = process(null)
+      assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
+      assert.deepEqual(asksFor, [])
+    })
+
+    it('may have left it with all that a Redis has lost: Postgres knows a higher number', async () => {
+      const workspaceId = randomUUID()
+      const first = { body: BODY, submissionId: randomUUID(), number: await nowMicroseconds() }
+      const { admit, asksFor } = process(first, first.number)
+      assert.equal((await room.admit(withKey(workspaceId, 'new'))).outcome, 'admitted')
+      await room.redis.unlink(namesOf(workspaceId).state, namesOf(workspaceId).idempotency)
+      const again = entered(await admit(withKey(workspaceId)))
+      assert.deepEqual([again.outcome, again.submissionId], ['repeated', first.submissionId])
+      assert.deepEqual(asksFor, ['key'])
+    })
+  })
+
+  describe('leaves the book', () => {
+    it('after a day, oldest first, unless its submission is queued', async () => {
+      const workspaceId = randomUUID()
+      for (const key of ['a', 'b']) await admitAndApply(workspaceId, key)
+      await room.admit(withKey(workspaceId, 'queued'))
+      const nowMs = Date.now() + IDEMPOTENCY_SECONDS * 1_000
+      const settings = { workspaceIds: [workspaceId, randomUUID()], maxBytes: 0 }
+      await trimIdempotencyKeys(room.redis, room.prefix, { ...settings, nowMs: nowMs - 60_000 })
+      assert.deepEqual(await keysIn(workspaceId), ['a', 'b', 'queued'])
+      await trimIdempotencyKeys(room.redis, room.prefix, { ...settings, nowMs: nowMs + 60_000 })
+      assert.deepEqual(await keysIn(workspaceId), ['queued'])
+    })
+
+    it('when there are too many, the oldest of the largest book first, and never that of a queued submission', async () => {
+      const [large, small] = [randomUUID(), randomUUID()]
+      for (const key of ['c', 'a', 'd', 'b']) await admitAndApply(large, key)
+      await room.admit(withKey(large, 'queued'))
+      for (const key of ['e', 'f']) await admitAndApply(small, key)
+      await trim([large, small], 5 * BYTES_OF_A_SHARE)
+      assert.deepEqual(
+        [await keysIn(large), await keysIn(small)],
+        [
+          ['b', 'd', 'queued'],
+          ['e', 'f'],
+        ],
+      )
+      await trim([large, small], NO_MEMORY)
+      assert.deepEqual([await keysIn(large), await keysIn(small)], [['queued'], []])
+      assert.equal((await room.admit(withKey(large, 'queued'))).outcome, 'repeated')
+    })
+
+    it('never when it was freed and given again', async () => {
+      const workspaceId = randomUUID()
+      const first = await admitAndApply(workspaceId, 'key')
+      const keys = [{ key: 'key', number: first.number }]
+      await freeIdempotencyKeys(room.redis, room.prefix, { workspaceId, keys })
+      const second = entered(await room.admit(withKey(workspaceId)))
+      assert.equal(second.outcome, 'admitted')
+      await trim([workspaceId], NO_MEMORY)
+      assert.equal(entered(await room.admit(withKey(workspaceId))).submissionId, second.submissionId)
+    })
+
+    it('in steps, of however many there are', async () => {
+      const workspaceId = randomUUID()
+      const count = 2_500
+      const admitted = await Promise.all(
+        Array.from({ length: count }, (_, at) => room.admit(withKey(workspaceId, `key ${at}`.replace(' ', '-')))),
+      )
+      const { keyOrder } = namesOf(workspaceId)
+      const calls = await room.redis.llen(keyOrder)
+      await room.applyAll(workspaceId)
+      assert.equal((await keysIn(workspaceId)).length, count)
+      await trim([workspaceId], 250 * BYTES_OF_A_SHARE)
+      const left = await keysIn(workspaceId)
+      assert.ok(left.length <= 250 && left.length > 100, String(left.length))
+      assert.ok(left.includes(`key-${count - 1}`))
+      assert.ok((await room.redis.llen(keyOrder)) < calls)
+      assert.equal(entered(admitted.at(-1)).outcome, 'admitted')
+    })
+  })
+
+  it('is freed as long as it leads to the submission with this number', async () => {
+    const workspaceId = randomUUID()
+    const { number } = entered(await room.admit(withKey(workspaceId)))
+    const free = (...keys: { key: string; number: number }[]) =>
+      freeIdempotencyKeys(room.redis, room.prefix, { workspaceId, keys })
+    await free()
+    await free({ key: 'key', number: number - 1 }, { key: 'key', number: number + 1 }, { key: 'none', number })
+    assert.equal((await room.admit(withKey(workspaceId))).outcome, 'repeated')
+    await free({ key: 'key', number })
+    assert.equal((await room.admit(withKey(workspaceId))).outcome, 'admitted')
+  })
+
+  it('is hashed together with its operation, and short', () => {
+    const hashKey = hashKeyFrom('5a'.repeat(32))
+    const of = (given: object) =>
+      idempotencyOf(hashKey, { operation: 'create_feedback', key: 'key', bodyText: '{}', ...given })
+    assert.deepEqual(of({}), of({}))
+    assert.deepEqual([of({}).key.length, of({}).body.length], [22, 9])
+    assert.equal(new Set(OPERATIONS.map((operation) => of({ operation }).key)).size, OPERATIONS.length)
+    assert.equal(of({ bodyText: '[]' }).key, of({}).key)
+    assert.notEqual(of({ bodyText: '[]' }).body, of({}).body)
+    assert.notEqual(of({ key: 'other' }).key, of({}).key)
+  })
+})
+
+describe('a fair share', () => {
+  it('cuts the largest', () => {
+    assert.deepEqual([fairShare([], 10), fairShare([100, 2], 10), fairShare([7, 7, 7], 10)], [10, 8, 3])
+  })
+
+  it('is the largest with which all come to at most the whole', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 1_000 })), fc.nat({ max: 5_000 }), (sizes, most) => {
+        const cutTo = (share: number): number => sizes.reduce((sum, size) => sum + Math.min(size, share), 0)
+        const share = fairShare(sizes, most)
+        assert.ok(cutTo(share) <= most)
+        if (cutTo(Infinity) > most) assert.ok(cutTo(share + 1) > most)
+        else assert.equal(cutTo(share), cutTo(Infinity))
+      }),
+      seeded(),
+    )
+  })
+})

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import type { WakeJob } from '../../../contract/jobs.ts'
+import { addRemovals, closeQueues, openQueues, type JobQueues } from '../../../queue/jobs/job-queues.ts'
+import { openWorker, type QueueWorker } from '../../../queue/jobs/open-worker.ts'
+import { createWake } from '../../../queue/jobs/wake.ts'
+import { openQueueRoom } from '../../support/queue-room.ts'
+import { until } from '../../support/until.ts'
+
+const SHARED = { submissions: 1, isDeep: false }
+const DEEP = { submissions: 300, isDeep: true }
+
+describe('waking workers', () => {
+  let room: ReturnType<typeof openQueueRoom>
+  let queues: JobQueues
+  before(() => {
+    room = openQueueRoom()
+  })
+  after(() => room.close())
+
+  /** Queues that no other test uses. */
+  const ownQueues = (): { prefix: string; close: () => Promise<void> } => {
+    const prefix = `${room.prefix}_${randomUUID()}`
+    queues = openQueues(room.redis, prefix, () => {})
+    return {
+      prefix,
+      close: async () => {
+        await Promise.all(Object.values(queues).map((queue) => queue.obliterate({ force: true })))
+        await closeQueues(queues)
+      },
+    }
+  }
+  const jobs = async (name: 'wake' | 'backlog') =>
+    (await queues[name].getWaiting()).map(({ name: text, data }) => ({ text, ids: (data as WakeJob).workspaceIds }))
+
+  it('adds one job for all workspaces that come together, which says how much it is about', async () => {
+    const { close } = ownQueues()
+    const wake = createWake({ queues })
+    const [one, other] = [randomUUID(), randomUUID()]
+    await Promise.all([wake.wake(one, SHARED), wake.wake(other, { ...SHARED, submissions: 4 }), wake.wake(one, SHARED)])
+    assert.deepEqual(await jobs('wake'), [{ text: '2 workspaces, 6 submissions', ids: [one, other] }])
+    await wake.wake(one, SHARED)
+    assert.deepEqual((await jobs('wake')).map(({ text }) => text).toSorted(), [
+      '1 workspace, 1 submission',
+      '2 workspaces, 6 submissions',
+    ])
+    await close()
+  })
+
+  it('names at most a hundred workspaces in a job', async () => {
+    const { close } = ownQueues()
+    const wake = createWake({ queues })
+    for (let count = 0; count < 220; count++) void wake.wake(randomUUID(), SHARED)
+    await wake.ended()
+    assert.deepEqual(
+      (await jobs('wake')).map(({ ids }) => ids.length).toSorted((a, b) => a - b),
+      [20, 100, 100],
+    )
+    await close()
+  })
+
+  it('adds a job of its own for a deep log, of which one waits at most', async () => {
+    const { close } = ownQueues()
+    const wake = createWake({ queues })
+    const [one, other] = [randomUUID(), randomUUID()]
+    await Promise.all([wake.wake(one, DEEP), wake.wake(other, DEEP)])
+    await wake.wake(one, DEEP)
+    assert.deepEqual((await jobs('backlog')).map(({ ids }) => ids.join()).toSorted(), [one, other].toSorted())
+    assert.deepEqual(await jobs('wake'), [])
+    await close()
+  })
+
+  it('of a deep log adds a job while another one is at work, so that no wake is lost', async () => {
+    const { prefix, close } = ownQueues()
+    const wake = createWake({ queues })
+    const workspaceId = randomUUID()
+    const begun: (() => void)[] = []
+    const connection = room.redis.duplicate()
+    const worker: QueueWorker = openWorker('backlog', () => new Promise<void>((end) => void begun.push(end)), {
+      connection,
+      prefix,
+      concurrency: 1,
+    })
+    await wake.wake(workspaceId, DEEP)
+    await until('the first job has begun', async () => begun.length === 1)
+    await wake.wake(workspaceId, DEEP)
+    await wake.wake(workspaceId, DEEP)
+    assert.equal((await jobs('backlog')).length, 1)
+    begun[0]!()
+    await until('the second job has begun', async () => begun.length === 2)
+    begun[1]!()
+    await worker.close()
+    connection.disconnect()
+    assert.deepEqual(await jobs('backlog'), [])
+    await close()
+  })
+
+  it('never rejects, and says when it has ended', async () => {
+    const broken = { add: () => Promise.reject(new Error('away')), addBulk: () => Promise.reject(new Error('away')) }
+    const wake = createWake({ queues: { wake: broken, backlog: broken } as unknown as JobQueues })
+    void wake.wake(randomUUID(), DEEP)
+    await wake.wake(randomUUID(), SHARED)
+    await wake.ended()
+  })
+
+  it('adds a removal of a purge once, however often it is asked', async () => {
+    const { close } = ownQueues()
+    const removal = { workspaceId: randomUUID(), purgeId: randomUUID() }
+    await addRemovals(queues, [])
+    await addRemovals(queues, [removal, { ...removal, purgeId: randomUUID() }])
+    await addRemovals(queues, [removal])
+    assert.equal(await queues.removal.getWaitingCount(), 2)
+    await close()
+  })
+})

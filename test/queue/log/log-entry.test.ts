@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { v7 as newId } from 'uuid'
+import { compactId } from '../../../queue/keys.ts'
+import { batchIdOf, itemText, readEntry, readHead, submissionIdIn } from '../../../queue/log/log-entry.ts'
+
+const FIRST = 1_764_103_200_123_456
+const BATCH = batchIdOf(newId())
+const WORKSPACE = newId()
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+const KEY = { key: 'k'.repeat(22), body: 'b'.repeat(9) }
+
+const entryOf = (letters: string, ...items: string[]): string =>
+  `1 ${FIRST} ${letters} ${compactId(BATCH)} 7 900 5\n[${items.join(',')}]`
+
+describe('an entry of the log', () => {
+  it('has a submission for each letter, with the number and the id of its place', () => {
+    const items = ['{"a":1}', '{"a":2}'].map((bodyText) => itemText({ bodyText }))
+    const head = { batchId: BATCH, first: FIRST }
+    const common = { workspaceId: WORKSPACE, seenPosition: 5 }
+    assert.deepEqual(readEntry(WORKSPACE, entryOf('-f-c', ...items)), [
+      {
+        ...common,
+        operation: 'create_feedback',
+        submissionId: submissionIdIn(head, 2),
+        number: FIRST + 1,
+        body: { a: 1 },
+      },
+      {
+        ...common,
+        operation: 'submit_conversation',
+        submissionId: submissionIdIn(head, 4),
+        number: FIRST + 3,
+        body: { a: 2 },
+      },
+    ])
+  })
+
+  it('keeps the idempotency key and the trace of a submission, each with and without the other', () => {
+    const item = { bodyText: '{}' }
+    const items = [
+      itemText({ ...item, idempotency: KEY, traceparent: TRACE }),
+      itemText({ ...item, idempotency: KEY }),
+      itemText({ ...item, traceparent: TRACE }),
+      itemText(item),
+    ]
+    assert.deepEqual(
+      readEntry(WORKSPACE, entryOf('ffff', ...items)).map(({ idempotency, traceparent }) => ({
+        idempotency,
+        traceparent,
+      })),
+      [
+        { idempotency: KEY, traceparent: TRACE },
+        { idempotency: KEY, traceparent: undefined },
+        { idempotency: undefined, traceparent: TRACE },
+        { idempotency: undefined, traceparent: undefined },
+      ],
+    )
+    assert.equal(items.at(-1), '[{}]')
+  })
+
+  it('gives a submission that is appended again its former id and number, and no position', () => {
+    const again = { submissionId: newId(), originalNumber: 12, idempotency: KEY }
+    const [submission] = readEntry(WORKSPACE, entryOf('p', itemText({ bodyText: '{}', again })))
+    assert.deepEqual(submission, {
+      operation: 'purge_contact',
+      workspaceId: WORKSPACE,
+      submissionId: again.submissionId,
+      number: FIRST,
+      originalNumber: 12,
+      idempotency: KEY,
+      body: {},
+    })
+  })
+
+  it('of another form is a fault', () => {
+    assert.throws(() => readHead(`2 ${entryOf('f').slice(2)}`), /another form/)
+    assert.throws(() => readHead('1 5 f\n[]'), /another form/)
+  })
+})

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { workspaceKeys } from '../../../queue/keys.ts'
+import { readLogTotals } from '../../../queue/log/log-totals.ts'
+import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/take.ts'
+import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
+import { until } from '../../support/until.ts'
+
+const LARGE = JSON.stringify({ description: 'x'.repeat(10_000) })
+const KEPT_MS = 60_000
+const numbersOf = (taken: Taken | undefined): number[] => {
+  assert.equal(taken?.outcome, 'taken')
+  return taken.submissions.map(({ number }) => number)
+}
+
+describe('the log of a workspace', () => {
+  let room: ReturnType<typeof openQueueRoom>
+  before(() => {
+    room = openQueueRoom()
+  })
+  after(() => room.close())
+
+  /** Admits so many submissions in one call, and returns their numbers. */
+  const admit = async (workspaceId: string, count: number, bodyText = '{}'): Promise<number[]> => {
+    const admitted = await Promise.all(
+      Array.from({ length: count }, () => room.admit(asked({ workspaceId, bodyText }))),
+    )
+    return admitted.map((admission) => entered(admission).number)
+  }
+  const take = async (
+    workspaceId: string,
+    request: Omit<TakeRequest, 'workspaceId'> = {},
+    settings: Partial<TakeSettings> = {},
+  ): Promise<Taken | undefined> => (await room.log.take([{ workspaceId, ...request }], takeSettings(settings)))[0]
+  const queued = async (workspaceId: string): Promise<number> =>
+    (await readLogTotals(room.redis, room.prefix, [workspaceId]))[0]!.queued
+  const entries = (workspaceId: string): Promise<number> => room.redis.xlen(workspaceKeys(room.prefix, workspaceId).log)
+
+  it('is idle when nothing was admitted, and once all is applied', async () => {
+    const workspaceId = randomUUID()
+    assert.deepEqual(await take(workspaceId), { outcome: 'idle' })
+    assert.deepEqual(await room.keysOf(workspaceId), [])
+    const [number] = await admit(workspaceId, 1)
+    assert.deepEqual(numbersOf(await take(workspaceId)), [number])
+    assert.deepEqual(await take(workspaceId, { applied: number }), { outcome: 'idle' })
+    assert.equal(await entries(workspaceId), 0)
+  })
+
+  it('gives submissions in order, in strides, also out of the middle of an entry', async () => {
+    const workspaceId = randomUUID()
+    const numbers = [
+      ...(await admit(workspaceId, 5)),
+      ...(await admit(workspaceId, 5)),
+      ...(await admit(workspaceId, 1)),
+    ]
+    const strides: number[][] = []
+    let applied: number | undefined
+    for (;;) {
+      const taken = await take(workspaceId, { applied }, { submissions: 3 })
+      if (taken?.outcome !== 'taken') break
+      assert.equal(taken.after, applied ?? 0)
+      strides.push(numbersOf(taken))
+      applied = strides.at(-1)!.at(-1)
+      assert.equal(taken.isMore, applied !== numbers.at(-1))
+    }
+    assert.deepEqual(strides.flat(), numbers)
+    assert.deepEqual(
+      strides.map(({ length }) => length),
+      [3, 3, 3, 2],
+    )
+  })
+
+  it('gives one submission at least, and no more bytes than asked for beyond it', async () => {
+    const workspaceId = randomUUID()
+    const numbers: number[] = []
+    for (let count = 0; count < 4; count++) numbers.push(...(await admit(workspaceId, 1, LARGE)))
+    assert.deepEqual(numbersOf(await take(workspaceId, {}, { bytes: 100 })), numbers.slice(0, 1))
+    assert.deepEqual(numbersOf(await take(workspaceId, {}, { bytes: 2.5 * LARGE.length })), numbers.slice(0, 2))
+    assert.deepEqual(numbersOf(await take(workspaceId)), numbers)
+  })
+
+  it('says exactly how many submissions wait, also in the middle of an entry and with refused places', async () => {
+    const workspaceId = randomUUID()
+    const requests = Array.from({ length: 6 }, (_, at) => asked({ workspaceId, full: at === 1 }))
+    const admitted = (await Promise.all(requests.map(room.admit))).filter(({ outcome }) => outcome === 'admitted')
+    const numbers = admitted.map((admission) => entered(admission).number)
+    await admit(workspaceId, 2)
+    const counts: number[] = []
+    for (const applied of numbers) {
+      await take(workspaceId, { applied })
+      counts.push(await queued(workspaceId))
+    }
+    assert.deepEqual(counts, [6, 5, 4, 3, 2])
+    const [totals] = await readLogTotals(room.redis, room.prefix, [workspaceId])
+    assert.equal(totals?.accepted, 7)
+    assert.ok(totals.oldestNumber! > numbers.at(-1)!)
+    assert.ok(totals.bytes > 0)
+    await room.applyAll(workspaceId)
+    assert.deepEqual(await readLogTotals(room.redis, room.prefix, [workspaceId]), [
+      { workspaceId, accepted: 7, queued: 0, oldestNumber: null, bytes: 0 },
+    ])
+  })
+
+  it('is read ahead behind a number, and keeps its lease when nothing more is there', async () => {
+    const workspaceId = randomUUID()
+    const numbers = await admit(workspaceId, 4)
+    assert.deepEqual(numbersOf(await take(workspaceId, {}, { submissions: 2 })), numbers.slice(0, 2))
+    assert.deepEqual(numbersOf(await take(workspaceId, { after: numbers[1] })), numbers.slice(2))
+    const last = await take(workspaceId, { applied: numbers[1], after: numbers[3] })
+    assert.deepEqual(numbersOf(last), [])
+    assert.equal(last?.outcome === 'taken' && last.isMore, false)
+    assert.deepEqual(await take(workspaceId, {}, { worker: 'b' }), { outcome: 'leased' })
+  })
+
+  it('keeps applied entries for a while, which are applied again from an older position', async () => {
+    const workspaceId = randomUUID()
+    const first = await admit(workspaceId, 2)
+    const second = await admit(workspaceId, 2)
+    const applied = second.at(-1)
+    assert.deepEqual(await take(workspaceId, { applied }, { redoMs: KEPT_MS }), { outcome: 'idle' })
+    assert.equal(await entries(workspaceId), 2)
+    const again = await take(workspaceId, { after: first[0] }, { redoMs: KEPT_MS })
+    assert.deepEqual(numbersOf(again), [first[1], ...second])
+    assert.equal(await queued(workspaceId), 3)
+    // Another worker begins there as well.
+    await room.log.release('a', [workspaceId])
+    assert.deepEqual(numbersOf(await take(workspaceId, {}, { worker: 'b', redoMs: 0 })), [first[1], ...second])
+    assert.deepEqual(await take(workspaceId, { applied }, { worker: 'b', redoMs: 0 }), { outcome: 'idle' })
+    assert.equal(await entries(workspaceId), 0)
+  })
+
+  it('loses an applied entry once it was noted so long ago, and not before', async () => {
+    const workspaceId = randomUUID()
+    const { state } = workspaceKeys(room.prefix, workspaceId)
+    const [first] = await admit(workspaceId, 1)
+    const [second] = await admit(workspaceId, 1)
+    const [third] = await admit(workspaceId, 1)
+    await take(workspaceId, { applied: first }, { redoMs: KEPT_MS })
+    await take(workspaceId, { applied: second }, { redoMs: KEPT_MS })
+    assert.equal(await entries(workspaceId), 3)
+    const passed = async () => room.redis.hincrby(state, 'redoAt', -KEPT_MS)
+    await passed()
+    await take(workspaceId, { applied: third }, { redoMs: KEPT_MS })
+    assert.equal(await entries(workspaceId), 2)
+    await passed()
+    await take(workspaceId, {}, { redoMs: KEPT_MS })
+    assert.equal(await entries(workspaceId), 0)
+    assert.equal(await room.redis.hexists(state, 'redoAt'), 0)
+  })
+
+  it('keeps an entry whose last submission is not applied', async () => {
+    const workspaceId = randomUUID()
+    const numbers = await admit(workspaceId, 3)
+    await take(workspaceId, { applied: numbers[1] })
+    assert.equal(await entries(workspaceId), 1)
+    await take(workspaceId, { applied: numbers[2] })
+    assert.equal(await entries(workspaceId), 0)
+  })
+
+  it('is trimmed at once up to the number of a purge', async () => {
+    const workspaceId = randomUUID()
+    const numbers = await admit(workspaceId, 2)
+    await admit(workspaceId, 1)
+    await room.log.trimThrough(workspaceId, numbers[1]!)
+    assert.equal(await entries(workspaceId), 1)
+  })
+
+  it('gives no number at or below the noted position, whatever Redis has lost', async () => {
+    const workspaceId = randomUUID()
+    const [number] = await admit(workspaceId, 1)
+    const applied = number! + 10 ** 12
+    await take(workspaceId, { applied })
+    assert.deepEqual(await admit(workspaceId, 1), [applied + 1])
+    assert.deepEqual(numbersOf(await take(workspaceId)), [applied + 1])
+  })
+
+  it('gets submissions again with new numbers and their former ids, counted once', async () => {
+    const workspaceId = randomUUID()
+    const idempotency = { key: 'k'.repeat(22), body: 'b'.repeat(9) }
+    await room.admit(asked({ workspaceId, idempotency, traceparent: 'trace' }))
+    await room.admit(asked({ workspaceId, operation: 'purge_contact' }))
+    const former = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    const floor = (await room.applyAll(workspaceId))! + 10 ** 12
+    const last = await room.log.append(former, floor)
+    const again = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    assert.deepEqual(
+      again,
+      former.map(({ seenPosition: _, ...submission }, at) => ({
+        ...submission,
+        originalNumber: submission.number,
+        number: floor + 1 + at,
+      })),
+    )
+    assert.equal(last, again.at(-1)!.number)
+    assert.equal(await entries(workspaceId), 2)
+    const [totals] = await readLogTotals(room.redis, room.prefix, [workspaceId])
+    assert.deepEqual([totals!.accepted, totals!.queued], [2, 2])
+    const once = again.map(({ originalNumber }) => originalNumber)
+    await room.log.append(again)
+    const twice = await Array.fromAsync(room.log.readWaiting(workspaceId))
+    assert.deepEqual(
+      twice.slice(2).map(({ originalNumber }) => originalNumber),
+      once,
+    )
+  })
+
+  it('has a receipt of what waits until it is applied', async () => {
+    const workspaceId = randomUUID()
+    const { submissionId, number } = entered(await room.admit(asked({ workspaceId, operation: 'identify_account' })))
+    assert.deepEqual(await room.log.findQueued(workspaceId, submissionId), {
+      id: submissionId,
+      operation: 'identify_account',
+      state: 'queued',
+      attempts: 0,
+      acceptedAt: new Date(Math.floor(number / 1_000)).toISOString(),
+      finishedAt: null,
+      error: null,
+    })
+    assert.equal(await room.log.findQueued(randomUUID(), submissionId), undefined)
+    await take(workspaceId, { applied: number }, { redoMs: KEPT_MS })
+    assert.equal(await entries(workspaceId), 1)
+    assert.equal(await room.log.findQueued(workspaceId, submissionId), undefined)
+  })
+
+  it('is idle when its entries are gone, and counts nothing', async () => {
+    const workspaceId = randomUUID()
+    await admit(workspaceId, 3)
+    await room.redis.unlink(workspaceKeys(room.prefix, workspaceId).log)
+    assert.deepEqual(await take(workspaceId), { outcome: 'idle' })
+    assert.equal(await queued(workspaceId), 0)
+  })
+
+  it('is applied once and in order by two workers that race for its leases while submissions come', async () => {
+    const workspaceIds = Array.from({ length: 4 }, () => randomUUID())
+    const applied = new Map(workspaceIds.map((id) => [id, [] as number[]]))
+    const over = new AbortController()
+    const work = async (worker: string): Promise<void> => {
+      while (!over.signal.aborted) {
+        for (const workspaceId of workspaceIds) {
+          const settings = { worker, submissions: 3 }
+          let taken = await take(workspaceId, {}, settings)
+          while (taken?.outcome === 'taken') {
+            const own = applied.get(workspaceId)!
+            assert.equal(taken.after, own.at(-1) ?? 0)
+            own.push(...numbersOf(taken))
+            taken = await take(workspaceId, { applied: own.at(-1) }, settings)
+          }
+        }
+      }
+    }
+    const working = Promise.all(['a', 'b'].map(work))
+    const admitted = new Map<string, number[]>()
+    for (let round = 0; round < 30; round++) {
+      for (const workspaceId of workspaceIds) {
+        admitted.set(workspaceId, [
+          ...(admitted.get(workspaceId) ?? []),
+          ...(await admit(workspaceId, 1 + (round % 5))),
+        ])
+      }
+    }
+    await until('all is applied', async () =>
+      (await Promise.all(workspaceIds.map(queued))).every((count) => count === 0),
+    )
+    over.abort()
+    await working
+    assert.deepEqual(applied, admitted)
+  })
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import type { Admit } from '../../../queue/admission/admission.ts'
+import { createAdmit } from '../../../queue/admission/admit.ts'
+import { connectToAnswer, type RedisClient } from '../../../queue/redis/connect-redis.ts'
+import { freeze } from '../../support/kept-process.ts'
+import { asked, wakesNobody } from '../../support/queue-room.ts'
+import { type RedisSentinel, startRedisSentinel } from '../../support/redis-sentinel.ts'
+import { until } from '../../support/until.ts'
+
+/** If each waited as long as one may, a command would have taken too long. */
+const WORKSPACES = 12
+
+describe('an admission that counts when one replica has it', () => {
+  let pair: RedisSentinel
+  let redis: RedisClient
+  before(async () => {
+    pair = await startRedisSentinel()
+    redis = connectToAnswer(pair.url)
+    redis.on('error', () => {})
+    await once(redis, 'ready')
+  })
+  after(async () => {
+    redis.disconnect()
+    await pair.stop()
+  })
+
+  const admitting = (): Admit =>
+    createAdmit({
+      redis,
+      prefix: randomUUID(),
+      wake: wakesNobody,
+      findStoredKey: async () => null,
+      replicas: 1,
+    })
+
+  it('is answered in time when the replica is away, in however many workspaces others wait for it', async () => {
+    const admit = admitting()
+    const goOn = freeze({ pid: () => pair.replicaPid })
+    try {
+      const workspaceIds = Array.from({ length: WORKSPACES }, () => randomUUID())
+      const admissions = await Promise.all(workspaceIds.map((workspaceId) => admit(asked({ workspaceId }))))
+      assert.deepEqual(
+        admissions.map(({ outcome }) => outcome),
+        workspaceIds.map(() => 'unreplicated'),
+      )
+    } finally {
+      goOn()
+    }
+  })
+
+  it('waits for the replica when the server has forgotten the script, as a new master has', async () => {
+    const workspaceId = randomUUID()
+    const admit = admitting()
+    assert.equal((await admit(asked({ workspaceId }))).outcome, 'admitted')
+    await redis.script('FLUSH')
+    await until('the master knows that the replica has all', async () => {
+      const info = await redis.info('replication')
+      return /master_repl_offset:(\d+)/.exec(info)?.[1] === /slave0:.*,offset=(\d+)/.exec(info)?.[1]
+    })
+    const goOn = freeze({ pid: () => pair.replicaPid })
+    try {
+      assert.equal((await admit(asked({ workspaceId }))).outcome, 'unreplicated')
+    } finally {
+      goOn()
+    }
+  })
+})

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { coalesce } from '../../runtime/coalesce.ts'
+import { until } from '../support/until.ts'
+
+/** Calls that are answered when the test says so, each item with itself; `calls`: what they carried. */
+const held = () => {
+  const calls: number[][] = []
+  const answers: PromiseWithResolvers<void>[] = []
+  const call = async (items: readonly number[]): Promise<number[]> => {
+    calls.push([...items])
+    const answer = Promise.withResolvers<void>()
+    answers.push(answer)
+    await answer.promise
+    return [...items]
+  }
+  return { calls, answers, call }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+describe('what is coalesced', () => {
+  it('goes at once, with what comes in the same turn', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const sent = Promise.all([send(1), send(2)])
+    await turn()
+    assert.deepEqual(calls, [[1, 2]])
+    answers[0]!.resolve()
+    assert.deepEqual(await sent, [1, 2])
+  })
+
+  it('goes together, in the order in which it came, when it came while a call was on its way', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const sent = [send(1)]
+    await turn()
+    sent.push(send(2))
+    await turn()
+    sent.push(send(3))
+    await turn()
+    assert.deepEqual(calls, [[1]])
+    answers[0]!.resolve()
+    assert.equal(await sent[0], 1)
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3]])
+    answers[1]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3])
+  })
+
+  it('is no more than may go together', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 2 })
+    const sent = Promise.all([1, 2, 3, 4, 5].map(send))
+    for (let index = 0; index < 3; index++) {
+      await turn()
+      answers[index]!.resolve()
+    }
+    assert.deepEqual(await sent, [1, 2, 3, 4, 5])
+    assert.deepEqual(calls, [[1, 2], [3, 4], [5]])
+  })
+
+  it('goes with a second call while the first is on its way, and the rest when either is answered', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10, lanes: 2 })
+    const sent = [send(1)]
+    await turn()
+    sent.push(send(2), send(3))
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3]])
+    sent.push(send(4), send(5))
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3]])
+    answers[1]!.resolve()
+    assert.equal(await sent[2], 3)
+    assert.deepEqual(calls, [[1], [2, 3], [4, 5]])
+    for (const index of [0, 2]) answers[index]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5])
+  })
+
+  it('gathers for a while after a call began, and no longer than until it is full', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 3, lanes: 10, everyMs: 500 })
+    const sent = [send(1)]
+    await turn()
+    assert.deepEqual(calls, [[1]])
+    answers[0]!.resolve()
+    await sent[0]
+    sent.push(send(2))
+    await turn()
+    sent.push(send(3))
+    await until('it goes', () => Promise.resolve(calls.length > 1))
+    assert.deepEqual(calls, [[1], [2, 3]])
+    sent.push(send(4), send(5))
+    await turn()
+    sent.push(send(6), send(7))
+    await turn()
+    assert.deepEqual(calls, [[1], [2, 3], [4, 5, 6]])
+    await until('the rest goes', () => Promise.resolve(calls.length > 3))
+    for (const index of [1, 2, 3]) answers[index]!.resolve()
+    assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5, 6, 7])
+  })
+
+  it('weighs no more than may go together, and goes alone where it weighs more', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10, weight: { most: 5, of: (item) => item } })
+    const sent = Promise.all([9, 2, 3, 1, 9].map(send))
+    for (let index = 0; index < 4; index++) {
+      await turn()
+      answers[index]!.resolve()
+    }
+    assert.deepEqual(await sent, [9, 2, 3, 1, 9])
+    assert.deepEqual(calls, [[9], [2, 3], [1], [9]])
+  })
+
+  it('fails with its call, as does what waited for that, and not what comes later', async () => {
+    const { calls, answers, call } = held()
+    const send = coalesce(call, { items: 10 })
+    const fault = new Error('away')
+    const outcomes = Promise.allSettled([send(1), turn().then(() => send(2))])
+    await turn()
+    await turn()
+    answers[0]!.reject(fault)
+    assert.deepEqual(await outcomes, [
+      { status: 'rejected', reason: fault },
+      { status: 'rejected', reason: fault },
+    ])
+    const later = send(3)
+    await turn()
+    answers[1]!.resolve()
+    assert.equal(await later, 3)
+    assert.deepEqual(calls, [[1], [3]])
+  })
+})

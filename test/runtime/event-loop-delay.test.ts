@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { watchLoopDelay } from '../../runtime/event-loop-delay.ts'
+import { until } from '../support/until.ts'
+
+const BLOCKED_MS = 300
+
+describe('watchLoopDelay', () => {
+  it('sees that the loop was blocked, and for how long', async () => {
+    const watch = watchLoopDelay()
+    // Timers are known to run before the loop is blocked.
+    await until('a timer ran', async () => watch.current().max > 0)
+    const end = performance.now() + BLOCKED_MS
+    while (performance.now() < end);
+    const { max, p99 } = await until('the delay is seen', async () => {
+      const delay = watch.current()
+      return delay.max > BLOCKED_MS / 2_000 && delay
+    })
+    watch.stop()
+    assert.ok(max >= p99)
+  })
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { DEAD_PROXY } from '../support/dead-proxy.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const RUNTIMES = {
+  Bun: [join(root, 'node_modules/.bin/bun'), '-e'],
+  Deno: [join(root, 'node_modules/.bin/deno'), 'eval'],
+} as const
+const HOSTS = ['127.0.0.1', '127.0.0.2', '[::1]', 'localhost', '0.0.0.0']
+
+describe('where the environment names a proxy, a request to this machine', () => {
+  let server: Server
+  let port: number
+  before(async () => {
+    server = createServer((_request, response) => void response.end('{"submission":{"isHere":true}}'))
+    await once(server.listen(0, '::'), 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+  after(() => server?.close())
+
+  const printed = async (runtime: keyof typeof RUNTIMES, code: string): Promise<unknown> => {
+    const [program, ...words] = RUNTIMES[runtime]
+    const { stdout } = await promisify(execFile)(program, [...words, code], {
+      cwd: root,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...DEAD_PROXY, no_proxy: 'corp.example' },
+    })
+    return JSON.parse(stdout)
+  }
+
+  for (const runtime of ['Bun', 'Deno'] as const) {
+    it(`goes past it on ${runtime}`, async () => {
+      const code = `
+        import process from 'node:process'
+        import { goPastProxies } from './runtime/past-proxies.ts'
+        goPastProxies(process.env)
+        const ask = (host) => fetch('http://' + host + ':${port}/').then((answer) => answer.json()).then(({ submission }) => submission, String)
+        console.log(JSON.stringify(await Promise.all(${JSON.stringify(HOSTS)}.map(ask))))`
+      assert.deepEqual(
+        await printed(runtime, code),
+        HOSTS.map(() => ({ isHere: true })),
+      )
+    })
+  }
+
+  it('of the client goes past it, and others do not', async () => {
+    const code = `
+      import { createClient } from './client/client.ts'
+      const ask = (host) =>
+        createClient({ url: 'http://' + host + ':${port}', token: 'x', patienceMs: 0 }).getSubmission('x').catch(() => null)
+      console.log(JSON.stringify(await Promise.all(${JSON.stringify([...HOSTS, 'corp2.example'])}.map(ask))))`
+    assert.deepEqual(await printed('Bun', code), [...HOSTS.map(() => ({ isHere: true })), null])
+  })
+})

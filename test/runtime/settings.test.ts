@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { makeToken } from '../../contract/token-format.ts'
+import { BadSettings, readSettings } from '../../runtime/settings.ts'
+
+const HASH_KEY = '5a'.repeat(32)
+
+describe('a secret', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'settings-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const file = (text: string): string => {
+    const path = join(folder, 'secret')
+    writeFileSync(path, text)
+    return path
+  }
+
+  it('may be in a file that the environment names', () => {
+    const { HASH_KEY: read } = readSettings(['HASH_KEY'], { HASH_KEY: '', HASH_KEY_FILE: file(`${HASH_KEY}\n`) })
+    assert.equal(read, HASH_KEY)
+  })
+
+  it('is that of the environment where both have one', () => {
+    const environment = { HASH_KEY, HASH_KEY_FILE: file('ff'.repeat(32)) }
+    assert.equal(readSettings(['HASH_KEY'], environment).HASH_KEY, HASH_KEY)
+  })
+
+  it('is checked in a file as well, and never quoted', () => {
+    const read = () => readSettings(['HASH_KEY'], { HASH_KEY_FILE: file('sEcReT') })
+    assert.throws(read, (error) => error instanceof BadSettings && error.message.startsWith('HASH_KEY is not valid'))
+    assert.throws(read, (error) => error instanceof BadSettings && !error.message.includes('sEcReT'))
+  })
+
+  it('is missed when the file cannot be read', () => {
+    const read = () => readSettings(['HASH_KEY'], { HASH_KEY_FILE: join(folder, 'nothing') })
+    assert.throws(read, (error) => error instanceof BadSettings && error.message.startsWith('HASH_KEY_FILE '))
+  })
+
+  it('is nothing else: other settings come from the environment alone', () => {
+    assert.equal(readSettings(['PORT'], { PORT_FILE: file('4000') }).PORT, 3000)
+  })
+})
+
+describe('the origins of CORS_ORIGINS', () => {
+  const read = (CORS_ORIGINS: string | undefined) => readSettings(['CORS_ORIGINS'], { CORS_ORIGINS }).CORS_ORIGINS
+
+  it('are none unless set', () => {
+    assert.equal(read(undefined), undefined)
+    assert.equal(read(''), undefined)
+  })
+
+  it('are separated by commas', () => {
+    assert.deepEqual(read('https://a.example, http://localhost:5173'), ['https://a.example', 'http://localhost:5173'])
+  })
+
+  it('are just what browsers send', () => {
+    for (const bad of [
+      '*',
+      'null',
+      'a.example',
+      'https://a.example/',
+      'https://A.example',
+      'https://a.example:443',
+      ',',
+      'ftp://a.example',
+    ]) {
+      assert.throws(() => read(bad), BadSettings, bad)
+    }
+  })
+})
+
+describe('settings that do not go together are refused:', () => {
+  const [token, other] = [makeToken(), makeToken()]
+  const names = ['BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
+  const cases: readonly [string, () => unknown, RegExp][] = [
+    [
+      'a bootstrap token with our prefix and without its checksum',
+      () => readSettings(names, { BOOTSTRAP_ACCESS_TOKEN: 'fbi_from_env_0123456789ab', BOOTSTRAP_ADMIN_TOKEN: token }),
+      /^BOOTSTRAP_ACCESS_TOKEN is not valid: expected 16 to 200 visible ASCII characters, and behind fbi_ a token that/,
+    ],
+    [
+      'two bootstrap tokens that are the same',
+      () => readSettings(names, { BOOTSTRAP_ACCESS_TOKEN: token, BOOTSTRAP_ADMIN_TOKEN: token }),
+      /^BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the same/,
+    ],
+    [
+      'a pooler that the address names and the mode does not',
+      () => readSettings(['DATABASE_URL', 'DATABASE_POOLER'], { DATABASE_URL: 'postgres://u:p@h/d?pgbouncer=true' }),
+      /^DATABASE_URL says pgbouncer=true: set DATABASE_POOLER=transaction\.$/,
+    ],
+    [
+      'a parameter of the address that is not known',
+      () => readSettings(['DATABASE_URL'], { DATABASE_URL: 'postgres://u:p@h/d?schema=public' }),
+      /^DATABASE_URL is not valid: expected no parameter schema: set DATABASE_SCHEMA instead\.$/,
+    ],
+  ]
+  for (const [title, read, message] of cases) {
+    it(title, () => assert.throws(read, (error) => error instanceof BadSettings && message.test(error.message)))
+  }
+
+  it('and tokens that this service made are taken', () => {
+    const given = { BOOTSTRAP_ACCESS_TOKEN: token, BOOTSTRAP_ADMIN_TOKEN: other }
+    assert.deepEqual({ ...readSettings(names, given) }, given)
+  })
+})

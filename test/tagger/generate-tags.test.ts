@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
+import { generateTags } from '../../tagger/generate-tags.ts'
+
+test('the version is a positive integer', () => {
+  assert.ok(Number.isInteger(TAGGER_VERSION) && TAGGER_VERSION > 0)
+})
+
+/** One label for whatever way people say it in. */
+const unified: Record<string, string[]> = {
+  'csv export': [
+    'Exports to CSV fail',
+    'CSV export fails',
+    'please add a CSV export',
+    'exporting to csv does not work',
+  ],
+  'card decline': ['Card declined', 'my card was declined', 'The card got declined again'],
+  'dark mode': ['Please add dark mode', 'dark mode please', 'DARK MODE IS MISSING', 'We would love a dark mode'],
+  'login error': ['login error', 'Login errors all the time', 'a log-in error'],
+  'email notification': ['E-mail notifications are late', 'Email notification'],
+  crash: ['it crashed again'],
+  'time zone': ['The time zone of an event is wrong', 'wrong time zones'],
+  'receipt scan': ['Scanning a receipt takes forever'],
+  'picture quality': ['The quality of the pictures is poor', 'poor picture quality'],
+}
+for (const [tag, texts] of Object.entries(unified)) {
+  for (const text of texts) {
+    test(`${tag}: ${text}`, () => {
+      assert.equal(generateTags(text)[0], tag)
+    })
+  }
+}
+
+/** What a text is about comes before what stands near it. */
+const subjects: Record<string, string> = {
+  'My card was declined, I stood at the counter with a full basket': 'card decline',
+  'Reminders never ring while the phone is silent': 'reminder',
+  'The month view is far too crowded on a phone': 'month view',
+}
+for (const [text, tag] of Object.entries(subjects)) {
+  test(`the subject of: ${text}`, () => {
+    assert.equal(generateTags(text)[0], tag)
+  })
+}
+
+/** The first tag; the language is found in the text. */
+const languages: Record<string, string> = {
+  '<p>The <b>export button</b> &amp; more</p><script>the dashboard</script>': 'export button',
+  'The batteries died. The battery is bad.': 'battery',
+  'THE DELIVERY WAS LATE': 'delivery',
+  'Los camareros son muy amables': 'camarero',
+  'Las facturas siempre llegan tarde': 'factura',
+  "La facture n'est pas bonne et le support ne répond jamais": 'facture',
+  'Les serveuses sont très agréables': 'serveuse',
+  'Die Rechnung ist falsch': 'rechnung',
+  'Os pagamentos falham sempre': 'pagamento',
+  'I camerieri sono molto gentili': 'cameriere',
+  'De levering is te laat': 'levering',
+  'Обслуживание было ужасное': 'обслуживание',
+  'Sipariş hâlâ gelmedi, çok kötü': 'sipariş',
+  'Dostawa była bardzo szybka': 'dostawa',
+  应用闪退: '应用',
+  ログインできません: 'ログイン',
+  'التطبيق بطيء جدا': 'تطبيق',
+}
+for (const [text, tag] of Object.entries(languages)) {
+  test(`first tag of: ${text}`, () => {
+    assert.equal(generateTags(text)[0], tag)
+  })
+}
+
+test('the language that is named wins over the one that is found', () => {
+  assert.deepEqual(generateTags('pagina', { language: 'nl' }), ['pagina'])
+  assert.deepEqual(generateTags('Die Rechnung', { language: 'de-AT' }), ['rechnung'])
+})
+
+test('as many tags as a text deserves', () => {
+  assert.equal(generateTags('The battery is weak.').length, 1)
+  const long = 'The screen is great. The keyboard is bad. The battery is weak. The camera is superb. The price is high.'
+  assert.ok(generateTags(long).length >= 3)
+})
+
+const noise = [
+  '',
+  '   ',
+  'ok',
+  'Thanks!',
+  'asdf asdf qwer',
+  'aaaa bbbb',
+  '1234',
+  '😀😀',
+  '<p></p>',
+  '\u0000\ud800',
+  '<<<<',
+  'the of and',
+  'asdf qwerty hjkl',
+  'lorem ipsum dolor sit amet',
+  'hahaha',
+  'no comment',
+  'very good!!!',
+  'muy bien',
+  'merci beaucoup',
+  'ありがとう',
+  '好',
+  'спасибо',
+  'test',
+  'Automatic reply: I am out of the office until Monday. For urgent matters contact the sales department.',
+  'Ich bin bis zum 4. Mai nicht im Büro und habe keinen Zugriff auf mein Postfach.',
+  "Je serai absent du 3 au 10 mai. En cas d'urgence, contactez l'accueil.",
+  'Estaré ausente hasta el lunes. Para asuntos urgentes llame a la oficina.',
+  'Estou fora do escritório até segunda-feira, com acesso limitado ao e-mail.',
+  'Sarò assente fino al 5 maggio, per urgenze scrivere alla segreteria.',
+  'Ik ben afwezig tot maandag. Voor dringende zaken kunt u mijn collega bellen.',
+  'Я сейчас в отпуске, отвечу после возвращения.',
+  'Jestem na urlopie do poniedziałku. W pilnych sprawach proszę o kontakt z biurem.',
+  'Şu anda izindeyim, döndüğümde yanıt vereceğim.',
+  '您好，我正在休假，回来后会尽快回复您的邮件。',
+  '只今外出しております。戻り次第ご連絡いたします。',
+  'أنا خارج المكتب حتى يوم الأحد وسأرد على رسالتك عند عودتي',
+  'We have received your request. Ticket number 48213.',
+  'Hi team, hope you had a great weekend!',
+  'Kind regards,\nJohn Smith\nHead of Marketing\nPhone 020 1234 5678',
+]
+for (const text of noise) {
+  test(`no tags for noise: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(generateTags(text), [])
+  })
+}
+
+test('Chinese nouns are known by a list, and by their last character', () => {
+  const without = [
+    '毛巾有一股霉味，马桶也漏水。',
+    '牛肉太老，米饭是冷的。',
+    '空调不制冷，风扇还响。',
+    '鞋底开胶，穿了一周就坏。',
+    '窗帘遮光不行。',
+    '种子没发芽。',
+    '唱片有划痕。',
+  ].filter((text) => generateTags(text).length === 0)
+  assert.deepEqual(without, [])
+})
+
+test('Polish verbs with the endings of past and plural are no tags', () => {
+  assert.deepEqual(generateTags('Słuchawki trzeszczą przy głośnych utworach.'), ['słuchawki'])
+  assert.deepEqual(generateTags('Zabawka rozpadła się po jednym dniu.'), ['zabawka'])
+})
+
+test('a conversation is about the matter, not about the talk around it, and goes on after a signature', () => {
+  const conversations: Record<string, string[]> = {
+    'excel export': [
+      'hello',
+      'is anybody there?',
+      'so, the export to Excel fails',
+      'no problem',
+      'lovely weather by the way',
+      'thank you!',
+    ],
+    'delivery address': [
+      'Morning! Just got back from lunch.',
+      'My kids are at home today.',
+      'Can I change the delivery address of my order?',
+    ],
+    'tracking number': ['Kind regards,\nTom Miller\nSales Lead\nAcme Ltd', 'The tracking number is wrong.'],
+    rechnung: ['Hallo zusammen', 'Was für ein Wetter heute!', 'Die Rechnung fehlt', 'Schönes Wochenende!'],
+  }
+  for (const [matter, messages] of Object.entries(conversations)) {
+    const tags = generateTags(messages.join('\u2029'))
+    assert.equal(tags[0], matter, tags.join())
+    for (const tag of ['weather', 'lunch', 'kid', 'morning', 'wetter']) assert.ok(!tags.includes(tag), tag)
+  }
+  const matters = ['hello', 'The weather widget shows the wrong town', 'and the lunch menu is missing']
+  assert.deepEqual(generateTags(matters.join('\u2029')).toSorted(), ['lunch menu', 'weather widget'])
+})
+
+test('who tells of a holiday or of being away is heard', () => {
+  assert.ok(generateTags("I'm on vacation and the VPN connection drops every hour").includes('vpn'))
+  assert.ok(generateTags('Ich bin im Urlaub und die Rechnung kommt trotzdem an die Firma').includes('rechnung'))
+  assert.ok(generateTags('外出中にアプリの通知が届きません').length > 0)
+  assert.ok(generateTags('When I am away from my desk the notification sound is too quiet').length > 0)
+})
+
+test('a text that tells of automatic replies or begins with a greeting keeps its tags', () => {
+  assert.ok(generateTags('Please add an out of office message to the calendar.').includes('calendar'))
+  assert.ok(generateTags('The automatic reply feature sends each mail twice').includes('mail'))
+  assert.deepEqual(generateTags('Good morning, the invoice is wrong. Kind regards, Tom from sales'), ['invoice'])
+})
+
+test('nothing is made up for languages without lists', () => {
+  assert.deepEqual(generateTags('Додаток постійно вилітає під час завантаження'), [])
+  assert.deepEqual(generateTags('برنامه هنگام پرداخت بسته می‌شود چون گیر می‌کند'), [])
+  assert.deepEqual(generateTags('Aplikace se při placení neustále ukončuje a faktura přišla pozdě, což je škoda'), [])
+  assert.deepEqual(generateTags('ऐप बार बार बंद हो जाता है'), [])
+})
+
+test('no tag is inside another', () => {
+  const tags = generateTags('The battery is weak. The battery life, the battery life is short.')
+  assert.deepEqual(tags, ['battery life'])
+})
+
+test('nothing personal becomes a tag', () => {
+  const text = `Dear Tolvane, my name is brisel quonk (brisel.quonk@mail.example, @quonky, +49 30 1234567).
+    The invoice for Marvane Industries went to GB29 NWBK 6016 1331 9268 19 and card 4111 1111 1111 1111; see
+    https://mail.example/quonk and 550e8400-e29b-41d4-a716-446655440000. Kind regards, quonk`
+  const tags = generateTags(text)
+  assert.ok(tags.includes('invoice'))
+  assert.doesNotMatch(tags.join(' '), /tolvane|brisel|quonk|marvane|industries|example|nwbk|\d/)
+})
+
+test('whatever the text, tags are few, short, lower case, distinct, and without signs of an address', () => {
+  const words = fc.constantFrom(
+    'the',
+    'screen',
+    'Battery',
+    'life',
+    'a@b.c',
+    '12',
+    '<b>',
+    '&lt;',
+    '\n',
+    '。',
+    '支付',
+    'é',
+    "l'",
+    '-',
+  )
+  const texts = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.array(words).map((list) => list.join(' ')),
+  )
+  fc.assert(
+    fc.property(texts, (text) => {
+      const tags = generateTags(text)
+      assert.ok(tags.length <= 5)
+      assert.equal(new Set(tags).size, tags.length)
+      for (const tag of tags) assert.match(tag, /^(?!.*\p{Lu})[^@:\\/_<>&\n]{1,48}$/u)
+    }),
+  )
+})
+
+/** Ten times what the slowest takes on the machine where this was written, and far below quadratic time. */
+const MAX_MILLISECONDS = 1_000
+const size = 200_000
+const hostile: Record<string, string> = {
+  digits: '1'.repeat(size),
+  'spaced digits': '1 '.repeat(size / 2),
+  'one letter': 'a'.repeat(size),
+  'letters and mail signs': 'a.a.a.@'.repeat(size / 7),
+  'open brackets': '<'.repeat(size),
+  'nested elements': '<div>'.repeat(size / 5),
+  'open attributes': '<a b="'.repeat(size / 6),
+  ampersands: '&'.repeat(size),
+  'piled marks': `a${'\u0301\u0316'.repeat(size / 2)}`,
+  'expanding characters': '\ufdfa'.repeat(size),
+  'letters without spaces': '漢'.repeat(size),
+  'mixed scripts': 'a漢'.repeat(size / 2),
+  'one phrase': 'the export '.repeat(size / 11),
+  'capitalised words': 'Anna '.repeat(size / 5),
+  'new words': Array.from({ length: size / 8 }, (_, at) => `w${at.toString(36).replaceAll(/\d/g, 'x')}`).join(' '),
+  'line ends': '\n'.repeat(size),
+  'commas and spaces': ',   '.repeat(size / 4),
+  'unclosed elements': '<b>'.repeat(size / 3),
+  comments: '<!--'.repeat(size / 4),
+  apostrophes: "a'".repeat(size / 2),
+  hyphens: 'a-'.repeat(size / 2),
+}
+for (const [what, text] of Object.entries(hostile)) {
+  test(`linear time: ${what}`, () => {
+    const before = performance.now()
+    generateTags(text)
+    const milliseconds = performance.now() - before
+    assert.ok(milliseconds < MAX_MILLISECONDS, `${milliseconds} ms`)
+  })
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { analyse, generateTags } from '../../tagger/generate-tags.ts'
+import { learn, learnGenerated, MAX_LEARNED_TERMS } from '../../tagger/learn.ts'
+import { apply, MAX_TERMS, newMemory, titleInUse } from '../../tagger/memory.ts'
+import type { Memory } from '../../tagger/memory.ts'
+import { tagBatch } from '../../tagger/tag-batch.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const texts = [
+  'The scroll wheel is great, but the battery life is short.',
+  'Battery life could be better. I love the scroll wheel!',
+  'The export to CSV fails and Tolvane does not answer.',
+  'la factura llega tarde',
+]
+
+test('what one text has added can be taken out again, whatever came before and after', () => {
+  const text = fc.record({
+    text: fc.constantFrom(...texts),
+    tags: fc.option(fc.array(fc.constantFrom('wheel', 'csv export', 'Battery'))),
+  })
+  fc.assert(
+    fc.property(fc.array(text), text, fc.array(text), (before, one, after) => {
+      const deltaOf = (given: typeof one) => learn(analyse(given.text), given.tags ?? undefined)
+      const without = newMemory()
+      for (const given of [...before, ...after]) apply(without, deltaOf(given))
+      const memory = newMemory()
+      for (const given of [...before, one, ...after]) apply(memory, deltaOf(given))
+      apply(memory, deltaOf(one), -1)
+      assert.deepEqual(memory, without)
+    }),
+    seeded(),
+  )
+})
+
+test('what the tagger gave can be taken out again', () => {
+  const memory = newMemory()
+  const analysis = analyse(texts[0] ?? '')
+  apply(memory, learnGenerated(analysis, ['scroll wheel']))
+  apply(memory, learnGenerated(analysis, ['scroll wheel']), -1)
+  assert.deepEqual(memory, newMemory())
+})
+
+test('no text can be read back: terms are numbers', () => {
+  const memory = newMemory()
+  apply(memory, learn(analyse(texts[2] ?? '')))
+  assert.ok(memory.terms.size > 0)
+  for (const hash of memory.terms.keys()) assert.ok(Number.isSafeInteger(hash))
+  assert.doesNotMatch(JSON.stringify([...memory.terms]), /[a-z]{3,}vane/)
+  assert.equal(memory.tags.size, 0)
+})
+
+test('a memory is bounded, and keeps what most texts have', () => {
+  const memory = newMemory()
+  apply(memory, learn(analyse('the invoice'), ['invoice']))
+  for (let round = 0; round < 3; round++) apply(memory, learn(analyse('the scroll wheel')))
+  const many = newMemory()
+  for (let hash = 0; hash < MAX_TERMS; hash++) {
+    many.terms.set(hash, { texts: 0.5, determined: 0, free: 0, valued: 0, judged: 0, given: 0 })
+  }
+  apply(memory, many)
+  assert.ok(memory.terms.size <= MAX_TERMS)
+  for (const { hash } of analyse('the scroll wheel').candidates.values()) assert.equal(memory.terms.get(hash)?.texts, 3)
+})
+
+const taught = (text: string, tags: readonly string[], times = 8): Memory => {
+  const memory = newMemory()
+  for (let time = 0; time < times; time++) apply(memory, learn(analyse(text), tags))
+  return memory
+}
+
+test('one text cannot fill a memory', () => {
+  const letters = 'bcdfghjklmnpqrstvwz'.split('')
+  const text = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => `the ${a}a${b}e${c}o`))).join(' ')
+  assert.ok(learn(analyse(text, 'en')).terms.size <= MAX_LEARNED_TERMS)
+})
+
+test('tags that people gave pull: their words win, and so does their way of writing them', () => {
+  const text = 'The wheel on my device squeaks after the update'
+  assert.ok(!generateTags(text).includes('wheel squeaks'))
+  const memory = taught('The wheel squeaks', ['Squeak'])
+  assert.deepEqual(generateTags(text, { memory }), ['squeak'])
+})
+
+test('a tag that people wrote in another form is found again under theirs', () => {
+  const memory = taught('CSV export is missing', ['csv exports'])
+  assert.deepEqual(generateTags('exporting to CSV is missing', { memory }), ['csv exports'])
+  assert.equal(titleInUse(memory, [...memory.tags.keys()][0] ?? ''), 'csv exports')
+})
+
+test('phrases that people leave out again and again are not given', () => {
+  const memory = taught('The wheel is stuck and the button is loose', ['button'], 30)
+  assert.deepEqual(generateTags('The wheel is stuck and the button is loose', { memory }), ['button'])
+})
+
+test('a batch changes the memory by the shares of its texts', () => {
+  const memory = newMemory()
+  const { tags, shares } = tagBatch(memory, [{ text: texts[0] ?? '' }, { text: texts[1] ?? '', tags: ['wheel'] }])
+  assert.deepEqual(tags[1], ['wheel'])
+  const other = newMemory()
+  for (const share of shares) apply(other, share)
+  assert.deepEqual(other, memory)
+  for (const share of shares) apply(memory, share, -1)
+  assert.deepEqual(memory, newMemory())
+})
+
+const BANK = [
+  'My card payment was declined at the supermarket yesterday.',
+  'The exchange rate on my statement is wrong.',
+  'How long does a bank transfer to another country take?',
+  'The passcode is blocked, and the app does not say why.',
+  'Why is there a fee on my cash withdrawal?',
+]
+const DEVICE = [
+  'The wheel squeaks',
+  'The wheel is stuck',
+  'A loose wheel again',
+  'The wheel fell off',
+  'My wheel is gone',
+]
+
+/** What these have taught: texts that nobody tagged, so often, and others that people tagged. */
+const workspace = (untagged: number, tagged: number): Memory => {
+  const memory = newMemory()
+  for (let at = 0; at < untagged; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? '')))
+  for (let at = 0; at < tagged; at++) apply(memory, learn(analyse(DEVICE[at % DEVICE.length] ?? ''), ['Wheel defect']))
+  return memory
+}
+
+test('a few texts that people tagged take no tags from the others', () => {
+  const [none, few] = [workspace(1_000, 0), workspace(995, 5)]
+  for (const text of BANK) {
+    const tags = generateTags(text, { memory: none })
+    assert.ok(tags.length > 0, text)
+    assert.deepEqual(generateTags(text, { memory: few }), tags)
+  }
+})
+
+test('a text unlike all that people tagged gets tags, however many these are', () => {
+  for (const tagged of [1, 5, 50, 500]) {
+    for (const text of BANK)
+      assert.ok(generateTags(text, { memory: workspace(0, tagged) }).length > 0, `${tagged}: ${text}`)
+  }
+})
+
+test('the first tag that people give is given again where it fits', () => {
+  const memory = workspace(100, 0)
+  apply(memory, learn(analyse('The receipt is missing'), ['Receipt']))
+  const tags = generateTags('The exchange rate is wrong on the receipt of my card', { memory })
+  assert.ok(tags.includes('receipt'), tags.join())
+})
+
+test('a tag that people gave every time it stood in a text is given again, also one of words that make no phrase', () => {
+  const memory = newMemory()
+  for (const text of ['Face id is slow', 'Since Friday face id fails', 'I want face id for payments']) {
+    apply(memory, learn(analyse(text), ['face id']))
+  }
+  for (let at = 0; at < 40; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['other matter']))
+  assert.ok(generateTags('face id died, now I type my passcode', { memory }).includes('face id'))
+})
+
+test('people whose tags are not words of the texts leave no text without a tag', () => {
+  const memory = newMemory()
+  for (let at = 0; at < 200; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['matter of money']))
+  for (const text of BANK) assert.ok(generateTags(text, { memory }).length > 0, text)
+})
+
+test('a title that the tagger gave in one language is not given in another', () => {
+  const memory = newMemory()
+  const french = { text: "La piscine est sale et l'exportation ne marche pas", language: 'fr' }
+  assert.deepEqual(tagBatch(memory, [french, french, french]).tags[0], ['piscine', 'exportation'])
+  assert.deepEqual(generateTags('La piscina está sucia', { language: 'es', memory }), ['piscina'])
+  assert.deepEqual(generateTags('De export werkt niet', { language: 'nl', memory }), ['export'])
+})

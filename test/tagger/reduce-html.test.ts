@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MAX_HTML_CHARACTERS, reduceHtml } from '../../tagger/reduce-html.ts'
+
+const lines = (text: string) =>
+  reduceHtml(text)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+test('plain text stays as it is, line breaks included', () => {
+  assert.equal(reduceHtml('The export fails.\nSince 3 < 4 & 5 > 4'), 'The export fails.\nSince 3 < 4 & 5 > 4')
+})
+
+test('entities are decoded', () => {
+  assert.equal(reduceHtml('billing &amp; caf&eacute;&#39;s &#x41;'), "billing & café's A")
+})
+
+test('blocks are lines, inline elements are not, and line breaks of the source say nothing', () => {
+  assert.deepEqual(lines('<div>The <b>ex</b>port\nbutton</div><ul><li>slow<li>ugly</ul>end<br>here<td>cell'), [
+    'The export button',
+    'slow',
+    'ugly',
+    'end',
+    'here',
+    'cell',
+  ])
+})
+
+test('scripts, styles, comments and attributes are not text', () => {
+  const html = '<head><title>t</title></head><style>.a{}</style><script>x<y</script><!-- c --><p title="t">kept</p>'
+  assert.deepEqual(lines(html), ['kept'])
+})
+
+test('a < that begins no element does not swallow the rest', () => {
+  assert.deepEqual(lines('<p>fine</p>if x<y the screen flickers'), ['fine', 'if x<y the screen flickers'])
+})
+
+test('of very long markup the beginning is read, without the element in which it was cut', () => {
+  const html = `<p>kept</p>${' '.repeat(MAX_HTML_CHARACTERS - 20)}<a href="secret">`
+  assert.deepEqual(lines(html), ['kept'])
+})

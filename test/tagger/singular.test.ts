@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { singular } from '../../tagger/singular.ts'
+
+const pairs = [
+  ['apps', 'app'],
+  ['batteries', 'battery'],
+  ['movies', 'movie'],
+  ['boxes', 'box'],
+  ['addresses', 'address'],
+  ['pages', 'page'],
+  ['purchases', 'purchase'],
+  ['statuses', 'status'],
+  ['houses', 'house'],
+  ['sizes', 'size'],
+  ['status', 'status'],
+  ['access', 'access'],
+  ['analysis', 'analysis'],
+  ['sms', 'sms'],
+  ['gps', 'gps'],
+  ['bus', 'bus'],
+  ['screen', 'screen'],
+] as const
+for (const [plural, expected] of pairs) {
+  test(`${plural}: ${expected}`, () => {
+    assert.equal(singular(plural), expected)
+  })
+}

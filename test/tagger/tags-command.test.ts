@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'tags-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const programs: Record<string, string[]> = {
+  bun: [join(root, 'node_modules/.bin/bun')],
+  deno: [join(root, 'node_modules/.bin/deno'), 'run', '-A', '--no-check'],
+}
+
+const write = (name: string, lines: readonly object[]): string => {
+  const path = join(folder, name)
+  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  return path
+}
+
+const run = (runtime: string, words: readonly string[]): { status: number | null; stderr: string } => {
+  const [program = '', ...options] = programs[runtime] ?? []
+  const { status, stderr } = spawnSync(program, [...options, 'tagger/tags-command.ts', ...words], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  return { status, stderr }
+}
+
+test('tags texts with what the history of their workspace has taught, and keeps workspaces apart', () => {
+  const history = write(
+    'history.jsonl',
+    Array.from({ length: 8 }, () => ({ text: 'The wheel squeaks', workspace: 'one', tags: ['squeak'] })),
+  )
+  const texts = write('texts.jsonl', [
+    { id: 'a', text: '<p>The wheel <b>squeaks</b></p>', workspace: 'one' },
+    { id: 'b', text: 'The wheel squeaks', workspace: 'two' },
+    { id: 'c', text: '' },
+  ])
+  const out = join(folder, 'tags.jsonl')
+  assert.deepEqual(run('bun', ['--in', texts, '--history', history, '--out', out]), { status: 0, stderr: '' })
+  const lines = readFileSync(out, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string; tags: string[] })
+  assert.deepEqual(lines, [
+    { id: 'a', tags: ['squeak'] },
+    { id: 'b', tags: ['wheel'] },
+    { id: 'c', tags: [] },
+  ])
+})
+
+test('says what is missing, and which line is wrong', () => {
+  assert.match(run('bun', []).stderr, /usage/)
+  assert.equal(run('bun', []).status, 2)
+  const texts = write('wrong.jsonl', [{ id: 'a', text: 'fine' }, { id: 'b' }])
+  const { status, stderr } = run('bun', ['--in', texts, '--out', join(folder, 'none.jsonl')])
+  assert.equal(status, 1)
+  assert.match(stderr, /wrong\.jsonl:2/)
+})
+
+test('gives the same tags on every runtime', () => {
+  const data = fileURLToPath(new URL('../../bench/tags/data/', import.meta.url))
+  const texts = join(folder, 'all.jsonl')
+  const written = ['huliu2004', 'banking77', 'languages'].map((name) =>
+    readFileSync(join(data, `${name}.jsonl`), 'utf8'),
+  )
+  writeFileSync(texts, written.join(''))
+  const [bun, deno] = Object.keys(programs).map((runtime) => {
+    const out = join(folder, `${runtime}.jsonl`)
+    assert.equal(run(runtime, ['--in', texts, '--history', join(data, 'huliu2004.jsonl'), '--out', out]).status, 0)
+    return readFileSync(out, 'utf8')
+  })
+  assert.ok(bun !== undefined && bun.length > 0)
+  assert.equal(bun, deno)
+})
