@@ -189,8 +189,8 @@ type RouteContext = {
 const timedBy =
   (answered: Metrics['answered'], tracing: Tracing | undefined) =>
   (handle: (arrival: Arrival, params: RouteContext['params']) => Promise<Response>) =>
-  // It names the parts of the context that it takes. If it handed the context on whole, Elysia would
-  // make every part of it, cookies too, and every answer a second time.
+  // It names the parts of the context that it takes. If it handed the context on whole, Elysia
+  // would make every part of it, cookies too, and every answer a second time.
   async ({ request, bearer: token, route, params }: RouteContext): Promise<Response> => {
     const beganAt = performance.now()
     const span = tracing && spanOf(request)

@@ -1,6 +1,6 @@
 /**
- * Browsers go to the reference, and others are told where things are. Like all addresses in pages it
- * is relative: a proxy may have the service below a path of its own.
+ * Browsers go to the reference, and others are told where things are. Like all addresses in pages
+ * it is relative: a proxy may have the service below a path of its own.
  */
 export const startAnswer = (
   { headers }: Request,

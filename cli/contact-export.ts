@@ -15,9 +15,10 @@ export type ExportRequest = { workspace: { id: string; name: string }; wanted: P
 type Person = { realm: Realm; found: FoundContacts; keys: ReadonlySet<string> }
 
 /**
- * Everything that is held about the contacts that a purge of the same words would match, as one JSON
- * document in pieces. Only a few records are in memory at a time. Undefined when nothing is held. Logs
- * are read before tables, so a submission that is applied in between appears twice rather than never.
+ * Everything that is held about the contacts that a purge of the same words would match, as one
+ * JSON document in pieces. Only a few records are in memory at a time. Undefined when nothing is
+ * held. Logs are read before tables, so a submission that is applied in between appears twice
+ * rather than never.
  */
 export const exportContacts = async (
   stores: Stores,

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** For programs that speak the Model Context Protocol to a child process: each line goes to the service. */
+/**
+ * For programs that speak the Model Context Protocol to a child process: each line goes to the
+ * service.
+ */
 
 /** What Node.js, Bun and Deno share of it; the package has no types of any of them. */
 type Host = {

@@ -45,7 +45,9 @@ export type ChangesQuery = {
   readonly waitSeconds?: number | undefined
 }
 
-/** Reads, with a token of scope `read` or `admin`. A page can be short although the list goes on. */
+/**
+ * Reads, with a token of scope `read` or `admin`. A page can be short although the list goes on.
+ */
 export type Reads = {
   readonly listFeedbacks: (query?: FeedbackQuery) => Promise<FeedbackPage>
   readonly getFeedback: (id: string) => Promise<Feedback>

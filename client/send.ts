@@ -138,8 +138,8 @@ const attempt = async (
 }
 
 /**
- * Bun sends a request through the proxy of HTTP_PROXY, with the token and the body, unless it is told
- * not to. Node.js takes no proxy by itself.
+ * Bun sends a request through the proxy of HTTP_PROXY, with the token and the body, unless it is
+ * told not to. Node.js takes no proxy by itself.
  */
 const isOfThisMachine = (url: string): boolean =>
   URL.canParse(url) && /^(?:127(?:\.\d+){3}|0\.0\.0\.0|\[::1\]|(?:.+\.)?localhost)$/.test(new URL(url).hostname)

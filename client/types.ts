@@ -8,57 +8,99 @@ export type FeedbackSubmission = {
   readonly title?: string | null | undefined
   /** Whether the text is the transcript of something spoken. */
   readonly isTranscript?: boolean | null | undefined
-  /** Tags of your own, kept as written after trimming, doubles left out. An empty array means no tags. Absent or null, tags are made from title and description a little later. */
+  /**
+   * Tags of your own, kept as written after trimming, doubles left out. An empty array means no
+   * tags. Absent or null, tags are made from title and description a little later.
+   */
   readonly tags?: readonly string[] | null | undefined
-  /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact, false, as when it is absent, the id that this service gave it. */
+  /**
+   * How `contactId` and `contact.id` are read: true means the id that your system gave the contact,
+   * false, as when it is absent, the id that this service gave it.
+   */
   readonly isExternalContactId?: boolean | undefined
   /** Who gave the feedback, described. Used when `contactId` is absent or unknown. */
   readonly contact?: ContactReference | null | undefined
-  /** Who gave the feedback, by id. An own id that no contact has is dropped; an unknown external id is remembered, and the feedback is linked once that contact is identified. As an external id, a placeholder is refused. */
+  /**
+   * Who gave the feedback, by id. An own id that no contact has is dropped; an unknown external id
+   * is remembered, and the feedback is linked once that contact is identified. As an external id, a
+   * placeholder is refused.
+   */
   readonly contactId?: string | null | undefined
-  /** How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when it is absent, the id that this service gave it. */
+  /**
+   * How `accountId` and `account.id` are read: true means the id that your system gave the account,
+   * false, as when it is absent, the id that this service gave it.
+   */
   readonly isExternalAccountId?: boolean | undefined
   /** The company concerned, described. Used when `accountId` is absent or names none. */
   readonly account?: AccountReference | null | undefined
   /** The company concerned, by id. Unknown ids are treated as those of contacts are. */
   readonly accountId?: string | null | undefined
-  /** The project that the feedback is about, described. Used when `projectId` is absent or names none. */
+  /**
+   * The project that the feedback is about, described. Used when `projectId` is absent or names
+   * none.
+   */
   readonly project?: ProjectReference | null | undefined
   /** The project that the feedback is about, by the id that this service gave it. */
   readonly projectId?: string | null | undefined
   /** The system that the feedback comes from. Absent or null, it is `API`. */
   readonly source?: string | null | undefined
-  /** What the record is called in its source, such as the key of a ticket. The same source and `sourceId` again replace the record, whose id stays. Without it every submission is a record of its own. */
+  /**
+   * What the record is called in its source, such as the key of a ticket. The same source and
+   * `sourceId` again replace the record, whose id stays. Without it every submission is a record of
+   * its own.
+   */
   readonly sourceId?: string | null | undefined
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `sourceData`. */
+  /**
+   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
+   * inside `a`. A key that finds no place stays as it was. Concerns `sourceData`.
+   */
   readonly shouldUnflattenSourceData?: boolean | null | undefined
   /** Anything else worth keeping, such as an address that leads back to the original. */
   readonly sourceData?: FreeObject | null | undefined
   /** A score that came with the feedback, commonly a whole number. Fractions are accepted. */
   readonly rating?: number | null | undefined
-  /** When the customer gave it: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. Absent or null, it is the time at which the feedback was accepted. */
+  /**
+   * When the customer gave it: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. Absent or
+   * null, it is the time at which the feedback was accepted.
+   */
   readonly createdAt?: string | null | undefined
 }
 
-/** A contact that exists, by `id`, or one to be found by `email` and created if there is none. `id` wins if it resolves. */
+/**
+ * A contact that exists, by `id`, or one to be found by `email` and created if there is none. `id`
+ * wins if it resolves.
+ */
 export type ContactReference = {
   /** Id of an existing contact, read as `isExternalContactId` says. */
   readonly id?: string | undefined
   /** Name for the contact. Fills in only what no identify call has set. */
   readonly name?: string | undefined
-  /** What tells contacts apart here: an email address, or any other text that is unique in your system. Compared in canonical form; blank or a placeholder, it counts as absent. */
+  /**
+   * What tells contacts apart here: an email address, or any other text that is unique in your
+   * system. Compared in canonical form; blank or a placeholder, it counts as absent.
+   */
   readonly email?: string | undefined
   /** Further facts about the contact, stored as its metadata. */
   readonly sourceData?: FreeObject | null | undefined
 }
 
-/** An account that exists, by `id`, or one to be found by `domain` or `name` and created if there is none. `id` wins if it resolves; where domain and name point to different accounts, the domain decides. */
+/**
+ * An account that exists, by `id`, or one to be found by `domain` or `name` and created if there is
+ * none. `id` wins if it resolves; where domain and name point to different accounts, the domain
+ * decides.
+ */
 export type AccountReference = {
   /** Id of an existing account, read as `isExternalAccountId` says. */
   readonly id?: string | undefined
-  /** Name of the account, or any other text that is unique in your system. Compared in canonical form; blank or a placeholder, it counts as absent. */
+  /**
+   * Name of the account, or any other text that is unique in your system. Compared in canonical
+   * form; blank or a placeholder, it counts as absent.
+   */
   readonly name?: string | undefined
-  /** Domain of the account, or any other text that is unique in your system. Compared in canonical form; blank or a placeholder, it counts as absent. */
+  /**
+   * Domain of the account, or any other text that is unique in your system. Compared in canonical
+   * form; blank or a placeholder, it counts as absent.
+   */
   readonly domain?: string | undefined
   /** What the contract with the account is worth. */
   readonly contractValue?: number | null | undefined
@@ -70,7 +112,10 @@ export type AccountReference = {
 export type ProjectReference = {
   /** The id that this service gave the project. */
   readonly id?: string | undefined
-  /** Name of the project. Compared in canonical form; two projects never share one. Blank or a placeholder, it counts as absent. */
+  /**
+   * Name of the project. Compared in canonical form; two projects never share one. Blank or a
+   * placeholder, it counts as absent.
+   */
   readonly name?: string | undefined
 }
 
@@ -78,25 +123,50 @@ export type ProjectReference = {
 export type ContactRecord = {
   /** The id that the source system gave the contact. A placeholder is refused. */
   readonly id: string
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
+  /**
+   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
+   * inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin
+   * with `$` are left alone.
+   */
   readonly shouldUnflattenProperties?: boolean | null | undefined
   /** Facts about the contact. Keys that are absent keep their value. */
   readonly properties?: ContactProperties | null | undefined
-  /** The account that the contact belongs to, identified along with it. Absent or null changes nothing. */
+  /**
+   * The account that the contact belongs to, identified along with it. Absent or null changes
+   * nothing.
+   */
   readonly account?: AccountRecord | null | undefined
-  /** Limits search and change to contacts of this source system. Without it all sources are searched, and a contact that has to be created belongs to `API`, or in a conversation to its source. */
+  /**
+   * Limits search and change to contacts of this source system. Without it all sources are
+   * searched, and a contact that has to be created belongs to `API`, or in a conversation to its
+   * source.
+   */
   readonly source?: string | null | undefined
 }
 
-/** Facts about a contact. The `$`-keys below have columns of their own, in which null clears; every other key is stored as metadata. */
+/**
+ * Facts about a contact. The `$`-keys below have columns of their own, in which null clears; every
+ * other key is stored as metadata.
+ */
 export type ContactProperties = {
-  /** Email address. It means this contact from now on, also if another one had it. A contact known by the email alone becomes one with this contact; contacts with different ids are never merged. Blank or a placeholder, it means no one. */
+  /**
+   * Email address. It means this contact from now on, also if another one had it. A contact known
+   * by the email alone becomes one with this contact; contacts with different ids are never merged.
+   * Blank or a placeholder, it means no one.
+   */
   readonly $email?: string | null | undefined
   /** Name to show. */
   readonly $name?: string | null | undefined
-  /** When the contact was created in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  /**
+   * When the contact was created in the system that the record comes from: RFC 3339 with an offset,
+   * years 1 to 9999. Kept as UTC.
+   */
   readonly $createdAt?: string | null | undefined
-  /** When the contact last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If what is stored is newer, the record only fills what has no value. */
+  /**
+   * When the contact last changed in the system that the record comes from: RFC 3339 with an
+   * offset, years 1 to 9999. Kept as UTC. If what is stored is newer, the record only fills what
+   * has no value.
+   */
   readonly $updatedAt?: string | null | undefined
   /** What the contract with the contact is worth. */
   readonly $contractValue?: number | null | undefined
@@ -107,18 +177,32 @@ export type ContactProperties = {
 export type AccountRecord = {
   /** The id that your system gave the account. A placeholder is refused. */
   readonly id: string
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
+  /**
+   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
+   * inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin
+   * with `$` are left alone.
+   */
   readonly shouldUnflattenProperties?: boolean | null | undefined
-  /** Facts about the account, which have to include its name and domain. Keys that are absent keep their value; keys other than those below are stored as metadata. */
+  /**
+   * Facts about the account, which have to include its name and domain. Keys that are absent keep
+   * their value; keys other than those below are stored as metadata.
+   */
   readonly properties?:
     | {
         /** Name of the account. */
         readonly $name: string
         /** Domain of the account. */
         readonly $domain: string
-        /** When the account was created in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+        /**
+         * When the account was created in the system that the record comes from: RFC 3339 with an
+         * offset, years 1 to 9999. Kept as UTC.
+         */
         readonly $createdAt?: string | null | undefined
-        /** When the account last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If what is stored is newer, the record only fills what has no value. */
+        /**
+         * When the account last changed in the system that the record comes from: RFC 3339 with an
+         * offset, years 1 to 9999. Kept as UTC. If what is stored is newer, the record only fills
+         * what has no value.
+         */
         readonly $updatedAt?: string | null | undefined
         /** What the contract with the account is worth. */
         readonly $contractValue?: number | null | undefined
@@ -129,15 +213,24 @@ export type AccountRecord = {
 
 /** A call, an email thread or a chat: who took part and what was said. */
 export type Conversation = {
-  /** The id that the source gave the conversation. The same source and id again replace it, unless `updatedAt` is older than the stored one; messages and contacts that are not sent again stay. */
+  /**
+   * The id that the source gave the conversation. The same source and id again replace it, unless
+   * `updatedAt` is older than the stored one; messages and contacts that are not sent again stay.
+   */
   readonly id: string
   /** A heading for the conversation. */
   readonly title?: string | null | undefined
   /** The system that the conversation comes from. */
   readonly source: string
-  /** When the conversation began in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  /**
+   * When the conversation began in the system that the record comes from: RFC 3339 with an offset,
+   * years 1 to 9999. Kept as UTC.
+   */
   readonly createdAt: string
-  /** When the conversation last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. What is stored with a newer one is not replaced. */
+  /**
+   * When the conversation last changed in the system that the record comes from: RFC 3339 with an
+   * offset, years 1 to 9999. Kept as UTC. What is stored with a newer one is not replaced.
+   */
   readonly updatedAt?: string | null | undefined
   /** Contacts who took part. Each is identified as if by a call of its own. May be empty. */
   readonly contacts: readonly ContactRecord[]
@@ -145,9 +238,15 @@ export type Conversation = {
   readonly messages: readonly Message[]
   /** A score that the conversation was given, commonly a whole number. Fractions are accepted. */
   readonly rating?: number | null | undefined
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`. */
+  /**
+   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
+   * inside `a`. A key that finds no place stays as it was. Concerns `properties`.
+   */
   readonly shouldUnflattenProperties?: boolean | null | undefined
-  /** When true, `properties` are stored with every message as well; where both have a key, the message keeps its own. Absent or null means false. */
+  /**
+   * When true, `properties` are stored with every message as well; where both have a key, the
+   * message keeps its own. Absent or null means false.
+   */
   readonly propagatePropertiesToMessages?: boolean | null | undefined
   /** Anything else worth keeping about the conversation. */
   readonly properties?: FreeObject | undefined
@@ -157,15 +256,27 @@ export type Conversation = {
 export type Message = {
   /** Id of the message, unique in its conversation. Sent again, it replaces the former one. */
   readonly id: string
-  /** True when it came from a customer or another outsider, false when a member of your team wrote it. */
+  /**
+   * True when it came from a customer or another outsider, false when a member of your team wrote
+   * it.
+   */
   readonly incoming: boolean
-  /** The external id of the contact who sent it. Looked up among `contacts` first, then in the source of the conversation, then everywhere; need not be known yet. */
+  /**
+   * The external id of the contact who sent it. Looked up among `contacts` first, then in the
+   * source of the conversation, then everywhere; need not be known yet.
+   */
   readonly contactId?: string | undefined
   /** Text of the message. May be empty. */
   readonly content: string
-  /** When it was sent in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
+  /**
+   * When it was sent in the system that the record comes from: RFC 3339 with an offset, years 1 to
+   * 9999. Kept as UTC.
+   */
   readonly createdAt: string
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that finds no place stays as it was. Concerns `properties`. */
+  /**
+   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
+   * inside `a`. A key that finds no place stays as it was. Concerns `properties`.
+   */
   readonly shouldUnflattenProperties?: boolean | null | undefined
   /** Anything else worth keeping about the message. */
   readonly properties?: FreeObject | undefined
@@ -178,10 +289,16 @@ export type FreeObject = {
   readonly [key: string]: unknown
 }
 
-/** Which contacts to delete: by id, by email, or all that match either of them. One of the two is needed; an email that is blank or a placeholder is none. */
+/**
+ * Which contacts to delete: by id, by email, or all that match either of them. One of the two is
+ * needed; an email that is blank or a placeholder is none.
+ */
 export type PurgeRequest = PurgeById | PurgeByEmail
 
-/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is there as well. */
+/**
+ * Which contacts to delete: by the id that a source system gave the contact, and by the other
+ * member if it is there as well.
+ */
 export type PurgeById = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id: string
@@ -256,13 +373,20 @@ export type FeedbackCreated = {
   readonly feedback: Feedback
 }
 
-/** A feedback record. Members without a value are left out; those behind `sourceData` are there where it is read. */
+/**
+ * A feedback record. Members without a value are left out; those behind `sourceData` are there
+ * where it is read.
+ */
 export type Feedback = {
   /** Id of the record; the same whenever the same source and `sourceId` are submitted. */
   readonly id: string
   /** The text as it was submitted. */
   readonly description: string
-  /** Own id of the contact who gave the feedback. It keeps resolving to this contact until that is purged. Left out when it cannot be told in time: while the database is away, or while much is queued that may decide it. */
+  /**
+   * Own id of the contact who gave the feedback. It keeps resolving to this contact until that is
+   * purged. Left out when it cannot be told in time: while the database is away, or while much is
+   * queued that may decide it.
+   */
   readonly customerId?: string | undefined
   /** Own id of the project that it is about. Left out when it cannot be told in time. */
   readonly projectId?: string | undefined
@@ -314,7 +438,13 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, good for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed again after it was dead, when a newer submission had replaced its record, which stays as it was; `purged`: removed, by a purge or with its workspace, before it was applied; `dead`: set aside with a reason; operators can have it processed again. */
+  /**
+   * What became of the submission. `queued`: waits to be applied, or is a purge whose records are
+   * being removed; `applied`: is stored; `superseded`: processed again after it was dead, when a
+   * newer submission had replaced its record, which stays as it was; `purged`: removed, by a purge
+   * or with its workspace, before it was applied; `dead`: set aside with a reason; operators can
+   * have it processed again.
+   */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -334,10 +464,20 @@ export type SubmissionFound = {
 export type Receipt = {
   /** The id that came in `Submission-Id`. */
   readonly id: string
-  /** Which operation it was. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
+  /**
+   * Which operation it was. `create_feedback`: POST /feedbacks; `identify_contact`: POST
+   * /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST
+   * /conversations; `purge_contact`: POST /contacts/purge.
+   */
   readonly operation:
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed again after it was dead, when a newer submission had replaced its record, which stays as it was; `purged`: removed, by a purge or with its workspace, before it was applied; `dead`: set aside with a reason; operators can have it processed again. */
+  /**
+   * What became of the submission. `queued`: waits to be applied, or is a purge whose records are
+   * being removed; `applied`: is stored; `superseded`: processed again after it was dead, when a
+   * newer submission had replaced its record, which stays as it was; `purged`: removed, by a purge
+   * or with its workspace, before it was applied; `dead`: set aside with a reason; operators can
+   * have it processed again.
+   */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** How often processing was begun. */
   readonly attempts: number
@@ -353,7 +493,10 @@ export type Receipt = {
         readonly [key: string]: number
       }
     | undefined
-  /** Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that it removed. */
+  /**
+   * Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that
+   * it removed.
+   */
   readonly consumers?:
     | {
         /** How many. */
@@ -378,7 +521,10 @@ export type Error = {
 
 /** Everything that is wrong with the request. */
 export type ValidationError = {
-  /** All problems at once, up to 100. The items of a batch share this number, and each refused item tells at least one. */
+  /**
+   * All problems at once, up to 100. The items of a batch share this number, and each refused item
+   * tells at least one.
+   */
   readonly error: readonly Problem[]
 }
 
@@ -386,7 +532,10 @@ export type ValidationError = {
 export type Problem = {
   /** Where it is and what was expected there. Never repeats the value. */
   readonly message: string
-  /** Members that lead there, with dots between, such as `messages.0.createdAt`; the name of a header if it is one; empty for the body as a whole. */
+  /**
+   * Members that lead there, with dots between, such as `messages.0.createdAt`; the name of a
+   * header if it is one; empty for the body as a whole.
+   */
   readonly path: string
 }
 

@@ -116,14 +116,16 @@ export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 type ObjectRules = {
   /** Finds what depends on several members. */
   readonly check?: (record: JsonObject) => Excess[]
-  /** Of a reference: the members of which one has to say something, or the reference names nothing. */
+  /**
+   * Of a reference: the members of which one has to say something, or the reference names nothing.
+   */
   readonly named?: readonly string[]
 }
 
 /**
  * An object of known members; other members are ignored. `free` are the members that hold free
- * objects. Their bounds are checked here, since another member may say how they are stored. An array
- * is not an object, though `v.object` takes it for one.
+ * objects. Their bounds are checked here, since another member may say how they are stored. An
+ * array is not an object, though `v.object` takes it for one.
  */
 export const object = <const Entries extends v.ObjectEntries>(
   entries: Entries,

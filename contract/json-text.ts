@@ -16,8 +16,8 @@ export type ParsedJson = { readonly ok: true; readonly value: JsonValue } | ({ r
 
 /**
  * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`. A number
- * that JavaScript would not keep is infinite in the value: a caller that keeps numbers has to refuse
- * it. The time is in proportion to the length of the text, for every text.
+ * that JavaScript would not keep is infinite in the value: a caller that keeps numbers has to
+ * refuse it. The time is in proportion to the length of the text, for every text.
  *
  * The scan, which knows places, costs several times as much as JSON.parse and runs only where
  * something is wrong. The errors are those of the scan, since V8's quote the text and

@@ -7,8 +7,8 @@ import { type Unheeded, unheededIn } from './unheeded.ts'
 export type Problem = { message: string; path: string }
 
 /**
- * Returns the value as the schema makes it, or all problems with it (at most `most`). A strict check
- * ignores no member.
+ * Returns the value as the schema makes it, or all problems with it (at most `most`). A strict
+ * check ignores no member.
  */
 export const checkBody = <S extends v.GenericSchema>(
   schema: S,

@@ -13,7 +13,8 @@ export type PurgeConsumers = { total: number; confirmed: number }
 
 /**
  * What became of a submission. It holds no personal data. Times are RFC 3339 in UTC. Only the
- * receipt of a purge has `identifiers`, `consumers` and `counts`, the rows that it removed per table.
+ * receipt of a purge has `identifiers`, `consumers` and `counts`, the rows that it removed per
+ * table.
  */
 export type Receipt = {
   id: string

@@ -56,8 +56,8 @@ const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Pl
   })
 
 /**
- * What a schema knows of what is inside: `entries` of an object, the `item` of a list, the `columns`
- * of an open object, and by which members a reference can be `named`.
+ * What a schema knows of what is inside: `entries` of an object, the `item` of a list, the
+ * `columns` of an open object, and by which members a reference can be `named`.
  */
 type Known = {
   entries?: Readonly<Record<string, GenericSchema>>

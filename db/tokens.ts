@@ -65,8 +65,8 @@ export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Pro
 /**
  * Makes the bootstrap tokens of the environment valid for the default workspace. Each replaces the
  * one of the same kind of a former start; a kind that the environment leaves out stays, since
- * another process may have it. A token that was revoked by hand is valid again while the environment
- * has it: the environment decides. Returns the kinds whose former token has ended.
+ * another process may have it. A token that was revoked by hand is valid again while the
+ * environment has it: the environment decides. Returns the kinds whose former token has ended.
  */
 export const setBootstrapTokens = async (sql: Sql, tokens: BootstrapTokens): Promise<(keyof BootstrapTokens)[]> => {
   const kinds = (['access', 'admin'] as const).filter((kind) => tokens[kind] !== undefined)

@@ -30,7 +30,10 @@ export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince
   fault: string | null
 }
 
-/** Begins behind a position, or with what changes from now on. Returns the id; undefined without the workspace. */
+/**
+ * Begins behind a position, or with what changes from now on. Returns the id; undefined without the
+ * workspace.
+ */
 export const createWebhook = async (
   sql: Sql,
   { workspace, url, from }: { workspace: string; url: string; from: number | undefined },
@@ -62,14 +65,20 @@ export const findWebhook = async (sql: Sql, { id, workspaceId }: { id: string; w
   return { ...rest, place: { position, passSince: passSince ?? undefined } } satisfies Webhook
 }
 
-/** Active webhooks whose next attempt is due, and whose workspace has changes that they have not confirmed. */
+/**
+ * Active webhooks whose next attempt is due, and whose workspace has changes that they have not
+ * confirmed.
+ */
 export const dueWebhooks = (sql: Sql): Promise<{ workspaceId: string; webhookId: string }[]> =>
   sql<{ workspaceId: string; webhookId: string }[]>`
     select h.workspace_id as "workspaceId", h.id as "webhookId" from webhook as h
     join workspace_progress as p on p.workspace_id = h.workspace_id
     where h.state = 'active' and h.next_attempt_at <= now() and h.position < p.change_position`.execute()
 
-/** Webhooks of the installation that are not well: `failing` ones are tried again, `ended` ones are not. */
+/**
+ * Webhooks of the installation that are not well: `failing` ones are tried again, `ended` ones are
+ * not.
+ */
 export type WebhooksNotWell = { failing: number; ended: number }
 
 export const countWebhooks = async (sql: Sql): Promise<WebhooksNotWell> => {
@@ -107,7 +116,10 @@ export const noteWebhookFault = async (
     where workspace_id = ${workspaceId} and id = ${id} and state = 'active'`
 }
 
-/** Sets the state by hand. From the beginning of a place, if one is given. False if there is no such webhook. */
+/**
+ * Sets the state by hand. From the beginning of a place, if one is given. False if there is no such
+ * webhook.
+ */
 export const setWebhookState = async (
   sql: Sql,
   id: string,

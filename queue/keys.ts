@@ -22,11 +22,11 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
      * `applied` (a hint at the position in Postgres), `done` and `doneBytes` (what was appended
      * before the first submission behind it), `oldest` (the number of that submission; it may be
      * left over while nothing waits), and `redoTo` with `redoAt` (entries up to `redoTo` were
-     * applied by `redoAt`, in ms). `purge` and `identify`: the numbers of
-     * the last purge, and of the last identify of a contact or conversation. `forgotten`: idempotency
-     * keys of submissions up to this number may be missing. The lease: `holder`, `until` (ms),
-     * `took` (how many submissions were read under it), `stride` (absent: full), `quarantine`
-     * (there while one is under way) and `alone` (how many workers died in quarantine).
+     * applied by `redoAt`, in ms). `purge` and `identify`: the numbers of the last purge, and of
+     * the last identify of a contact or conversation. `forgotten`: idempotency keys of submissions
+     * up to this number may be missing. The lease: `holder`, `until` (ms), `took` (how many
+     * submissions were read under it), `stride` (absent: full), `quarantine` (there while one is
+     * under way) and `alone` (how many workers died in quarantine).
      */
     state: `${begin}state`,
     /**
@@ -45,7 +45,8 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
      * Never there. While a cluster moves a slot, it refuses a script as a whole if one of several
      * KEYS is missing, until the slot has moved. But it ends a script half-way at the first missing
      * key that is not among its KEYS. So each script that names keys by itself gets this one.
-     * Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#multiple-keys-operations
+     * Source:
+     * https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#multiple-keys-operations
      */
     never: `${begin}never`,
   }

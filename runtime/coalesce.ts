@@ -1,7 +1,8 @@
 /**
- * Upper bounds of what goes together: how many items, and how much they may weigh together (an item that weighs more goes alone).
- * `lanes`: how many calls may run at the same time, 1 by default. `everyMs`: for so long after a call began the next one gathers, unless it
- * has all the items that may go together; 0 by default.
+ * Upper bounds of what goes together: how many items, and how much they may weigh together (an item
+ * that weighs more goes alone). `lanes`: how many calls may run at the same time, 1 by default.
+ * `everyMs`: for so long after a call began the next one gathers, unless it has all the items that
+ * may go together; 0 by default.
  */
 type CoalesceBounds<In> = {
   items: number
@@ -13,12 +14,14 @@ type CoalesceBounds<In> = {
 type Waiting<In, Out> = { item: In; resolve: (result: Out) => void; reject: (reason: unknown) => void }
 
 /**
- * Lets items that come one by one share calls, in the order in which they come. The items of one turn of the event loop go
- * together, and so do the items that come while all lanes are taken or a call has just begun. So an item that comes alone waits for no
- * company, and under load a call carries many.
+ * Lets items that come one by one share calls, in the order in which they come. The items of one
+ * turn of the event loop go together, and so do the items that come while all lanes are taken or a
+ * call has just begun. So an item that comes alone waits for no company, and under load a call
+ * carries many.
  *
- * Each caller gets the result of its own item. A call that fails fails all items that it carried and all that wait by then: these
- * have waited already, and would wait for a server that does not answer.
+ * Each caller gets the result of its own item. A call that fails fails all items that it carried
+ * and all that wait by then: these have waited already, and would wait for a server that does not
+ * answer.
  */
 export const coalesce = <In, Out>(
   call: (items: readonly In[]) => Promise<readonly Out[]>,
@@ -58,7 +61,10 @@ export const coalesce = <In, Out>(
     })
 }
 
-/** Runs a step after a time, or with this turn of the event loop. Asked again before it runs, it keeps to the sooner. */
+/**
+ * Runs a step after a time, or with this turn of the event loop. Asked again before it runs, it
+ * keeps to the sooner.
+ */
 const runOnceAfter = (step: () => void): ((ms: number) => void) => {
   let endsTurn = false
   let timer: ReturnType<typeof setTimeout> | undefined

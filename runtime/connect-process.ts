@@ -14,7 +14,10 @@ type ProcessKind<Config, Sql, Redis> = {
   readConfig: () => Config
   connectPostgres: (config: Config, log: Log) => Sql
   connectRedis: (config: Config, log: Log) => Promise<Redis>
-  /** Each returns why this process cannot work with its stores, or undefined. They run one after the other, in this order. */
+  /**
+   * Each returns why this process cannot work with its stores, or undefined. They run one after the
+   * other, in this order.
+   */
   reasonsNotToStart: readonly ((stores: Stores<Sql, Redis>) => Promise<string | undefined>)[]
 }
 
@@ -32,8 +35,9 @@ export const endWith = (reason: string): never => {
 }
 
 /**
- * The common start of API and workers: reads the configuration, connects to both stores, and asks for reasons not to start. If
- * there is one, or the configuration is bad, it ends the process with the reason.
+ * The common start of API and workers: reads the configuration, connects to both stores, and asks
+ * for reasons not to start. If there is one, or the configuration is bad, it ends the process with
+ * the reason.
  */
 export const connectProcess = async <Config extends Needed, Sql, Redis>(
   kind: ProcessKind<Config, Sql, Redis>,

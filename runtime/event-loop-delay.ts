@@ -9,8 +9,9 @@ const LOOK_EVERY_MS = 50
 const LOOKS_KEPT = 200
 
 /**
- * Watches how long this process keeps its timers waiting. Not `monitorEventLoopDelay` of node:perf_hooks: Bun 1.4.5 has it, but
- * with Deno 2.9.6 it gave 1.1 ms at most where the loop had been blocked for 200 ms.
+ * Watches how long this process keeps its timers waiting. Not `monitorEventLoopDelay` of
+ * node:perf_hooks: Bun 1.4.5 has it, but with Deno 2.9.6 it gave 1.1 ms at most where the loop had
+ * been blocked for 200 ms.
  */
 export const watchLoopDelay = (): LoopDelayWatch => {
   const delays: number[] = []

@@ -1,6 +1,9 @@
 import { NO_ANSWER } from './within-time.ts'
 
-/** SQLSTATE classes and codes, and codes of the driver and the system, sorted by what they mean for a retry. */
+/**
+ * SQLSTATE classes and codes, and codes of the driver and the system, sorted by what they mean for
+ * a retry.
+ */
 const PERMANENT_CLASSES = ['22', '42']
 const PERMANENT_CODES = ['23502', '23514', '54000']
 const UNAVAILABLE_CLASSES = ['08', '53']
@@ -23,16 +26,24 @@ const UNAVAILABLE_CODES = [
 ]
 const SQLSTATE_LENGTH = 5
 
-/** True when trying again cannot help, because the data or the statement is wrong, not the server. */
+/**
+ * True when trying again cannot help, because the data or the statement is wrong, not the server.
+ */
 export const isPermanentFault = (error: unknown): boolean => isOf(error, PERMANENT_CLASSES, PERMANENT_CODES)
 
-/** True when Postgres is away or has run out of a resource: trying again helps when that is over, and not before. */
+/**
+ * True when Postgres is away or has run out of a resource: trying again helps when that is over,
+ * and not before.
+ */
 export const isUnavailable = (error: unknown): boolean => isOf(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
 
 /** True when a statement has waited for others as long as it may. */
 export const isLockTimeout = (error: unknown): boolean => isOf(error, [], ['55P03'])
 
-/** The part of a fault that may be logged or kept: its kind and code. A message can quote a customer's data. */
+/**
+ * The part of a fault that may be logged or kept: its kind and code. A message can quote a
+ * customer's data.
+ */
 export const describeFault = (error: unknown): string => {
   const code = codeOf(error)
   const name = error instanceof Error ? error.name : typeof error

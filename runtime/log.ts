@@ -1,7 +1,10 @@
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Logs an event with fields: ids, counts, durations, kinds of fault. A field never holds a payload or the message of an error. */
+/**
+ * Logs an event with fields: ids, counts, durations, kinds of fault. A field never holds a payload
+ * or the message of an error.
+ */
 export type Log = (
   level: Exclude<LogLevel, 'silent'>,
   event: string,

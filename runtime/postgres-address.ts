@@ -15,7 +15,10 @@ const PARTS =
   /^(?<scheme>postgres(?:ql)?:\/\/)(?:(?<login>[^/?#]*)@)?(?<hosts>[^@/?#]*)(?<path>(?:\/[^?#@]*)?)(?:\?(?<query>[^#]*))?$/
 const ATTRIBUTE = 'target_session_attrs'
 
-/** What hosters and other drivers write and this driver needs not; `host` and `port` are read before. */
+/**
+ * What hosters and other drivers write and this driver needs not; `host` and `port` are read
+ * before.
+ */
 const HARMLESS: ReadonlySet<string> = new Set([
   'channel_binding',
   'client_encoding',

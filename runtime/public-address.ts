@@ -3,7 +3,8 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
  * Addresses that are not of the public internet (RFC 6890 and the registries that it names):
- * private, loopback, link-local, shared, multicast, reserved, and those that lead to IPv4 from IPv6.
+ * private, loopback, link-local, shared, multicast, reserved, and those that lead to IPv4 from
+ * IPv6.
  */
 const NOT_PUBLIC = new BlockList()
 for (const [network, bits] of [

@@ -1,9 +1,15 @@
 type Host = { host: string; port: number }
 
-/** How to log in to the servers and to the sentinels. Sentinels have a password of their own or none. */
+/**
+ * How to log in to the servers and to the sentinels. Sentinels have a password of their own or
+ * none.
+ */
 export type RedisAccess = { username?: string; password?: string; sentinelPassword?: string; isEncrypted: boolean }
 
-/** What a REDIS_URL names: one server, the nodes by which a cluster is found, or the sentinels that know a master. */
+/**
+ * What a REDIS_URL names: one server, the nodes by which a cluster is found, or the sentinels that
+ * know a master.
+ */
 export type RedisAddress =
   | { kind: 'server'; url: string }
   | { kind: 'cluster'; nodes: readonly Host[]; access: RedisAccess }
@@ -23,8 +29,9 @@ const HIGHEST_PORT = 65_535
 
 /**
  * Reads `redis://…`, `redis+cluster://user:password@host:port,host:port` or
- * `redis+sentinel://user:password@host:port,host:port/master?sentinelPassword=…`; each also with `rediss` for TLS. Returns undefined
- * for any other text. A cluster needs a form of its own: one node is enough to find it, and the URL of one node is that of a server.
+ * `redis+sentinel://user:password@host:port,host:port/master?sentinelPassword=…`; each also with
+ * `rediss` for TLS. Returns undefined for any other text. A cluster needs a form of its own: one
+ * node is enough to find it, and the URL of one node is that of a server.
  */
 export const readRedisUrl = (text: string): RedisAddress | undefined => {
   const parts = SEVERAL.exec(text)?.groups

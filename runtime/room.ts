@@ -5,8 +5,8 @@ export type Room = {
   /** Does the work once there is room for it. */
   enter: <T>(load: Load, work: () => Promise<T>) => Promise<T>
   /**
-   * The same; undefined, and nothing was done, if there was no room within `patienceMs`, or if as much of the workspace is waiting already as
-   * would fill a quarter of the room.
+   * The same; undefined, and nothing was done, if there was no room within `patienceMs`, or if as
+   * much of the workspace is waiting already as would fill a quarter of the room.
    */
   enterSoon: <T>(load: Load, work: () => Promise<T>, patienceMs: number) => Promise<T | undefined>
   /** Counts what is in hand already, room or not. Call what it returns when it is gone. */
@@ -15,10 +15,11 @@ export type Room = {
 }
 
 /**
- * Bounds what a process has in hand. A load waits until there is room for it: workspaces in the order of asking, each with one load at a time.
- * A workspace has at most as much in hand as would be left free, so there is always room for another one; what it asks for beyond waits without
- * keeping others out. A load that is larger than that has to wait until the workspace has nothing else in hand, and one that is larger than all
- * the room until nobody has.
+ * Bounds what a process has in hand. A load waits until there is room for it: workspaces in the
+ * order of asking, each with one load at a time. A workspace has at most as much in hand as would
+ * be left free, so there is always room for another one; what it asks for beyond waits without
+ * keeping others out. A load that is larger than that has to wait until the workspace has nothing
+ * else in hand, and one that is larger than all the room until nobody has.
  *
  * Ten thousand loads may wait, and who leaves costs the same then.
  */
@@ -172,7 +173,10 @@ const useOf = (most: Used) => {
   return {
     used,
     fits,
-    /** Whether any workspace that has something in hand could have more, since it has to leave as much free. */
+    /**
+     * Whether any workspace that has something in hand could have more, since it has to leave as
+     * much free.
+     */
     hasRoomForSeconds: (): boolean => most.submissions - used.submissions > 2,
     /** Takes a load in if there is room for it. */
     takes: (load: Load): boolean => {

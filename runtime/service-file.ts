@@ -3,7 +3,10 @@ import { join } from 'node:path'
 
 export const DEFAULT_DATA_DIR = '.data'
 
-/** How to reach a service that `npm start` runs. The file is in the DATA_DIR of the service; only its owner can read it. */
+/**
+ * How to reach a service that `npm start` runs. The file is in the DATA_DIR of the service; only
+ * its owner can read it.
+ */
 export type ServiceFile = {
   url: string
   databaseUrl: string
@@ -34,8 +37,8 @@ export const readServiceFile = async (dataDir: string): Promise<ServiceFile | un
 }
 
 /**
- * Adds the connection strings and the hash key of the service that runs in DATA_DIR to an environment that lacks them, so that
- * commands reach the service without being told where it is.
+ * Adds the connection strings and the hash key of the service that runs in DATA_DIR to an
+ * environment that lacks them, so that commands reach the service without being told where it is.
  */
 export const serviceEnvironment = async (
   environment: Readonly<Record<string, string | undefined>>,

@@ -63,8 +63,8 @@ const originList = v.pipe(
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
 
 /**
- * Every environment variable that the service knows: its form, its default, and the expected form in words, which a start with a
- * bad value prints. Each process picks the variables that it needs.
+ * Every environment variable that the service knows: its form, its default, and the expected form
+ * in words, which a start with a bad value prints. Each process picks the variables that it needs.
  */
 export const SETTINGS = {
   PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
@@ -153,12 +153,18 @@ export type Settings<Names extends SettingName> = {
   readonly [N in Names]: v.InferOutput<(typeof SETTINGS)[N]['schema']>
 }
 
-/** Settings are missing or have a bad form. The message has a line for each of them, with the expected form and without the value. */
+/**
+ * Settings are missing or have a bad form. The message has a line for each of them, with the
+ * expected form and without the value.
+ */
 export class BadSettings extends Error {
   override readonly name = 'BadSettings'
 }
 
-/** Settings that can also be in a file. A variable of the same name with `_FILE` behind it names the file. */
+/**
+ * Settings that can also be in a file. A variable of the same name with `_FILE` behind it names the
+ * file.
+ */
 const SECRETS = [
   'DATABASE_URL',
   'READS_DATABASE_URL',
@@ -177,7 +183,8 @@ const SAME_TOKEN = 'BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the sam
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Adds the secrets to an environment that only names their files. White space at the ends of a file is cut off.
+ * Adds the secrets to an environment that only names their files. White space at the ends of a file
+ * is cut off.
  *
  * @throws BadSettings when a file cannot be read.
  */

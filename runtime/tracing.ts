@@ -2,8 +2,9 @@ import type { Operation } from '../contract/submission.ts'
 import type { QueueName } from '../contract/queues.ts'
 
 /**
- * Everything that a span says about its work: kinds, counts and our own ids. There is no attribute for anything that was submitted.
- * Where OpenTelemetry has a name for an attribute, it has that name.
+ * Everything that a span says about its work: kinds, counts and our own ids. There is no attribute
+ * for anything that was submitted. Where OpenTelemetry has a name for an attribute, it has that
+ * name.
  */
 export type SpanAttributes = {
   'http.request.method'?: string

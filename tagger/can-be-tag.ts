@@ -23,7 +23,10 @@ export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: b
   return end - start === 1 || isPhrase(reading, { start, end })
 }
 
-/** Whether a word of an English phrase is rather a verb: the chat widget covers the button, typing lunch. */
+/**
+ * Whether a word of an English phrase is rather a verb: the chat widget covers the button, typing
+ * lunch.
+ */
 const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   for (let at = start + 1; at < end; at++) {
@@ -36,11 +39,16 @@ const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
   return isGerund && traits[start - 1] === undefined
 }
 
-/** A form in -s of a word that a dictionary has as a noun, but no list of what feedback is about. */
+/**
+ * A form in -s of a word that a dictionary has as a noun, but no list of what feedback is about.
+ */
 const isVerbForm = (part: WordTraits | undefined, word: string): boolean =>
   part !== undefined && !part.isListed && word.endsWith('s') && singular(word) !== word
 
-/** Whether a phrase that can be a tag may be a name or a slip all the same. Only languages with articles have doubtful phrases. */
+/**
+ * Whether a phrase that can be a tag may be a name or a slip all the same. Only languages with
+ * articles have doubtful phrases.
+ */
 export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   const head = traits[isHeadFirst(lexicon) ? start : end - 1]
@@ -79,7 +87,10 @@ const canBePart = (lexicon: Lexicon, part: WordTraits): boolean => {
   return lexicon.language === 'en' ? part.isAdjective || part.isParticiple || !part.isOther : !part.isOther
 }
 
-/** In a language without a list that tells nouns from adjectives, at least one of the words has to be a known noun. */
+/**
+ * In a language without a list that tells nouns from adjectives, at least one of the words has to
+ * be a known noun.
+ */
 const isPhrase = ({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean => {
   if (lexicon.language === 'en') return true
   let listed = 0

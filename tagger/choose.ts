@@ -1,4 +1,4 @@
-import type { Candidate } from './candidates.ts'
+import type { Candidate } from './candidate.ts'
 import weights from './data/weights.json' with { type: 'json' }
 import { labelOf } from './label.ts'
 import { traitsOf } from './lexicon.ts'
@@ -11,8 +11,9 @@ import type { Reading } from './reading.ts'
 export const MAX_TAGS = 5
 
 /**
- * The least scores of tags: `many` for every candidate, `one` for the best candidate when there would be no tag otherwise.
- * `manyPeople` and `onePeople` hold where people's tags have their full weight.
+ * The least scores of tags: `many` for every candidate, `one` for the best candidate when there
+ * would be no tag otherwise. `manyPeople` and `onePeople` hold where people's tags have their full
+ * weight.
  */
 export type Thresholds = {
   readonly many: number
@@ -21,7 +22,10 @@ export type Thresholds = {
   readonly onePeople: number
 }
 
-/** The tags of a text: the candidates that score well, none of them inside another; at least one unless even the best is bad. */
+/**
+ * The tags of a text: the candidates that score well, none of them inside another; at least one
+ * unless even the best is bad.
+ */
 export const choose = (
   { scored, trust }: Scores,
   reading: Reading,
@@ -45,8 +49,9 @@ export const choose = (
 const mix = (share: number, one: number, other: number): number => share * one + (1 - share) * other
 
 /**
- * The tag as the workspace writes it, else as a label. Languages share stems, so the tagger's own titles count only for words that
- * the language has no label for. None when the singular, which the label has, is a word that says nothing.
+ * The tag as the workspace writes it, else as a label. Languages share stems, so the tagger's own
+ * titles count only for words that the language has no label for. None when the singular, which the
+ * label has, is a word that says nothing.
  */
 const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined => {
   const label = labelOf(candidate, lexicon)

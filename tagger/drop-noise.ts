@@ -3,12 +3,15 @@ import { MAX_TEXT_CHARACTERS } from './tokens.ts'
 
 /** An automatic reply says so in its subject or its first sentences. */
 const READ_CHARACTERS = 400
-/** What follows a closing is a signature unless it is this long: then the text goes on, as after a quoted mail. */
+/**
+ * What follows a closing is a signature unless it is this long: then the text goes on, as after a
+ * quoted mail.
+ */
 const MAX_SIGNATURE_CHARACTERS = 600
 
 /**
- * Leaves out what says nothing: greetings, a closing with the signature, and the whole of an automatic reply; in a conversation of several
- * messages also sentences with small talk.
+ * Leaves out what says nothing: greetings, a closing with the signature, and the whole of an
+ * automatic reply; in a conversation of several messages also sentences with small talk.
  */
 export const dropNoise = (messages: readonly string[]): string =>
   messages
@@ -43,7 +46,10 @@ const withoutSignature = (text: string): string => {
   return text
 }
 
-/** Any of these phrases where a sentence or clause begins. No more spaces are read, so that the time stays linear. */
+/**
+ * Any of these phrases where a sentence or clause begins. No more spaces are read, so that the time
+ * stays linear.
+ */
 const beginning = (phrases: readonly string[]): RegExp => {
   const patterns = phrases.map((phrase) => phrase.replaceAll(/[.*+?^$()|[\]\\{}]/g, String.raw`\$&`))
   return new RegExp(String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?![a-zà-ÿ])`, 'giu')

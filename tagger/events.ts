@@ -1,7 +1,10 @@
 import { GROUPS } from './english-words.ts'
 import { isEdge, isNounLike, type Reading, wordAt } from './reading.ts'
 
-/** A phrase whose words have another order in the text than in the tag: `order` has their places, `end` the end in the text. */
+/**
+ * A phrase whose words have another order in the text than in the tag: `order` has their places,
+ * `end` the end in the text.
+ */
 export type Rearranged = { readonly order: readonly number[]; readonly end: number; readonly isEvent: boolean }
 
 const FAILURES = new Set(['crash', 'freeze', 'decline', 'rejection', 'failure', 'lock-up', 'cancellation', 'duplicate'])
@@ -16,7 +19,10 @@ const FAILING_GROUPS: ReadonlySet<number> = new Set(
 /** So many small words may stand between a thing and its failure. */
 const FAILURE_REACH = 3
 
-/** Stems of events that any preposition joins to their object: exports to CSV, import from Excel, login with SSO. */
+/**
+ * Stems of events that any preposition joins to their object: exports to CSV, import from Excel,
+ * login with SSO.
+ */
 const EVENTS: ReadonlySet<string> = new Set(
   'export import login download upload sync print scan convers migrat integr backup connect transfer'.split(' '),
 )

@@ -1,11 +1,14 @@
-import type { Candidate } from './candidates.ts'
+import type { Candidate } from './candidate.ts'
 import { hashTerm } from './hash.ts'
 import { GROUPS } from './english-words.ts'
 import type { WordTraits } from './lexicon.ts'
 import { type Memory, NOTHING } from './memory.ts'
 import { isHeadFirst, type Reading } from './reading.ts'
 
-/** The measured features of a candidate, in this order; `tagger/data/weights.json` has the weight of each by its name. */
+/**
+ * The measured features of a candidate, in this order; `tagger/data/weights.json` has the weight of
+ * each by its name.
+ */
 export const FEATURES = [
   'always',
   'listed',
@@ -71,7 +74,10 @@ const HALF_BELIEVED_TEXTS = 15
 /** Where candidates are measured: their text and the memory of its workspace. */
 type Setting = { readonly reading: Reading; readonly memory: Memory | undefined }
 
-/** Puts the values of FEATURES for one candidate into `values`. The caller reuses the array, since this happens so often. */
+/**
+ * Puts the values of FEATURES for one candidate into `values`. The caller reuses the array, since
+ * this happens so often.
+ */
 export const measure = (candidate: Candidate, setting: Setting, values: number[]): void => {
   values.length = 0
   values.push(1)
@@ -161,7 +167,10 @@ const shareOf = (memory: Memory, stem: string | undefined, texts: number): numbe
   return Math.min(1, (texts + 0.2) / (withStem + 1))
 }
 
-/** The features that people's tags give a candidate; `tagger/data/weights.json` has their weights in `people`. */
+/**
+ * The features that people's tags give a candidate; `tagger/data/weights.json` has their weights in
+ * `people`.
+ */
 export const PEOPLE_FEATURES = [
   'always',
   'score',
@@ -190,7 +199,10 @@ const ALWAYS_GIVEN_SHARE = 0.8
 /** What people did not give to so many texts that have it, they do not want. */
 const LEFT_OUT_TEXTS = 10
 
-/** The values of PEOPLE_FEATURES; `score` comes from FEATURES and their weights, and is undefined for a candidate that is not open. */
+/**
+ * The values of PEOPLE_FEATURES; `score` comes from FEATURES and their weights, and is undefined
+ * for a candidate that is not open.
+ */
 export const measurePeople = (candidate: Candidate, memory: Memory, score: number | undefined): number[] => {
   const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
   const isAlwaysGiven = given > 0 && given >= ALWAYS_GIVEN_SHARE * judged

@@ -1,4 +1,5 @@
-import { type Candidate, findCandidates } from './candidates.ts'
+import type { Candidate } from './candidate.ts'
+import { findCandidates } from './candidates.ts'
 import { choose } from './choose.ts'
 import { dropNoise } from './drop-noise.ts'
 import { findLexicon } from './language.ts'
@@ -10,12 +11,21 @@ import { type Token, tokenize } from './tokens.ts'
 import { unifyVariants } from './variants.ts'
 import { read, type Reading } from './reading.ts'
 
-/** Between the messages of a conversation, which has one text: a paragraph separator (`conversation_text` in db/functions/tags.sql). */
+/**
+ * Between the messages of a conversation, which has one text: a paragraph separator
+ * (`conversation_text` in db/functions/tags.sql).
+ */
 const MESSAGE_END = /\u2029+/
-/** Each message costs a parser. What is read of a conversation has fewer, unless somebody sent separators alone. */
+/**
+ * Each message costs a parser. What is read of a conversation has fewer, unless somebody sent
+ * separators alone.
+ */
 const MOST_MESSAGES = 1_000
 
-/** The phrases of a text. A memory learns from them, and tags are chosen from them. They depend on nothing but the text. */
+/**
+ * The phrases of a text. A memory learns from them, and tags are chosen from them. They depend on
+ * nothing but the text.
+ */
 export type Analysis = {
   readonly tokens: readonly Token[]
   readonly strange: Strange
@@ -24,8 +34,9 @@ export type Analysis = {
 }
 
 /**
- * Tags for a text in plain text or HTML: none to five, in lower case, the most telling first. `language` has two letters, when
- * it is known. The same text and memory give the same tags on every runtime. A text that says nothing has no tags.
+ * Tags for a text in plain text or HTML: none to five, in lower case, the most telling first.
+ * `language` has two letters, when it is known. The same text and memory give the same tags on
+ * every runtime. A text that says nothing has no tags.
  */
 export const generateTags = (
   text: string,

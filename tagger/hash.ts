@@ -1,4 +1,7 @@
-/** A hash of 53 bits, which fit a JavaScript number and a bigint. It is the same on every runtime, and not secret by itself. */
+/**
+ * A hash of 53 bits, which fit a JavaScript number and a bigint. It is the same on every runtime,
+ * and not secret by itself.
+ */
 export const hashTerm = (term: string): number => {
   let high = 0x9e3779b9
   let low = 0x85ebca6b

@@ -1,9 +1,12 @@
-import type { Candidate } from './candidates.ts'
+import type { Candidate } from './candidate.ts'
 import type { Lexicon } from './lexicon.ts'
 import { singular } from './singular.ts'
 import { isHeadFirst } from './reading.ts'
 
-/** Endings of plurals with those of the singular; the first ending that fits counts. Words of three letters stay as they are. */
+/**
+ * Endings of plurals with those of the singular; the first ending that fits counts. Words of three
+ * letters stay as they are.
+ */
 const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   es: [
     [/(?:is|us)$/, '$&'],

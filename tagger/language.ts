@@ -13,11 +13,17 @@ import {
 import type { Lexicon } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
-/** A language is clear when this share of the words are its function words, and it leads every other language by so many. */
+/**
+ * A language is clear when this share of the words are its function words, and it leads every other
+ * language by so many.
+ */
 const CLEAR_SHARE = 0.25
 const CLEAR_LEAD = 2
 const CLEAR_LEAD_SHARE = 0.1
-/** A heading in English need not have a function word, as in CSV export: it is known by the share of its English words. */
+/**
+ * A heading in English need not have a function word, as in CSV export: it is known by the share of
+ * its English words.
+ */
 const MIN_ENGLISH_SHARE = 0.75
 /** A text of so few words is taken for English when nothing says otherwise. */
 const MAX_HEADING_WORDS = 8
@@ -33,8 +39,9 @@ const NOT_RUSSIAN = /[іїєґўђјљњћќѓѕџ]/
 const NOT_ARABIC = /[پچژگکی]/
 
 /**
- * The lexicon for a text: by its script, then by the language that the caller names, then by its function words. A heading
- * without function words is judged by groups of letters. A language without lists gets an empty lexicon.
+ * The lexicon for a text: by its script, then by the language that the caller names, then by its
+ * function words. A heading without function words is judged by groups of letters. A language
+ * without lists gets an empty lexicon.
  */
 export const findLexicon = (tokens: readonly Token[], language?: string): Lexicon => {
   const words: string[] = []
@@ -81,7 +88,10 @@ const findLatin = (words: readonly string[]): Lexicon => {
   return words.length > MAX_HEADING_WORDS || words.some((word) => hasOtherLetters(ENGLISH, word)) ? UNKNOWN : ENGLISH
 }
 
-/** A determiner counts twice: `o`, `a` and `e` alone would leave Portuguese, Spanish and Italian equal. */
+/**
+ * A determiner counts twice: `o`, `a` and `e` alone would leave Portuguese, Spanish and Italian
+ * equal.
+ */
 const countFunctionWords = (words: readonly string[]): { best: Lexicon; hits: number; rival: number } => {
   let best = ENGLISH
   let hits = -1

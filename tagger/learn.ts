@@ -5,8 +5,9 @@ import { type Delta, newMemory, type TermCounts } from './memory.ts'
 import { keyOfTag } from './tag-key.ts'
 
 /**
- * What a text adds to a memory: its terms, hashed, and the tags that people gave it (`undefined`: nobody was asked). The delta
- * depends on nothing else, so that the same delta can be taken out again.
+ * What a text adds to a memory: its terms, hashed, and the tags that people gave it (`undefined`:
+ * nobody was asked). The delta depends on nothing else, so that the same delta can be taken out
+ * again.
  */
 export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
   const { candidates, reading } = analysis
@@ -40,7 +41,10 @@ export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
   return delta
 }
 
-/** A text of usual length has less than a hundred terms; a hostile text would fill the memory by itself. */
+/**
+ * A text of usual length has less than a hundred terms; a hostile text would fill the memory by
+ * itself.
+ */
 export const MAX_LEARNED_TERMS = 1_000
 /** Nobody gives one text so many tags; a hostile client would fill the memory with them. */
 const MAX_LEARNED_TAGS = 100
@@ -49,8 +53,8 @@ const MAX_LEARNED_TAGS = 100
 type Seen = { readonly determined: number; readonly free: number; readonly valued: number }
 
 /**
- * The stems of words that may be names, and whether the word comes after a determiner. They are counted as terms of their own,
- * so that a workspace's own words can be told from names later.
+ * The stems of words that may be names, and whether the word comes after a determiner. They are
+ * counted as terms of their own, so that a workspace's own words can be told from names later.
  */
 export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string, boolean> => {
   const keys = new Map<string, boolean>()

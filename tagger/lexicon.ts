@@ -33,7 +33,10 @@ export type Lexicon = {
   readonly troubles: ReadonlySet<string>
   readonly asides: ReadonlySet<string>
   readonly places: ReadonlySet<string>
-  /** Last characters of words of Chinese characters that are nearly always nouns; other words with them are in `stop`. */
+  /**
+   * Last characters of words of Chinese characters that are nearly always nouns; other words with
+   * them are in `stop`.
+   */
   readonly nounEndings: ReadonlySet<string>
   /** Phrases that name one thing, with their words as a text has them. */
   readonly compounds: ReadonlySet<string>
@@ -44,7 +47,10 @@ export type Lexicon = {
   readonly words: Map<string, WordTraits>
 }
 
-/** What a word can be in a phrase. `group` is its place among GROUPS, -1 when no list has it as a noun. */
+/**
+ * What a word can be in a phrase. `group` is its place among GROUPS, -1 when no list has it as a
+ * noun.
+ */
 export type WordTraits = {
   readonly stem: string
   readonly isStop: boolean
@@ -208,7 +214,10 @@ const hasNounEnding = ({ nounEndings, stop }: Lexicon, word: string): boolean =>
 export const isFunctionWord = (lexicon: Lexicon, word: string): boolean =>
   lexicon.determiners.has(word) || lexicon.beforeVerbs.has(word) || lexicon.stop.has(word)
 
-/** Whether a hand-written list has the word. The large English list does not count: it has too many names in it. */
+/**
+ * Whether a hand-written list has the word. The large English list does not count: it has too many
+ * names in it.
+ */
 export const isKnownWord = (lexicon: Lexicon, word: string): boolean =>
   isFunctionWord(lexicon, word) ||
   lexicon.filler.has(word) ||

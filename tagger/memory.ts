@@ -19,8 +19,9 @@ export const NOTHING: Readonly<TermCounts> = { texts: 0, determined: 0, free: 0,
 type TagCounts = { people: number; generated: number }
 
 /**
- * What a workspace's texts have taught, without the texts: hashed terms with counts, and the tags in use. The counts that one
- * text adds depend on nothing but the text and its tags, so the delta that added them also takes them out again.
+ * What a workspace's texts have taught, without the texts: hashed terms with counts, and the tags
+ * in use. The counts that one text adds depend on nothing but the text and its tags, so the delta
+ * that added them also takes them out again.
  */
 export type Memory = {
   texts: number
@@ -34,7 +35,10 @@ export type Memory = {
   readonly tags: Map<string, Map<string, TagCounts>>
 }
 
-/** What one text or several texts add to a memory. `tags` are by the key of a tag, then by its written form. */
+/**
+ * What one text or several texts add to a memory. `tags` are by the key of a tag, then by its
+ * written form.
+ */
 export type Delta = Memory
 
 export const MAX_TERMS = 100_000
@@ -90,7 +94,10 @@ const applyTitles = (memory: Memory, { key, titles, weight }: Titles): void => {
 
 const atLeastZero = (count: number): number => Math.max(0, count)
 
-/** Rare terms go first, and terms that people gave as tags go last; likewise rare tags, and tags that people gave. */
+/**
+ * Rare terms go first, and terms that people gave as tags go last; likewise rare tags, and tags
+ * that people gave.
+ */
 const bound = (memory: Memory): void => {
   if (memory.terms.size > MAX_TERMS) {
     keepMost(memory.terms, MAX_TERMS, ({ texts, given }) => texts + 100 * given)
@@ -113,7 +120,10 @@ const keepMost = <Key extends string | number, Value>(
   for (const [key] of ranked.slice(Math.floor(max * KEPT_SHARE))) map.delete(key)
 }
 
-/** The most frequent way to write a tag in the workspace: the way of people, else that of the tagger as far as it `isOfLanguage`. */
+/**
+ * The most frequent way to write a tag in the workspace: the way of people, else that of the tagger
+ * as far as it `isOfLanguage`.
+ */
 export const titleInUse = (
   memory: Memory | undefined,
   key: string,

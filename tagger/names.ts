@@ -48,7 +48,10 @@ const isSegmentedName = (tokens: readonly Token[], at: number): boolean => {
   )
 }
 
-/** From this share of capitalised words on, capitals tell nothing: the text is a title, or somebody shouts. */
+/**
+ * From this share of capitalised words on, capitals tell nothing: the text is a title, or somebody
+ * shouts.
+ */
 const MIN_TITLE_SHARE = 0.6
 const MIN_TITLE_WORDS = 3
 
@@ -72,10 +75,16 @@ export const findStrange = (tokens: readonly Token[], lexicon: Lexicon): Strange
   return { isTitle, places }
 }
 
-/** Places of strange words among the tokens. In a title capitals are everywhere, so a strange word says nothing of its neighbours. */
+/**
+ * Places of strange words among the tokens. In a title capitals are everywhere, so a strange word
+ * says nothing of its neighbours.
+ */
 export type Strange = { readonly isTitle: boolean; readonly places: ReadonlySet<number> }
 
-/** Hides strange words, which may be somebody's name. The price is that new product names are hidden, too. */
+/**
+ * Hides strange words, which may be somebody's name. The price is that new product names are
+ * hidden, too.
+ */
 export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitle, places }: Strange): Token[] => {
   if (places.size === 0) return [...tokens]
   return tokens.map((token, at) => {
@@ -88,7 +97,10 @@ export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitl
   })
 }
 
-/** The strange words without the workspace's own: words of people's tags, and words after a determiner in several texts. */
+/**
+ * The strange words without the workspace's own: words of people's tags, and words after a
+ * determiner in several texts.
+ */
 export const withoutOwnWords = (
   { tokens, lexicon, strange }: { tokens: readonly Token[]; lexicon: Lexicon; strange: Strange },
   memory: Memory,

@@ -1,7 +1,10 @@
 import { isFailure } from './events.ts'
 import { isNounLike, type Reading, type Span, wordAt } from './reading.ts'
 
-/** Whether a span is part of a longer phrase, as `life` is in `battery life`: a noun or modifier stands beside it. */
+/**
+ * Whether a span is part of a longer phrase, as `life` is in `battery life`: a noun or modifier
+ * stands beside it.
+ */
 export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   const before = traits[start - 1]

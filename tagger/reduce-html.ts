@@ -13,7 +13,10 @@ const INLINE = new Set(
   ),
 )
 
-/** Reduces plain text or HTML to plain text: it decodes entities, puts each block on a line, and drops silent elements. */
+/**
+ * Reduces plain text or HTML to plain text: it decodes entities, puts each block on a line, and
+ * drops silent elements.
+ */
 export const reduceHtml = (text: string): string => {
   const parts: string[] = []
   let isHtml = false

@@ -1,21 +1,28 @@
-import type { Candidate } from './candidates.ts'
+import type { Candidate } from './candidate.ts'
 import weights from './data/weights.json' with { type: 'json' }
 import { FEATURES, measure, measurePeople, PEOPLE_FEATURES } from './features.ts'
 import { type Memory, NOTHING } from './memory.ts'
 import type { Reading } from './reading.ts'
 
 /**
- * A candidate with the logarithm of the odds that a person would give it as a tag. `alone` is for the only tag of a text that
- * would have no tag otherwise: there people's tags count only as far as they judged words of this text.
+ * A candidate with the logarithm of the odds that a person would give it as a tag. `alone` is for
+ * the only tag of a text that would have no tag otherwise: there people's tags count only as far as
+ * they judged words of this text.
  */
 export type Scored = { readonly candidate: Candidate; readonly score: number; readonly alone: number }
 
-/** The weight of people's tags, from 0 to 1: in the workspace's texts in general, and for the words of this text. */
+/**
+ * The weight of people's tags, from 0 to 1: in the workspace's texts in general, and for the words
+ * of this text.
+ */
 type Trust = { readonly workspace: number; readonly text: number }
 
 export type Scores = { readonly scored: readonly Scored[]; readonly trust: Trust }
 
-/** `words` are for English, whose nouns are known; `plain` for languages with short lists; `people` are for PEOPLE_FEATURES. */
+/**
+ * `words` are for English, whose nouns are known; `plain` for languages with short lists; `people`
+ * are for PEOPLE_FEATURES.
+ */
 export type Weights = { readonly words: number[]; readonly plain: number[]; readonly people: number[] }
 
 const FITTED: Weights = {
@@ -58,14 +65,23 @@ export const scoreCandidates = (
   return { scored, trust }
 }
 
-/** People's tags have their full weight once people tagged so many texts, and this share of the other texts more. */
+/**
+ * People's tags have their full weight once people tagged so many texts, and this share of the
+ * other texts more.
+ */
 const TRUSTED_TEXTS = 15
 const TRUSTED_SHARE = 0.05
-/** For a single term they have their full weight once people tagged so many texts that have the term. */
+/**
+ * For a single term they have their full weight once people tagged so many texts that have the
+ * term.
+ */
 const TRUSTED_TEXTS_OF_TERM = 10
 /** What people never gave to the texts that have it comes after what they have not judged. */
 const UNWANTED = 0.5
-/** Where people left this share of texts without a tag, a text with unjudged words may also stay without one. */
+/**
+ * Where people left this share of texts without a tag, a text with unjudged words may also stay
+ * without one.
+ */
 const USUALLY_LEFT_SHARE = 1 / 3
 
 const trustIn = (memory: Memory | undefined): Trust => {
@@ -76,7 +92,10 @@ const trustIn = (memory: Memory | undefined): Trust => {
   return { workspace, text: Math.min(workspace, usuallyLeft) }
 }
 
-/** Whether several of a workspace's texts have a term, some of them after a determiner: then it is neither a name nor a slip. */
+/**
+ * Whether several of a workspace's texts have a term, some of them after a determiner: then it is
+ * neither a name nor a slip.
+ */
 const isEstablished = ({ hash }: Candidate, memory: Memory | undefined): boolean => {
   const { texts, determined } = memory?.terms.get(hash) ?? NOTHING
   return texts >= MIN_TEXTS && determined >= texts * MIN_DETERMINED_SHARE

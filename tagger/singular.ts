@@ -3,7 +3,10 @@ import exceptions from './data/singulars.json' with { type: 'json' }
 const IRREGULAR = new Map(Object.entries(exceptions.irregular))
 const UNCHANGED = new Set(exceptions.unchanged)
 
-/** The singular of an English noun in lower case, by a simple rule: batteries, battery; boxes, box; apps, app. */
+/**
+ * The singular of an English noun in lower case, by a simple rule: batteries, battery; boxes, box;
+ * apps, app.
+ */
 export const singular = (noun: string): string => {
   const irregular = IRREGULAR.get(noun)
   if (irregular !== undefined) return irregular

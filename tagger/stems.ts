@@ -9,7 +9,10 @@ import { stemmer as russian } from '@orama/stemmers/russian'
 import { stemmer as spanish } from '@orama/stemmers/spanish'
 import { stemmer as turkish } from '@orama/stemmers/turkish'
 
-/** @orama/stemmers has none for Polish; without the endings of nouns and adjectives most forms of a word are the same. */
+/**
+ * @orama/stemmers has none for Polish; without the endings of nouns and adjectives most forms of a
+ * word are the same.
+ */
 const polish = (word: string): string => {
   if (word.length < 5) return word
   const ending = /(?:owych|owymi|owego|owemu|ami|ach|ych|ymi|ego|emu|iem|owi|ów|om|em|ie|ej|ią|ę|ą|y|i|a|e|o|u)$/.exec(
@@ -32,6 +35,9 @@ const STEMMERS: Readonly<Record<string, (word: string) => string>> = {
   tr: turkish,
 }
 
-/** The stem that the forms of a word have in common: exports and exported, facture and factures. `traitsOf` keeps it. */
+/**
+ * The stem that the forms of a word have in common: exports and exported, facture and factures.
+ * `traitsOf` keeps it.
+ */
 export const stem = (word: string, language: string): string =>
   (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')

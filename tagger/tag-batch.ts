@@ -3,7 +3,10 @@ import { hashInTag, hashTerm } from './hash.ts'
 import { learn, learnGenerated, strangeKeys } from './learn.ts'
 import { apply, type Delta, type Memory } from './memory.ts'
 
-/** A text of a workspace. `tags` are the tags that people gave, which may be none; absent when nobody was asked. */
+/**
+ * A text of a workspace. `tags` are the tags that people gave, which may be none; absent when
+ * nobody was asked.
+ */
 export type Text = {
   readonly text: string
   readonly language?: string | undefined
@@ -17,12 +20,15 @@ export type ReadText = {
   readonly learned: Delta
 }
 
-/** The tags of each text, given by people or generated, and its share: what the text has added to the memory. */
+/**
+ * The tags of each text, given by people or generated, and its share: what the text has added to
+ * the memory.
+ */
 type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] }
 
 /**
- * Learns from all texts of a batch, then tags the texts without tags: texts that come together help each other. The memory is
- * changed; the shares say by how much, so that they can be stored.
+ * Learns from all texts of a batch, then tags the texts without tags: texts that come together help
+ * each other. The memory is changed; the shares say by how much, so that they can be stored.
  */
 export const tagBatch = (memory: Memory, texts: readonly Text[]): TaggedBatch => {
   const read = readBatch(texts)

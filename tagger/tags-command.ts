@@ -48,7 +48,10 @@ const toEarlierText = ({ text, lang, tags }: Earlier): Text => ({
   tags: tags ?? undefined,
 })
 
-/** The tags of all lines, in the order of the lines. Each workspace has its own memory and its own batches. */
+/**
+ * The tags of all lines, in the order of the lines. Each workspace has its own memory and its own
+ * batches.
+ */
 const inBatches = <Line extends Incoming | Earlier>(
   memories: Map<string, Memory>,
   lines: readonly Line[],

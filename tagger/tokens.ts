@@ -1,8 +1,9 @@
 import termsWithDigits from './data/terms-with-digits.json' with { type: 'json' }
 
 /**
- * `word`: a word in lower case that may become part of a tag. `segment`: a word of a script without spaces. `hidden`: an
- * address, a number, an identifier or anything else that must never be in a tag; its text is not kept. `break`: a phrase ends.
+ * `word`: a word in lower case that may become part of a tag. `segment`: a word of a script without
+ * spaces. `hidden`: an address, a number, an identifier or anything else that must never be in a
+ * tag; its text is not kept. `break`: a phrase ends.
  */
 export type Token =
   | {
@@ -97,7 +98,10 @@ const isSpace = (code: number): boolean => {
 /** A chunk is the text between two pieces of white space. */
 type Chunk = { readonly start: number; readonly end: number }
 
-/** Reads the usual chunk without a pattern: letters from a to z between punctuation. False for every other chunk. */
+/**
+ * Reads the usual chunk without a pattern: letters from a to z between punctuation. False for every
+ * other chunk.
+ */
 const pushPlainWord = (tokens: Token[], text: string, { start, end }: Chunk): boolean => {
   let from = start
   while (from < end && OPENING.has(text.charCodeAt(from))) from++
@@ -142,8 +146,9 @@ const straighten = (text: string): string => {
 }
 
 const pushChunk = (tokens: Token[], written: string): void => {
-  // Full-width digits and letters become usual ones. Only a chunk is normalised at a time, because normalising thousands of
-  // piled marks takes quadratic time. Thai is not normalised, because that takes its vowels apart.
+  // Full-width digits and letters become usual ones. Only a chunk is normalised at a time, because
+  // normalising thousands of piled marks takes quadratic time. Thai is not normalised, because that
+  // takes its vowels apart.
   const chunk = written.length > MAX_CHUNK_CHARACTERS ? written : written.normalize('NFKC')
   const hidden = hiddenChunk(chunk)
   if (hidden !== undefined) {
@@ -182,7 +187,9 @@ const pushSegments = (tokens: Token[], run: string): void => {
   }
 }
 
-/** The letters of an IBAN stand between groups of digits; a mail address may be written with spaces. */
+/**
+ * The letters of an IBAN stand between groups of digits; a mail address may be written with spaces.
+ */
 const isPartOfIdentifier = (token: Token, before: Token | undefined, after: Token | undefined): boolean => {
   if (token.kind !== 'word') return false
   if (isHiddenAs('mail sign', before) || isHiddenAs('mail sign', after)) return true

@@ -2,7 +2,10 @@ import variants from './data/en-variants.json' with { type: 'json' }
 import type { Lexicon } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
-/** How a tag spells one or two words of a text. `isEvent`: the text had a verb, as in logging in, login. */
+/**
+ * How a tag spells one or two words of a text. `isEvent`: the text had a verb, as in logging in,
+ * login.
+ */
 type Variant = { readonly to: string; readonly isEvent: boolean }
 
 const VARIANTS = new Map<string, Variant>([
@@ -13,7 +16,10 @@ const FIRST_OF_TWO = new Set(
   [...VARIANTS.keys()].filter((from) => from.includes(' ')).map((from) => from.split(' ')[0]),
 )
 
-/** Gives words of several spellings one spelling, and verbs that name an event their noun. For English only. */
+/**
+ * Gives words of several spellings one spelling, and verbs that name an event their noun. For
+ * English only.
+ */
 export const unifyVariants = (tokens: readonly Token[], lexicon: Lexicon): readonly Token[] => {
   if (lexicon.language !== 'en') return tokens
   const unified: Token[] = []

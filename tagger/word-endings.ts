@@ -17,7 +17,10 @@ const NOT_NOUN: Readonly<Record<string, RegExp>> = {
 }
 const SENSELESS = /^[^aeiouyàáâãäåæèéêëìíîïòóôõöùúûüąęóıаеёиоуыэюяіїє]+$|(.)\1\1/
 
-/** Whether this is hardly a word: too short, too long, without a vowel, or with a letter three times in a row. */
+/**
+ * Whether this is hardly a word: too short, too long, without a vowel, or with a letter three times
+ * in a row.
+ */
 export const isSenseless = (language: string, word: string): boolean => {
   if (word.length > MAX_UNLISTED_CHARACTERS) return true
   if (language === 'ar' || language === 'segmented') return word.length < 2
@@ -27,7 +30,9 @@ export const isSenseless = (language: string, word: string): boolean => {
 export const isEnglishAdjective = (word: string): boolean =>
   ENGLISH_ADJECTIVES.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
 
-/** Whether a word is a verb, an adjective or an adverb: by its ending, in English also by its root. */
+/**
+ * Whether a word is a verb, an adjective or an adverb: by its ending, in English also by its root.
+ */
 export const isNoNoun = (language: string, word: string): boolean => {
   if (language !== 'en') return NOT_NOUN[language]?.test(word) === true
   if (ENGLISH_VERBS.has(word)) return true

@@ -62,7 +62,8 @@ describe('the documents', () => {
         isShown || tests.some(({ text }) => text.includes(`'${program}'`) || text.includes(`/${basename(program)}'`))
       )
     }
-    // These run the tests and the checks themselves, and those of docs/tags.md measure for minutes or write files of the repository.
+    // These run the tests and the checks themselves, and those of docs/tags.md measure for minutes
+    // or write files of the repository.
     const exempt = ['test', 'test:long', 'check', 'fix', 'bench:tags', 'fit:tags', 'tags:examples']
     const others = [...named].filter((name) => !exempt.includes(name))
     assert.deepEqual(

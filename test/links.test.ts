@@ -11,7 +11,10 @@ const documents = readDocuments(root)
 
 const withoutBlocks = (markdown: string): string => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '')
 
-/** The names under which the headings of a document can be linked to, as GitHub and others make them. */
+/**
+ * The names under which the headings of a document can be linked to, as GitHub and others make
+ * them.
+ */
 const anchorsOf = (markdown: string): Set<string> => {
   const anchors = new Set<string>()
   for (const [, heading = ''] of withoutBlocks(markdown).matchAll(/^#{1,6} +(.+)$/gm)) {
@@ -41,7 +44,10 @@ const fault = (from: string, link: string): string | undefined => {
   return anchorsOf(target.text).has(anchor) ? undefined : 'there is no such heading'
 }
 
-/** A file or folder of ours by its path from the top. Names without one of these folders are not looked at. */
+/**
+ * A file or folder of ours by its path from the top. Names without one of these folders are not
+ * looked at.
+ */
 const OUR_PATH = /^(?:api|cli|contract|db|docs|process|queue|test|worker)\/[\w./-]*(?:\.[a-z]+|\/)$/
 
 describe('the documents', () => {

@@ -41,7 +41,10 @@ const BUN: Runtime = {
   ],
 }
 
-/** The tests on Bun, the API, the workers and the commands on Deno. So these files share services as well. */
+/**
+ * The tests on Bun, the API, the workers and the commands on Deno. So these files share services as
+ * well.
+ */
 const SERVICE_ON_DENO: Runtime = { ...BUN, name: 'Bun, service on Deno', environment: { TEST_RUNTIME: 'deno' } }
 
 const DENO: Runtime = {
@@ -96,7 +99,9 @@ const testFiles = (): string[] => {
     .toSorted()
 }
 
-/** Servers of our own: tests share them with nothing else, and meet the same versions everywhere. */
+/**
+ * Servers of our own: tests share them with nothing else, and meet the same versions everywhere.
+ */
 const environment = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
   const dataDir = join(directory, 'postgres')
   const postgres = await startPostgres({ dataDir, log: console.log })

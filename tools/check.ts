@@ -7,6 +7,7 @@ import { readAudit } from './dependency-audit.ts'
 import { findEnvironmentAccess } from './environment-access.ts'
 import { findImportViolations } from './import-rule.ts'
 import { findReadmeFaults, readFolders } from './room-readmes.ts'
+import { findVagueWords } from './plain-words.ts'
 import { readSourceFiles, SOURCES } from './source-files.ts'
 import { findLongSql } from './sql-size.ts'
 import { readTrackedFiles } from './tracked-files.ts'
@@ -17,6 +18,8 @@ type Outcome =
   | { readonly kind: 'warned'; readonly about: string }
   | { readonly kind: 'failed'; readonly output: string }
 
+/** It may only shrink. */
+const MOST_VAGUE_WORDS = 530
 const AUDIT_TIMEOUT_MS = 60_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -47,6 +50,7 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   'imports between rooms': () => fromFindings(findImportViolations(readSourceFiles(root))),
   'READMEs of the rooms': () => fromFindings(findReadmeFaults(readFolders(root))),
   'SQL that can be read at once': () => fromFindings(findLongSql(readTrackedFiles(root))),
+  'words that leave a noun out': () => fromFindings(findVagueWords(readTrackedFiles(root)).slice(MOST_VAGUE_WORDS)),
   'known faults of dependencies': auditDependencies,
 }
 
@@ -83,7 +87,10 @@ const describe = (outcome: Outcome): string => {
   }
 }
 
-/** Runs the program of an installed package on this very runtime, since there may be no `node` to start it. */
+/**
+ * Runs the program of an installed package on this very runtime, since there may be no `node` to
+ * start it.
+ */
 const runTool = (name: string, options: readonly string[], program = name): Outcome => {
   const folder = join(root, 'node_modules', name)
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))

@@ -10,8 +10,8 @@ type Report = {
 }
 
 /**
- * What `npm audit --json` printed. Without a network, or with a registry that has no such service, there is no report
- * and nothing is known: that is no finding.
+ * What `npm audit --json` printed. Without a network, or with a registry that has no such service,
+ * there is no report and nothing is known: that is no finding.
  */
 export const readAudit = (printed: string): Audit => {
   const answer = parse(printed)

@@ -17,7 +17,10 @@ const ALL_ROOMS = [
   'cli/import',
 ]
 
-/** Which room may import which, beside itself. A folder that has a line of its own is a room of its own. */
+/**
+ * Which room may import which, beside itself. A folder that has a line of its own is a room of its
+ * own.
+ */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   // It becomes a package of its own, which has nothing else of ours.
@@ -34,7 +37,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   worker: ['contract', 'runtime', 'queue', 'db', 'tagger'],
   cli: ['contract', 'runtime', 'queue', 'db', 'health', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
-  // It is started before there is a server to talk to, and leaves that to the programs that it starts.
+  // It is started before there is a server to talk to, and leaves that to the programs that it
+  // starts.
   'cli/start': ['contract', 'runtime'],
   // A client: it speaks HTTP, and reaches neither Postgres nor Redis.
   'cli/import': ['contract', 'runtime', 'cli/progress-bar.ts'],
@@ -65,7 +69,9 @@ type Import = {
   readonly specifier: string
 }
 
-/** One sentence for each import that the tables above do not allow, and for each circle of imports. */
+/**
+ * One sentence for each import that the tables above do not allow, and for each circle of imports.
+ */
 export const findImportViolations = (files: readonly SourceFile[]): string[] => {
   const imports = files.flatMap(readImports)
   return [...imports.flatMap(judge), ...findCircles(imports)]
@@ -75,7 +81,8 @@ const readImports = ({ path, text }: SourceFile): Import[] => {
   // Blanked rather than cut, so that positions stay true.
   const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, (comment) => comment.replaceAll(/./g, ' '))
   const forms = [
-    // What is imported can only be a name, a star or names in braces: an exported declaration never looks like this.
+    // What is imported can only be a name, a star or names in braces: an exported declaration never
+    // looks like this.
     /^[ \t]*(?:import|export)\s+(?:type\s+)?(?:[\w$]+\s*,?\s*)?(?:\*(?:\s*as\s+[\w$]+)?|\{[^}]*\})?\s*from\s*(['"])(?<specifier>[^'"]+)\1/gm,
     /^[ \t]*import\s*(['"])(?<specifier>[^'"]+)\1/gm,
     /\b(?:import|require)\s*\(\s*(['"`])(?<specifier>[^'"`$]+)\1/g,
@@ -121,7 +128,10 @@ const resolve = ({ from, specifier }: Import): string => {
   return posix.join(posix.dirname(from), specifier)
 }
 
-/** Each circle once, whichever file it is entered by. Circles of types count: they are as hard to read. */
+/**
+ * Each circle once, whichever file it is entered by. Circles of types count: they are as hard to
+ * read.
+ */
 const findCircles = (imports: readonly Import[]): string[] => {
   const targets = new Map<string, string[]>()
   for (const found of imports) {

@@ -26,7 +26,9 @@ export const SOURCES = [
   'worker',
 ] as const
 
-/** Every TypeScript file of ours, found without git so that tests run from an unpacked archive too. */
+/**
+ * Every TypeScript file of ours, found without git so that tests run from an unpacked archive too.
+ */
 export const readSourceFiles = (root: string): SourceFile[] => {
   return SOURCES.filter((name) => existsSync(join(root, name)))
     .flatMap((name) => (statSync(join(root, name)).isDirectory() ? listFolder(root, name) : [name]))

@@ -4,13 +4,10 @@ import type { SourceFile } from './source-files.ts'
 const MOST_FILE_LINES = 300
 const MOST_FUNCTION_LINES = 60
 
-/** `db/schema.sql` is written by a command. A migration that databases have applied is never changed. */
-const MAY_BE_LONG: readonly string[] = ['db/schema.sql']
-
 /** One sentence for each SQL file and each SQL function that is too long to be read at once. */
 export const findLongSql = (files: readonly SourceFile[]): string[] =>
   files
-    .filter(({ path }) => path.endsWith('.sql') && !MAY_BE_LONG.includes(path))
+    .filter(({ path }) => path.endsWith('.sql'))
     .flatMap(({ path, text }) => [
       ...tooLong(path, text.trimEnd().split('\n').length, MOST_FILE_LINES),
       ...functionsIn(text).flatMap(({ name, lines }) => tooLong(`${path}: ${name}`, lines, MOST_FUNCTION_LINES)),

@@ -1,9 +1,11 @@
 import type { SourceFile } from './source-files.ts'
 
 const UNPORTABLE: Readonly<Record<string, RegExp>> = {
-  // A path that exists on one machine only. Not within a longer path or an address, as in `/admin/work/`.
+  // A path that exists on one machine only. Not within a longer path or an address, as in
+  // `/admin/work/`.
   'a path of one machine': /(?<![\w.:/}~-])\/(?:work|root|(?:home|Users|tmp)\/[\w.-]+)\/[\w.-]*/,
-  // Packages come from the registry that each machine is set to; an address here would go around it.
+  // Packages come from the registry that each machine is set to; an address here would go around
+  // it.
   'the address of a registry':
     /\bregistry\.[a-z0-9-]+\.[a-z]{2,}|\b(?:npm\.pkg\.github|deb\.debian|security\.debian)\.[a-z]+/i,
   'a download address in the lock': /"resolved": *"(?:https?|git)[+:]/,

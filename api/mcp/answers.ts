@@ -95,7 +95,10 @@ export const feedbackOf = (
   })
 }
 
-/** Keys of groups are labels, ids or weeks. Names of accounts are masked, those of projects are labels. */
+/**
+ * Keys of groups are labels, ids or weeks. Names of accounts are masked, those of projects are
+ * labels.
+ */
 const named = <T extends { key: string | null; name: string | null }>(
   { key, name, ...numbers }: T,
   by: Dimension,

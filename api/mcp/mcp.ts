@@ -52,7 +52,9 @@ export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival)
   })
 }
 
-/** Programs send no origin. A page whose name was made to point here (DNS rebinding) sends its own. */
+/**
+ * Programs send no origin. A page whose name was made to point here (DNS rebinding) sends its own.
+ */
 const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolean => {
   const origin = headers.get('origin')
   return origin === null || origins.includes(origin) || validateOriginHeader(origin, localhostAllowedOrigins()).ok

@@ -24,7 +24,9 @@ export const shown = (text: string, most: number, { readsPersonal }: Sight): { t
   return { text: characters.slice(0, most).join(''), isCut }
 }
 
-/** The beginning of a text, without a last word that can be half an email, which no mask would find. */
+/**
+ * The beginning of a text, without a last word that can be half an email, which no mask would find.
+ */
 const headOf = (text: string, most: number): string => {
   if (text.length <= most) return text
   let end = most

@@ -66,8 +66,8 @@ const page = (folder: string): Response =>
 /**
  * The page keeps no token in the browser, and asks no validator on the internet about the document.
  * It asks for the document at its whole address: its own may have a token in it
- * (http://op:TOKEN@host/), and nothing relative to such a one is fetched. The path is seen from that
- * of this script.
+ * (http://op:TOKEN@host/), and nothing relative to such a one is fetched. The path is seen from
+ * that of this script.
  */
 const startScript = (documentPath: string): string => `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)

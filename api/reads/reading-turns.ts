@@ -2,7 +2,9 @@
 const PATIENCE_MS = 1_000
 
 export type ReadingTurns = {
-  /** Does the work in its turn; undefined, and nothing was done, if the turn did not come in time. */
+  /**
+   * Does the work in its turn; undefined, and nothing was done, if the turn did not come in time.
+   */
   take: <T>(workspaceId: string, work: () => Promise<T>) => Promise<T | undefined>
   /** Counts as a turn what goes on already. Call what it returns when it has ended. */
   hold: (workspaceId: string) => () => void

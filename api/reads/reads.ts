@@ -27,7 +27,9 @@ export type ReadDependencies = {
 }
 type ChangesPlace = Exclude<ChangesPage, 'expired'>['next']
 
-/** A resource that has a list and single records. `many` and `one` name the members of the answers. */
+/**
+ * A resource that has a list and single records. `many` and `one` name the members of the answers.
+ */
 export type Resource = { path: string; kind: RecordKind; many: string; one: string }
 
 export const RESOURCES = [

@@ -5,7 +5,10 @@ export type BodyFigures = ProcessReport['bodies']
 
 type Body = { workspaceId: string; bytes: number }
 
-/** Bodies that are being read, parsed, validated and sent to Redis, and large answers that are being written. */
+/**
+ * Bodies that are being read, parsed, validated and sent to Redis, and large answers that are being
+ * written.
+ */
 export type BodiesInHand = {
   /**
    * Does the work once there is room for the body; undefined, and nothing of it is read, if there
@@ -17,7 +20,10 @@ export type BodiesInHand = {
    * process is one thread.
    */
   inTurn: <T>(body: Body, work: () => Promise<T>) => Promise<T>
-  /** Counts an answer, room or not: what it confirms is accepted. Call what it returns once it is written. */
+  /**
+   * Counts an answer, room or not: what it confirms is accepted. Call what it returns once it is
+   * written.
+   */
   takeAnswer: (answer: Body) => () => void
   figures: () => BodyFigures
 }

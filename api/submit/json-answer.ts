@@ -3,7 +3,9 @@ import type { BodiesInHand } from './bodies-in-hand.ts'
 /** Smaller answers fit the buffers of a connection. */
 const LARGE_CHARACTERS = 64 * 1024
 const CHUNK_BYTES = 64 * 1024
-/** A client that reads more slowly is cut off. What it sent is accepted, and its receipt tells so. */
+/**
+ * A client that reads more slowly is cut off. What it sent is accepted, and its receipt tells so.
+ */
 const WRITTEN_WITHIN_MS = 60_000
 
 type Options = { workspaceId: string; status: number; headers?: Readonly<Record<string, string>> }
@@ -22,7 +24,9 @@ export const jsonAnswer = (
   return new Response(inChunks(bytes, written), { status, headers: { ...type, ...length, ...headers } })
 }
 
-/** The bytes as they are asked for. `ended` is called once, when all are read or the client is gone. */
+/**
+ * The bytes as they are asked for. `ended` is called once, when all are read or the client is gone.
+ */
 const inChunks = (bytes: Uint8Array<ArrayBuffer>, ended: () => void): ReadableStream => {
   let at = 0
   let late: ReturnType<typeof setTimeout> | undefined

@@ -29,7 +29,9 @@ export type BatchResult = {
 export type BatchAnswer = { results: BatchResult[] }
 
 export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
-/** `problemsLeft`: of those that one answer has room for. Beyond them, each refused item tells one. */
+/**
+ * `problemsLeft`: of those that one answer has room for. Beyond them, each refused item tells one.
+ */
 type Batch = Arrival & Caller & { kinds: BatchKinds; problemsLeft: number }
 type Outcome = Intake<Valid | 'admitted'> | Refused
 
@@ -153,7 +155,10 @@ const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: J
   return { operation, bytes, checked: await check(dependencies, valid, { lookUpKeyFirst: true }) }
 }
 
-/** Counts the problems that the answer tells. One answer has room for as many as that of one submission. */
+/**
+ * Counts the problems that the answer tells. One answer has room for as many as that of one
+ * submission.
+ */
 const tell = (batch: Batch, outcome: Refused): Refused => {
   const { refusal } = outcome
   if (refusal.refused === 'invalid') batch.problemsLeft -= refusal.problems.length

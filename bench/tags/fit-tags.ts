@@ -1,6 +1,6 @@
 import { choose } from '../../tagger/choose.ts'
 import type { Thresholds } from '../../tagger/choose.ts'
-import type { Candidate } from '../../tagger/candidates.ts'
+import type { Candidate } from '../../tagger/candidate.ts'
 import { FEATURES, measure, measurePeople, PEOPLE_FEATURES } from '../../tagger/features.ts'
 import type { WordTraits } from '../../tagger/lexicon.ts'
 import { scoreCandidates } from '../../tagger/score.ts'

@@ -1,14 +1,19 @@
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Finding, warning } from './finding.ts'
 
-/** Sources write the beginning of their time for "not set": the years 1, 1601, 1899, 1900, 1970, 1980. */
+/**
+ * Sources write the beginning of their time for "not set": the years 1, 1601, 1899, 1900, 1970,
+ * 1980.
+ */
 const FIRST_LIKELY_YEAR = 1981
 /** Clocks of sources differ, and dates without a zone are a day ahead somewhere. */
 const AHEAD_HOURS = 26
 const MOST_COUNTED = 1_000
 const WORKSPACES_NAMED = 10
 
-/** Feedback that is dated when nobody can have given it. Reads two ends of an index per workspace. */
+/**
+ * Feedback that is dated when nobody can have given it. Reads two ends of an index per workspace.
+ */
 export const checkTimes = async (sql: Sql): Promise<Finding[]> => {
   const rows = await sql<{ name: string; early: number; late: number }[]>`
     select w.name, e.early, l.late

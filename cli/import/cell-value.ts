@@ -8,8 +8,8 @@ const VALUES = /^(?:0|true|false)$/i
 const SEPARATORS = ['|', ';', ',']
 
 /**
- * The value of a cell, or of a member of JSON; undefined when there is none. A cell without the form
- * of its type stays text: the service says what it expected, and where.
+ * The value of a cell, or of a member of JSON; undefined when there is none. A cell without the
+ * form of its type stays text: the service says what it expected, and where.
  */
 export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
   if (given === undefined || (given === null && target.type !== 'any')) return undefined

@@ -15,9 +15,9 @@ const MIN_NUL_SHARE = 0.1
 const HINT = 'say with --encoding what it is, such as windows-1252, windows-1251, shift_jis, gb18030 or euc-kr'
 
 /**
- * The text of a file. Its encoding is the one that is given, or the one that its bytes prove: a byte
- * order mark, the places of NUL bytes, or valid UTF-8. Other bytes are windows-1252 only where that
- * makes words.
+ * The text of a file. Its encoding is the one that is given, or the one that its bytes prove: a
+ * byte order mark, the places of NUL bytes, or valid UTF-8. Other bytes are windows-1252 only where
+ * that makes words.
  *
  * @throws ImportError naming the line and the offset of the first byte that does not fit
  */

@@ -89,7 +89,10 @@ const run = async (): Promise<number> => {
   return refused.length === 0 ? 0 : 1
 }
 
-/** npm and Bun run a script in the folder of this project, and each says otherwise where it was called. */
+/**
+ * npm and Bun run a script in the folder of this project, and each says otherwise where it was
+ * called.
+ */
 const callersFolder = (): string => {
   const isScript = process.env['npm_lifecycle_event'] === 'import'
   const called = process.env['INIT_CWD'] ?? process.env['npm_config_local_prefix']

@@ -5,8 +5,8 @@ import { ImportError } from './import-error.ts'
 export type Subject = { readonly mappingHash: string; readonly url: string }
 
 /**
- * The settled submissions by their keys, which are hashes. A submission that a killed import did not
- * write down is sent again under its key.
+ * The settled submissions by their keys, which are hashes. A submission that a killed import did
+ * not write down is sent again under its key.
  */
 export type Journal = {
   /** The key of each answered submission, with the reasons when it was refused, else with none. */

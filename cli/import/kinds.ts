@@ -10,8 +10,8 @@ export type Kind = (typeof KINDS)[number]
 
 /**
  * How the text of a cell becomes a value. Several columns can be one `prose`, `content` or `words`;
- * an empty cell of `content` is an empty text; an `object` is written in JSON. `any` takes what JSON
- * has as it is.
+ * an empty cell of `content` is an empty text; an `object` is written in JSON. `any` takes what
+ * JSON has as it is.
  */
 export type FieldType = 'any' | 'text' | 'prose' | 'content' | 'id' | 'number' | 'flag' | 'time' | 'words' | 'object'
 

@@ -86,7 +86,9 @@ const askedPair = (text: string, columns: readonly Column[]): Pair => {
   throw new ImportError(`--map names a column that the file does not have: ${left}. It has: ${known}.`)
 }
 
-/** Columns of one prose are put together, as are tags; of other fields only one value can be meant. */
+/**
+ * Columns of one prose are put together, as are tags; of other fields only one value can be meant.
+ */
 const refuseDoubles = (columns: Mapping['columns']): void => {
   const filled = columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, ...target })))
   for (const [field, all] of Map.groupBy(filled, (target) => target.field)) {

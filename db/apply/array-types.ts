@@ -1,6 +1,9 @@
 import type postgres from 'postgres'
 
-/** The oids of one-dimensional array types (pg_type.typarray), which are the same in every PostgreSQL, and how an element is read. */
+/**
+ * The oids of one-dimensional array types (pg_type.typarray), which are the same in every
+ * PostgreSQL, and how an element is read.
+ */
 const ELEMENTS = {
   text: { oid: 1009, read: (text: string) => text },
   uuid: { oid: 2951, read: (text: string) => text },
@@ -29,8 +32,9 @@ const elementText = (element: Element): string =>
   element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`
 
 /**
- * The array types that our statements take and return. The driver would otherwise ask each new connection for all array types, and
- * nothing handles a failure of that query: a connection that died meanwhile ended the process on Deno, with an unhandled rejection.
+ * The array types that our statements take and return. The driver would otherwise ask each new
+ * connection for all array types, and nothing handles a failure of that query: a connection that
+ * died meanwhile ended the process on Deno, with an unhandled rejection.
  */
 export const ARRAY_TYPES: Readonly<Record<string, postgres.PostgresType>> = Object.fromEntries(
   Object.entries(ELEMENTS).map(([name, { oid, read }]) => [`${name}[]`, arrayType(oid, read)]),

@@ -5,8 +5,9 @@ import { withinTime } from '../../runtime/within-time.ts'
 const GIVE_UP_AFTER_MS = 5_000
 
 /**
- * Seconds until Postgres answered `select 1`: the wait for a free connection of this pool and one round trip. The driver does
- * not tell how many statements wait. Undefined when there was no answer within 5 s.
+ * Seconds until Postgres answered `select 1`: the wait for a free connection of this pool and one
+ * round trip. The driver does not tell how many statements wait. Undefined when there was no answer
+ * within 5 s.
  */
 export const answerSeconds = async (sql: Sql): Promise<number | undefined> => {
   const asked = performance.now()

@@ -6,7 +6,10 @@ import { withinTime } from '../../runtime/within-time.ts'
 const LOOK_EVERY_MS = 1_000
 const LOOK_AGAIN_MS = 100
 const ANSWER_WITHIN_MS = 1_000
-/** A primary that was silent for so many looks, each of which waits a second, has connections that may never be answered. */
+/**
+ * A primary that was silent for so many looks, each of which waits a second, has connections that
+ * may never be answered.
+ */
 const SILENT_LOOKS = 5
 const DEFAULT_PORT = 5_432
 /** With which the name of a file of the write-ahead log begins. */
@@ -38,15 +41,16 @@ type Server = {
 }
 
 /**
- * Looks every second which of the servers is the primary, and cuts the connections to every other one when there is a new one. Left
- * to itself, the driver takes hosts in turn: it asks a standby without a pause until it is promoted, and stays with a primary that
- * another one has replaced.
+ * Looks every second which of the servers is the primary, and cuts the connections to every other
+ * one when there is a new one. Left to itself, the driver takes hosts in turn: it asks a standby
+ * without a pause until it is promoted, and stays with a primary that another one has replaced.
  *
- * The same when a primary answers again after seconds: where the network had parted, TCP would try the former connections up to a minute
- * later.
+ * The same when a primary answers again after seconds: where the network had parted, TCP would try
+ * the former connections up to a minute later.
  *
- * Of several servers that take writes, the primary is the one with the highest timeline, which a promotion raises. A server of a
- * timeline below one that this process has seen is no primary any more, even if it alone is there.
+ * Of several servers that take writes, the primary is the one with the highest timeline, which a
+ * promotion raises. A server of a timeline below one that this process has seen is no primary any
+ * more, even if it alone is there.
  */
 export const followPrimary = (urls: readonly string[], options: Options): Followed => {
   const servers = urls.map((url) => serverAt(url, options))
@@ -147,7 +151,10 @@ const serverAt = (url: string, { open, isReader }: Options): Server => {
   }
 }
 
-/** The timeline on which a server takes writes; 0 when it takes none. The role of a reader may not write on any server. */
+/**
+ * The timeline on which a server takes writes; 0 when it takes none. The role of a reader may not
+ * write on any server.
+ */
 const timelineOf = async (sql: Sql, isReader: boolean): Promise<number> => {
   const [{ wal }] = await sql<[{ wal: string | null }]>`
     select case

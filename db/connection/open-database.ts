@@ -9,7 +9,10 @@ type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_
 
 type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Log }
 
-/** The pool of a process, as its settings have it. A statement that takes longer than `statementTimeoutMs` is cancelled. */
+/**
+ * The pool of a process, as its settings have it. A statement that takes longer than
+ * `statementTimeoutMs` is cancelled.
+ */
 export const openDatabase = (
   settings: DatabaseSettings,
   { name, statementTimeoutMs, isReader = false, log }: HowToOpen,
@@ -24,7 +27,10 @@ export const openDatabase = (
     ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
   })
 
-/** Why this database must not be used, if there is a reason: it is of another version, or of another hash key. */
+/**
+ * Why this database must not be used, if there is a reason: it is of another version, or of another
+ * hash key.
+ */
 export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<string | undefined> => {
   if (!(await isMigrated(sql, await readMigrations()))) {
     return 'The database has not been migrated to this version. Run: npm run migrate'

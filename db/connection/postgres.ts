@@ -16,11 +16,13 @@ export type PostgresOptions = {
   /** The schema to work in. Each test has its own. */
   schema?: string
   /**
-   * The mode of a pooler in between. In mode `transaction` each transaction gets another connection of the server: so nothing is
-   * prepared, and settings of a session have to be set for the role.
+   * The mode of a pooler in between. In mode `transaction` each transaction gets another connection
+   * of the server: so nothing is prepared, and settings of a session have to be set for the role.
    */
   pooler?: 'session' | 'transaction'
-  /** Who only reads looks at whole tables, and needs no plan that holds whatever a table grows to. */
+  /**
+   * Who only reads looks at whole tables, and needs no plan that holds whatever a table grows to.
+   */
   isReader?: boolean
   /** Of several servers, another one has become the primary: its host and port. */
   onPrimary?: (server: string) => void
@@ -32,17 +34,22 @@ const LOCK_TIMEOUT_MS = 20_000
 const FIRST_RECONNECT_SECONDS = 0.05
 const LONGEST_RECONNECT_SECONDS = 0.5
 
-/** Left to itself, the driver waits up to 20 s before its next attempt, and every statement waits with it. */
+/**
+ * Left to itself, the driver waits up to 20 s before its next attempt, and every statement waits
+ * with it.
+ */
 const reconnectSeconds = (attempts: number): number =>
   Math.min(FIRST_RECONNECT_SECONDS * 2 ** Math.min(attempts, 10), LONGEST_RECONNECT_SECONDS)
 
-// The driver's types do not have this option. Without it, a statement that is handed to a connection between the error and the
-// close of its socket is never answered: killing backends under four callers on Bun showed this.
+// The driver's types do not have this option. Without it, a statement that is handed to a
+// connection between the error and the close of its socket is never answered: killing backends
+// under four callers on Bun showed this.
 const ONE_AT_A_TIME = { max_pipeline: 0 }
 
 /**
- * Opens a pool of connections. The driver has no time-out for statements, so the server is told to cancel them. Times are UTC.
- * Errors of this driver carry `query` and `parameters`: log `describeFault(error)`, never the error itself.
+ * Opens a pool of connections. The driver has no time-out for statements, so the server is told to
+ * cancel them. Times are UTC. Errors of this driver carry `query` and `parameters`: log
+ * `describeFault(error)`, never the error itself.
  */
 export const connectPostgres = (text: string, options: PostgresOptions): Sql => {
   const address = readPostgresUrl(text)
@@ -89,8 +96,8 @@ const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: Pos
   statement_timeout: statementTimeoutMs,
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: statementTimeoutMs,
-  // A plan that was made while a table was empty reads the whole table when it has grown, until the next analyze: after a purge had
-  // left 100,000 fences, a look-up took up to 1.6 s.
+  // A plan that was made while a table was empty reads the whole table when it has grown, until the
+  // next analyze: after a purge had left 100,000 fences, a look-up took up to 1.6 s.
   ...(isReader ? { default_transaction_read_only: true } : { enable_seqscan: 'off' }),
   ...(schema !== undefined && { search_path: schema }),
 })
@@ -108,8 +115,9 @@ const placeOf = (url: string): object => {
 }
 
 /**
- * Where the URL has an IP address, the driver gives TLS no name of a server. Deno then expects a certificate for `localhost`,
- * whatever the address is. Of several servers, the driver knows the first address alone: it reads this one for each connection.
+ * Where the URL has an IP address, the driver gives TLS no name of a server. Deno then expects a
+ * certificate for `localhost`, whatever the address is. Of several servers, the driver knows the
+ * first address alone: it reads this one for each connection.
  */
 const hostToVerify = (text: string, followed: Followed | undefined): { ssl?: { readonly host: string } } => {
   const { hostname, searchParams } = new URL(text)

@@ -136,11 +136,12 @@ as $$
     record)
 $$;
 
--- The next ids of a list, the newest first or the oldest, behind a place in it: the time and id of a
--- record. `scope` narrows the list by an index, `condition` by looking at each record: at most
+-- The next ids of a list, the newest first or the oldest, behind a place in it: the time and id of
+-- a record. `scope` narrows the list by an index, `condition` by looking at each record: at most
 -- `most_looked` of them. Both are SQL of the caller over `r`, with `filters` for their values. The
 -- last row can be one that does not match: that is where the caller goes on. The time is compared
--- with -infinity, since an index whose condition is a null test serves no query without a comparison.
+-- with -infinity, since an index whose condition is a null test serves no query without a
+-- comparison.
 create or replace function list_ids(
   ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest boolean,
   most integer, most_looked integer

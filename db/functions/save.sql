@@ -1,7 +1,7 @@
 -- Saves what the fold of strides came to, in one call for several workspaces: all of it, or
 -- nothing. Each table is one jsonb parameter (an array of objects, or null); `w` is the place of
--- the workspace in ws. `later`: how many changes of the workspace come behind this one in the change
--- feed; `ends` has the position of the last one. db/apply/save.ts has the members.
+-- the workspace in ws. `later`: how many changes of the workspace come behind this one in the
+-- change feed; `ends` has the position of the last one. db/apply/save.ts has the members.
 --
 -- A row `busy` comes back for each workspace whose position is not the expected one: another writer
 -- was there first. Then nothing is saved. A row `moves` comes back for each workspace with records

@@ -27,8 +27,8 @@ returns table (record text, id uuid, number bigint, text_version text, tags text
 $$;
 
 -- The text of a conversation that tags are made from: its incoming messages with a paragraph
--- separator in between. `version` changes when a message comes, goes or is replaced. `offset 0` keeps
--- the order of ids out of the choice of an index: the primary key has it, of all messages.
+-- separator in between. `version` changes when a message comes, goes or is replaced. `offset 0`
+-- keeps the order of ids out of the choice of an index: the primary key has it, of all messages.
 create or replace function conversation_text(ws uuid, conversation uuid, out version text, out content text)
   language sql stable as $$
   select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), '')),

@@ -38,9 +38,9 @@ create table installation (
 -- in the same transaction as the rows, so no submission is applied twice. The counters say what
 -- became of the submissions; receipts expire, these stay. purges: how many purges found something
 -- to remove; while there were none, no key has an epoch. change_position: the last one that the
--- change feed gave (db/functions/changes.sql). forgotten_position: tombstones up to it have expired.
--- Each save updates this row: it is small, and half of each page stays free, so that updates stay
--- on their page.
+-- change feed gave (db/functions/changes.sql). forgotten_position: tombstones up to it have
+-- expired. Each save updates this row: it is small, and half of each page stays free, so that
+-- updates stay on their page.
 create table workspace_progress (
   workspace_id uuid primary key,
   applied_number bigint not null default 0,

@@ -3,8 +3,8 @@
 -- Receipts. acceptance_number: as it was accepted, also of one that was replayed later.
 -- identifiers: keyed hashes of what a purge asked for. idempotency_key and body_hash: keyed hashes.
 -- subject_id: the contact or conversation that the submission was about, by whose purge the
--- idempotency key becomes free; only set beside an idempotency key. change_position: of a purge that
--- has ended; the change feed tells by then all that it removed.
+-- idempotency key becomes free; only set beside an idempotency key. change_position: of a purge
+-- that has ended; the change feed tells by then all that it removed.
 create table submission (
   workspace_id uuid not null,
   id uuid not null,

@@ -60,7 +60,10 @@ export const readChanges = async (
   return { changes: page.map(changeOf), next: placeAt(position, passSince), passSince }
 }
 
-/** The place of a reader that has come to a position. Its first pass ends where the feed ended when it began. */
+/**
+ * The place of a reader that has come to a position. Its first pass ends where the feed ended when
+ * it began.
+ */
 export const placeAt = (position: number, passSince: number | undefined): FeedPlace => ({
   position,
   passSince: passSince !== undefined && position < passSince ? passSince : undefined,

@@ -48,7 +48,9 @@ export const readFeedbackContext = async (
 /** An account, how many customers it has, and its latest feedback as JSON texts. */
 export type AccountStory = AccountRow & { customers: number; latest: string[] }
 
-/** Undefined when there is no such account. Feedback without an account is that of its customer's. */
+/**
+ * Undefined when there is no such account. Feedback without an account is that of its customer's.
+ */
 export const readAccountStory = async (
   sql: Sql,
   workspaceId: string,

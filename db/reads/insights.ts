@@ -97,7 +97,9 @@ const foundBy = (by: Dimension, filters: FeedbackFilters): string => `
 export type Change = { key: string | null; name: string | null; before: number; after: number }
 export type Comparison = { before: number; after: number; grows: Change[]; falls: Change[] }
 
-/** What has more feedback, and what less, from a time on than before it. `filters` bound both spans. */
+/**
+ * What has more feedback, and what less, from a time on than before it. `filters` bound both spans.
+ */
 export const compareSpans = async (
   sql: Sql,
   { workspaceId, by, filters, limit, splitAt }: Asked & { splitAt: string },

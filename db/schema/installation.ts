@@ -1,7 +1,10 @@
 import { type HashKey, keyedHash } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** True when the database was made with this hash key. The first process that asks binds the database to its key. */
+/**
+ * True when the database was made with this hash key. The first process that asks binds the
+ * database to its key.
+ */
 export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<boolean> => {
   const proof = proofOf(hashKey)
   const [row] = await sql<{ same: boolean }[]>`

@@ -53,7 +53,10 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
   return password
 }
 
-/** Whether a role can store what it likes as large objects, as every role can unless a superuser has ended that. */
+/**
+ * Whether a role can store what it likes as large objects, as every role can unless a superuser has
+ * ended that.
+ */
 export const canMakeLargeObjects = async (sql: Sql, name: string): Promise<boolean> => {
   const [row] = await sql<{ can: boolean }[]>`
     select bool_or(has_function_privilege(${name}, f, 'execute')) as can

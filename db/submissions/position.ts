@@ -1,6 +1,9 @@
 import type { Sql } from '../connection/postgres.ts'
 
-/** The acceptance number up to which a workspace has been applied; undefined when the workspace was deleted. */
+/**
+ * The acceptance number up to which a workspace has been applied; undefined when the workspace was
+ * deleted.
+ */
 export const readPosition = async (sql: Sql, workspaceId: string): Promise<number | undefined> => {
   const [row] = await sql<{ position: string }[]>`
     select applied_number as position from workspace_progress where workspace_id = ${workspaceId}`

@@ -4,7 +4,10 @@ import { withinTime } from '../../runtime/within-time.ts'
 
 export type ListKnownWorkspaces = () => Promise<readonly Workspace[]>
 
-/** Lists the workspaces, or while Postgres is away, those known last: what is queued grows then, and has to be counted. */
+/**
+ * Lists the workspaces, or while Postgres is away, those known last: what is queued grows then, and
+ * has to be counted.
+ */
 export const knownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
   let known: readonly Workspace[] = []
   return async () => {

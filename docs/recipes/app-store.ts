@@ -4,9 +4,10 @@ import process from 'node:process'
 import { type BatchItem, createClient } from 'feedback-insights-client'
 import { idOf, numberOf, textOf, timeOf } from './values.ts'
 
-// Submits the reviews of the last LOOK_BACK_DAYS (30) of an app, new and changed ones alike; run it each day. A review has one id, so
-// what was submitted before is replaced. Reads FEEDBACK_URL, ACCESS_TOKEN, APP_ID, and of an API key of App Store Connect ISSUER_ID,
-// KEY_ID and KEY_FILE. https://developer.apple.com/documentation/appstoreconnectapi/get-v1-apps-_id_-customerreviews
+// Submits the reviews of the last LOOK_BACK_DAYS (30) of an app, new and changed ones alike; run it
+// each day. A review has one id, so what was submitted before is replaced. Reads FEEDBACK_URL,
+// ACCESS_TOKEN, APP_ID, and of an API key of App Store Connect ISSUER_ID, KEY_ID and KEY_FILE.
+// https://developer.apple.com/documentation/appstoreconnectapi/get-v1-apps-_id_-customerreviews
 
 const SOURCE = 'app-store'
 const { FEEDBACK_URL = '', ACCESS_TOKEN = '', APP_ID = '', ISSUER_ID = '', KEY_ID = '', KEY_FILE = '' } = process.env
@@ -69,7 +70,10 @@ const fetchPage = async (address: string): Promise<Page> => {
   return (await response.json()) as Page
 }
 
-/** A JWT, signed with ES256. https://developer.apple.com/documentation/appstoreconnectapi/generating-tokens-for-api-requests */
+/**
+ * A JWT, signed with ES256.
+ * https://developer.apple.com/documentation/appstoreconnectapi/generating-tokens-for-api-requests
+ */
 const makeToken = async (): Promise<string> => {
   const now = Math.floor(Date.now() / 1_000)
   const head = { alg: 'ES256', kid: KEY_ID, typ: 'JWT' }

@@ -2,8 +2,9 @@ import type { ContactRecord, Message } from 'feedback-insights-client'
 import { isSame, receive, signatureOf } from './receiver.ts'
 import { idOf, keyOf, numberOf, objectOf, objectsOf, subjectOf, textOf, timeOf } from './values.ts'
 
-// WEBHOOK_SECRET is the client secret of your app. Subscribe to conversation.user.created, conversation.user.replied,
-// conversation.admin.replied and conversation.rating.added. The service takes CONVERSATIONS_PER_MINUTE; raise it if you have more.
+// WEBHOOK_SECRET is the client secret of your app. Subscribe to conversation.user.created,
+// conversation.user.replied, conversation.admin.replied and conversation.rating.added. The service
+// takes CONVERSATIONS_PER_MINUTE; raise it if you have more.
 // https://developers.intercom.com/docs/webhooks/webhook-notifications
 
 const SOURCE = 'intercom'
@@ -27,7 +28,8 @@ receive<Notification>({
   submit: async (client, { id, topic, created_at: notifiedAt, data }) => {
     const item = subjectOf(objectOf(data)['item'])
     if ((textOf(item['type']) ?? textOf(topic)?.split('.')[0]) !== 'conversation') return
-    // The first message is the `source`, and in the first version of Intercom's API `conversation_message`.
+    // The first message is the `source`, and in the first version of Intercom's API
+    // `conversation_message`.
     const source = objectOf(item['source'] ?? item['conversation_message'])
     const rated = objectOf(item['conversation_rating'])
     const rating = numberOf(rated['rating'])
@@ -47,7 +49,8 @@ receive<Notification>({
         source: SOURCE,
         title: textOf(item['title']) ?? textOf(source['subject']),
         createdAt,
-        // Where nothing is told of a rating, this is a part of the conversation, which replaces nothing.
+        // Where nothing is told of a rating, this is a part of the conversation, which replaces
+        // nothing.
         updatedAt: item['conversation_rating'] === undefined ? createdAt : versionOf(toldAt, rating),
         rating,
         contacts: contactsOf(authors.filter(isCustomer), toldAt),
@@ -75,7 +78,10 @@ const remarkOf = ({ remark, contact, customer, created_at }: Values): Values => 
   return { id: 'rating', body: remark, author, created_at }
 }
 
-/** Each once, with all that is told of it. An author without an id is no contact; the message is kept. */
+/**
+ * Each once, with all that is told of it. An author without an id is no contact; the message is
+ * kept.
+ */
 const contactsOf = (authors: readonly Values[], toldAt: string): ContactRecord[] => {
   const contacts = new Map<string, Values>()
   for (const { id: given, name, email } of authors) {

@@ -17,7 +17,10 @@ export type Receiver<Payload> = {
 }
 
 const MOST_BYTES = 5 * 1024 * 1024
-/** Of all deliveries at once. A signature is checked after the body has arrived, so strangers can send bodies, too. */
+/**
+ * Of all deliveries at once. A signature is checked after the body has arrived, so strangers can
+ * send bodies, too.
+ */
 const MOST_BYTES_IN_HAND = 32 * 1024 * 1024
 const BODY_MS = 10_000
 /** Vendors wait as little as 5 s, and deliver again what got no 200. */
@@ -105,7 +108,9 @@ const jsonOf = (bytes: Buffer): unknown => {
   }
 }
 
-/** A template of a trigger may put line breaks into a text as they are, which JSON does not allow. */
+/**
+ * A template of a trigger may put line breaks into a text as they are, which JSON does not allow.
+ */
 const withoutBreaks = (text: string): string => text.replaceAll(/[\n\r\t]/g, (sign) => BREAKS[sign]!)
 
 /** A number that JavaScript would round, or make infinite, stays the text that it was. */

@@ -2,14 +2,18 @@ import type { Client, FeedbackSubmission } from 'feedback-insights-client'
 import { isSame, receive, signatureOf } from './receiver.ts'
 import { hostOf, idOf, keyOf, numberOf, objectOf, textOf, timeOf } from './values.ts'
 
-// Segment signs with HMAC-SHA1, in hexadecimal, in X-Signature; with batching on it signs the first event alone, so leave that off.
-// RudderStack signs nothing: give its webhook the header `Authorization: Bearer SECRET`.
+// Segment signs with HMAC-SHA1, in hexadecimal, in X-Signature; with batching on it signs the first
+// event alone, so leave that off. RudderStack signs nothing: give its webhook the header
+// `Authorization: Bearer SECRET`.
 
 /** Whose ids `userId` are: those of your application, however an event came. */
 const SOURCE = 'app'
 
 type Values = Readonly<Record<string, unknown>>
-/** https://segment.com/docs/connections/spec and https://www.rudderstack.com/docs/event-spec/standard-events */
+/**
+ * https://segment.com/docs/connections/spec and
+ * https://www.rudderstack.com/docs/event-spec/standard-events
+ */
 type Event = {
   readonly type?: unknown
   readonly messageId?: unknown
@@ -23,7 +27,10 @@ type Event = {
   readonly originalTimestamp?: unknown
 }
 
-/** Which events are feedback, and what of their properties says what. A map: an event may be named `constructor`. */
+/**
+ * Which events are feedback, and what of their properties says what. A map: an event may be named
+ * `constructor`.
+ */
 const FEEDBACK: ReadonlyMap<unknown, (said: Values) => FeedbackSubmission> = new Map([
   [
     'Product Reviewed',
@@ -57,7 +64,10 @@ receive<Event>({
 
 type Options = { readonly idempotencyKey: string | undefined }
 
-/** When the event happened: `originalTimestamp` is by the clock of a device, `timestamp` is corrected. */
+/**
+ * When the event happened: `originalTimestamp` is by the clock of a device, `timestamp` is
+ * corrected.
+ */
 const happenedAt = ({ timestamp, originalTimestamp }: Event): string | undefined =>
   timeOf(timestamp) ?? timeOf(originalTimestamp)
 

@@ -1,7 +1,9 @@
-// What vendors send, as the service takes it. What is no value comes out as undefined, so that a missing author or rating never
-// costs what was said.
+// What vendors send, as the service takes it. What is no value comes out as undefined, so that a
+// missing author or rating never costs what was said.
 
-/** Texts that stand for nothing. The service refuses them as ids, since they would unite strangers. */
+/**
+ * Texts that stand for nothing. The service refuses them as ids, since they would unite strangers.
+ */
 const PLACEHOLDERS = new Set([
   ...'null undefined none nil nan n/a na - -- ? unknown anonymous guest not_authenticated 0 true false'.split(' '),
   '[object object]',
@@ -48,7 +50,10 @@ export const numberOf = (value: unknown): number | undefined => {
   return Math.abs(number) <= MOST ? number : undefined
 }
 
-/** Seconds or milliseconds since 1970, or a date. Without a zone it is UTC. 0 and the year 1 mean "not set". */
+/**
+ * Seconds or milliseconds since 1970, or a date. Without a zone it is UTC. 0 and the year 1 mean
+ * "not set".
+ */
 export const timeOf = (value: unknown): string | undefined => {
   const text = textOf(value)?.trim() ?? ''
   if (COUNT.test(text) && Number(text) > 0)

@@ -19,7 +19,10 @@ const MOST_BYTES = 64 * 1024 * 1024
 /** A message with an older signature may be a copy. */
 const SIGNED_WITHIN_SECONDS = 300
 
-/** Standard Webhooks sign the id, the time and the bytes. The header has a signature for each secret. */
+/**
+ * Standard Webhooks sign the id, the time and the bytes. The header has a signature for each
+ * secret.
+ */
 const isGenuine = ({ headers }: IncomingMessage, bytes: Buffer): boolean => {
   const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': given } = headers
   if (!(Math.abs(Date.now() / 1_000 - Number(time)) <= SIGNED_WITHIN_SECONDS)) return false

@@ -1,8 +1,8 @@
 import { isRecent, isSame, receive, signatureOf } from './receiver.ts'
 import { idOf, keyOf, objectOf, subjectOf, textOf, timeOf } from './values.ts'
 
-// A webhook that a trigger calls with the body of zendesk-trigger.json, or one that is subscribed to the event "Ticket created".
-// https://developer.zendesk.com/documentation/webhooks/verifying/
+// A webhook that a trigger calls with the body of zendesk-trigger.json, or one that is subscribed
+// to the event "Ticket created". https://developer.zendesk.com/documentation/webhooks/verifying/
 
 const SOURCE = 'zendesk'
 const CREATED = 'zen:event-type:ticket.created'

@@ -13,7 +13,10 @@ export type Wake = {
   ended: () => Promise<unknown>
 }
 
-/** A job and its stride cost much the same however many workspaces they name. A lone wake goes at once. */
+/**
+ * A job and its stride cost much the same however many workspaces they name. A lone wake goes at
+ * once.
+ */
 const JOB_EVERY_MS = 50
 const WORKSPACES_OF_A_JOB = 100
 const WAKES_AT_ONCE = 10_000

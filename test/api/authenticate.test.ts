@@ -23,7 +23,10 @@ describe('looking tokens up', () => {
     return tokens.map((token, at) => ({ token, id: ids[at]! }))
   }
 
-  /** What createAuthenticate makes, with its look-ups, each the number of tokens asked about, and a clock to be set. */
+  /**
+   * What createAuthenticate makes, with its look-ups, each the number of tokens asked about, and a
+   * clock to be set.
+   */
   const watched = () => {
     const lookUps: number[] = []
     const clock = { ms: 0 }

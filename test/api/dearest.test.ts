@@ -24,7 +24,10 @@ const ROUNDS = 3
 /** What disturbs a measurement disturbs it seldom so often. */
 const TRIES = 4
 
-/** So many times what JSON.parse and JSON.stringify of the same bytes cost; four times as much as was measured. */
+/**
+ * So many times what JSON.parse and JSON.stringify of the same bytes cost; four times as much as
+ * was measured.
+ */
 const MOST_TIMES_JSON = 12
 /** Naming a contact takes ten bytes, and making its keys 5 µs on Bun and 20 to 40 on Deno. */
 const MOST_TIMES_JSON_WITH_KEYS = 150

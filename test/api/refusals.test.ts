@@ -150,7 +150,7 @@ const propagating = (propagatePropertiesToMessages: boolean): string => {
   return least(CONVERSATION, { messages, properties, propagatePropertiesToMessages })
 }
 
-/** Situations in which a feedback, or what is sent instead, is refused for another reason than its body. */
+/** Situations in which a submission is refused for another reason than its body. */
 const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expected, sent?: Sent]>> = {
   'the limit is used up': [admit('rate-limited'), LIMITED],
   'the bucket is known to be empty': [

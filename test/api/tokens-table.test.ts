@@ -33,7 +33,10 @@ const FOR_READERS = [...NOBODY, 200, 403, 200, 403, 200]
 const NO_RECORD = [...NOBODY, 404, 403, 404, 403, 404]
 const RECEIPT = `GET /api/v1/submissions/${SUBMISSION}`
 
-/** What each path answers to each kind of token, in the order of `KINDS`; the contact and the submission are of the workspace. */
+/**
+ * What each path answers to each kind of token, in the order of `KINDS`; the contact and the
+ * submission are of the workspace.
+ */
 const TABLE: Readonly<Record<string, readonly number[]>> = {
   'POST /api/v1/feedbacks': [...NOBODY, 201, 201, 201, 403, 403],
   'POST /api/v1/contacts/identify': [...NOBODY, 201, 201, 201, 403, 403],

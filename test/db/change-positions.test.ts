@@ -100,7 +100,10 @@ describe('positions of the change feed', () => {
     await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: 10 })
   }
 
-  /** As after the restore of a backup: the purges of keys are known, and contacts with former ids are back. */
+  /**
+   * As after the restore of a backup: the purges of keys are known, and contacts with former ids
+   * are back.
+   */
   const raiseKeys = async (workspaceId: string): Promise<void> => {
     const contacts = await schema.sql<{ key: string }[]>`
       select distinct key_id as key from contact_external_id where workspace_id = ${workspaceId} order by 1 limit 2`

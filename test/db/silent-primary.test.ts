@@ -5,7 +5,10 @@ import { type Between, standBetween } from '../support/between.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
-/** More than a primary may miss before its connections count as lost. Each look at it that fails opens another connection. */
+/**
+ * More than a primary may miss before its connections count as lost. Each look at it that fails
+ * opens another connection.
+ */
 const LOOKS = 7
 
 describe('a primary that is silent for a while, and whose answers of that time are lost', () => {

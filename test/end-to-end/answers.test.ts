@@ -100,7 +100,10 @@ describe('what was answered holds for the requests after it', () => {
     return answer
   }
 
-  /** Identifies a contact and refers to it in every way; every second one is purged, and every second one of those comes back. */
+  /**
+   * Identifies a contact and refers to it in every way; every second one is purged, and every
+   * second one of those comes back.
+   */
   const visit = async (index: number): Promise<Told[]> => {
     const told: Told[] = []
     const name = async (body: object, isNobody = false): Promise<string | undefined> => {

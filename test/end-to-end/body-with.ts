@@ -25,7 +25,10 @@ export const bodyWith = (field: Field, value: JsonValue | undefined, unique: str
   return body
 }
 
-/** Where the names lead; what is missing on the way is made. Arrays are walked like objects, by index. */
+/**
+ * Where the names lead; what is missing on the way is made. Arrays are walked like objects, by
+ * index.
+ */
 const parentOf = (
   body: JsonObject,
   names: readonly string[],

@@ -12,8 +12,9 @@ const WITHIN_MS = 40_000
 const SLOW_WITHIN_MS = 90_000
 
 /**
- * What a client gets: the statuses in their order, `bare` behind those that the runtime gives by itself, without JSON and
- * request id, and `closed` if the server closes. A 201 is stored, and nothing else is.
+ * What a client gets: the statuses in their order, `bare` behind those that the runtime gives by
+ * itself, without JSON and request id, and `closed` if the server closes. A 201 is stored, and
+ * nothing else is.
  */
 type Expected = { readonly bun: string; readonly deno: string }
 type Case = { readonly send: readonly Piece[]; readonly ending?: Ending }
@@ -165,7 +166,8 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
-  // The wire fuzz sends every other oddity of a head, and looks whether what is stored was answered so.
+  // The wire fuzz sends every other oddity of a head, and looks whether what is stored was answered
+  // so.
   describe('a head', () => {
     const tooLarge = { bun: '431 bare, closed', deno: '400 bare, closed' }
     const version = { bun: '505 bare, closed', deno: '400 bare, closed' }

@@ -29,7 +29,8 @@ describe('processes whose connections to Postgres are ended again and again', ()
     await until(
       'enough have been ended',
       async () => {
-        // Those that have just been opened as well: what the driver asks of a new connection must not end the process either.
+        // Those that have just been opened as well: what the driver asks of a new connection must
+        // not end the process either.
         const ended = await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`
         killed += ended.count
         for (const one of [...urls, ...workerUrls]) assert.ok(await isAlive(one), service.output())

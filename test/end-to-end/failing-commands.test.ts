@@ -165,7 +165,8 @@ describe('a command that cannot do its work says why in one line, and ends with 
   })
 
   it('the import, which cannot keep its journal', async () => {
-    // No file may grow, which to a program is what a full disk is. A journal on the device above would be read for ever.
+    // No file may grow, which to a program is what a full disk is. A journal on the device above
+    // would be read for ever.
     const words = [fileOf('two.csv', 'description\nGood\n'), '--state', join(folder, 'journal')]
     const [code, stderr] = await ends(
       `trap '' XFSZ; ulimit -f 0; exec "$@"`,

@@ -10,7 +10,10 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
 
-/** As npm runs a script: in a shell, with the programs of the packages on the PATH, and further words at the end. */
+/**
+ * As npm runs a script: in a shell, with the programs of the packages on the PATH, and further
+ * words at the end.
+ */
 const help = async (script: string): Promise<{ code: number | null; stdout: string; stderr: string }> => {
   const path = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter)
   const environment = { HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], PATH: path }

@@ -142,7 +142,10 @@ describe('hostile feedback', () => {
       ...(await idOf('feedback')).map((id): [string, object] => ['get_feedback', { id }]),
     ]
   }
-  /** What a person sees of words: no email or number without the scope, nothing hidden, not more than fits. */
+  /**
+   * What a person sees of words: no email or number without the scope, nothing hidden, not more
+   * than fits.
+   */
   const seen = (words: string, isMasked: boolean): string => {
     const visible = words.replaceAll(
       /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu,

@@ -5,7 +5,8 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
-// test/model/ has the rules, for the fold as well, and test/db/convergence.test.ts holds Postgres to them.
+// test/model/ has the rules, for the fold as well, and test/db/convergence.test.ts holds Postgres
+// to them.
 describe('who is meant, from the request to the row:', () => {
   let service: SharedService
   before(async () => {

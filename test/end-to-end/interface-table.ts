@@ -21,7 +21,9 @@ export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' 
 /** An optional field may be left out; a nullable one may also be null. */
 export type Presence = 'required' | 'optional' | 'nullable'
 
-/** Whom a field may name, since they exist before it is tried, and a text that no other test uses. */
+/**
+ * Whom a field may name, since they exist before it is tried, and a text that no other test uses.
+ */
 export type Known = { contactId: string; accountId: string; projectId: string; unique: string }
 
 export const KNOWN_CONTACT = { id: 'known-contact', name: 'Ada Known' }
@@ -37,7 +39,9 @@ type More = {
   /** The member of the answer that repeats the value. */
   answered?: string
 }
-/** `stored` is the table and column where a good value ends up; a purge stores nothing of its body. */
+/**
+ * `stored` is the table and column where a good value ends up; a purge stores nothing of its body.
+ */
 type Row = readonly [path: string, kind: Kind, presence: Presence, good: Given, stored: string | null, more?: More]
 
 export type Field = {

@@ -17,7 +17,10 @@ import {
 } from './interface-table.ts'
 import { type StoredRows, storedRows } from './stored-rows.ts'
 
-/** What is refused of each field, `test/api/fields.test.ts` shows. A purge stores nothing of its body. */
+/**
+ * What is refused of each field, `test/api/fields.test.ts` shows. A purge stores nothing of its
+ * body.
+ */
 describe('every field of the interface', () => {
   let service: SharedService
   let introduced: Omit<Known, 'unique'>

@@ -35,10 +35,14 @@ describe('the limit on conversations', () => {
   after(() => service?.stop())
   afterEach(() => service.redis.del(bucket()))
 
-  // The bucket as queue/admission/admission.ts keeps it: the moments at which tokens were spent, in microseconds, oldest last.
+  // The bucket as queue/admission/admission.ts keeps it: the moments at which tokens were spent, in
+  // microseconds, oldest last.
   const bucket = (): string => `{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`
 
-  /** Lets time pass for the oldest `tokens` of the bucket, which is what waiting does to all of them. */
+  /**
+   * Lets time pass for the oldest `tokens` of the bucket, which is what waiting does to all of
+   * them.
+   */
   const age = async (seconds: number, tokens = TOKENS): Promise<void> => {
     const moments = (await service.redis.lrange(bucket(), 0, -1)).map(Number)
     const aged = moments.map((moment, index) =>
@@ -51,7 +55,8 @@ describe('the limit on conversations', () => {
       .exec()
   }
 
-  // Time passes here in Redis alone. A process that knows that the bucket is empty asks Redis all the same when there is a key.
+  // Time passes here in Redis alone. A process that knows that the bucket is empty asks Redis all
+  // the same when there is a key.
   const withKey = (): Record<string, string> => ({ 'Idempotency-Key': `key-${++count}` })
   const submit = ({ headers, ...options }: Parameters<Service['post']>[2] = {}): Promise<Answer> =>
     service.post('/conversations', LEAST['/conversations'](`conversation-${++count}`), {

@@ -32,7 +32,10 @@ import { until } from '../support/until.ts'
 import { unwilling } from '../support/unwilling.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** One shell runs the commands of all in this order, since later ones use what earlier ones have set and submitted. */
+/**
+ * One shell runs the commands of all in this order, since later ones use what earlier ones have set
+ * and submitted.
+ */
 const IN_TURN = [
   'README.md',
   'docs/integrate.md',
@@ -91,7 +94,10 @@ describe('the README and the documents', () => {
   let started: Started
   let terminal: Terminal
   let sql: Sql
-  /** It runs on both runtimes at once, and two that choose a port at the same moment may choose the same one. */
+  /**
+   * It runs on both runtimes at once, and two that choose a port at the same moment may choose the
+   * same one.
+   */
   let settings: Record<string, string>
 
   before(async () => {
@@ -132,7 +138,10 @@ describe('the README and the documents', () => {
     })
   }
 
-  /** Runs a program at a service that puts off what it is sent, which has to give what one gives that does not. */
+  /**
+   * Runs a program at a service that puts off what it is sent, which has to give what one gives
+   * that does not.
+   */
   const submitsPatiently = async (program: string): Promise<void> => {
     const service = await unwilling(new URL(started.printed('API')).origin)
     service.refuse('cut', 503, 429, 'lost')
@@ -188,8 +197,8 @@ describe('the README and the documents', () => {
         !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
     )
     for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=|export READ_TOKEN=)/)
-    // What is shown as at a terminal runs for long, ends the service, or needs other programs: tests of their own run it.
-    // JSON is the configuration of other programs.
+    // What is shown as at a terminal runs for long, ends the service, or needs other programs:
+    // tests of their own run it. JSON is the configuration of other programs.
     const known = ['sh', 'http', 'console', 'python', 'ts', 'sql', 'json']
     assert.deepEqual(
       manual.flatMap(({ text }) => blockLanguages(text)).filter((language) => !known.includes(language)),

@@ -48,7 +48,8 @@ describe('WORKER_QUEUES', () => {
     for (const answer of [feedback, conversation]) assert.equal(await service.settled(answer), 'applied')
     await until('its text waits for a tagger', async () => (await service.queues.tagging.getWaitingCount()) > 0)
 
-    // The purge is decided in its place in the log. Its records wait for a worker that removes them, and hold up nothing.
+    // The purge is decided in its place in the log. Its records wait for a worker that removes
+    // them, and hold up nothing.
     const purge = await post('/contacts/purge', { id: 'c-1' })
     assert.equal(purge.status, 200, purge.text)
     const later = await post('/conversations', { ...CONVERSATION, id: 'later' })

@@ -161,7 +161,8 @@ describe('npm run workspace -- delete', () => {
     const give = async (api: number) => (await service.post('/feedbacks', { description: 'x' }, { token, api })).status
     for (const api of [0, 1]) assert.equal(await give(api), 201)
     const deleting = command('delete', 'remembered', '--yes')
-    // The processes remember the token anew for as long as it is valid, however slow the command starts.
+    // The processes remember the token anew for as long as it is valid, however slow the command
+    // starts.
     await until('it has begun', async () => {
       for (const api of [0, 1]) await give(api)
       return isBegun(id)

@@ -86,7 +86,10 @@ const startRig = async (aheads: Aheads) => {
 }
 type Rig = Awaited<ReturnType<typeof startRig>>
 
-/** Of a minute's conversations no more than the limit get in, and who is refused may come back within the minute. */
+/**
+ * Of a minute's conversations no more than the limit get in, and who is refused may come back
+ * within the minute.
+ */
 const assertLimited = async (rig: Service): Promise<void> => {
   const { post } = await ownWorkspace(rig)
   const createdAt = '2026-01-01T00:00:00Z'

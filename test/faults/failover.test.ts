@@ -25,11 +25,17 @@ type Servers = {
   readonly stop: () => Promise<void>
 }
 
-/** Far more than the time between the last commit that the standby got and its promotion, on a busy machine as well. */
+/**
+ * Far more than the time between the last commit that the standby got and its promotion, on a busy
+ * machine as well.
+ */
 const REDO_SECONDS = '300'
 const WITHIN_MS = 120_000
 const MISSED = 60
-/** Shorter and longer than the time after which the others take a node for failed and refuse everything. */
+/**
+ * Shorter and longer than the time after which the others take a node for failed and refuse
+ * everything.
+ */
 const AWAY_MS = [1_000, 3_000, 1_000]
 const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
 
@@ -70,14 +76,20 @@ const assertChangeLogged = async ({ pair, output, apiPids, workerPids }: AtPair)
     assert.match((JSON.parse(line) as { server: string }).server, new RegExp(`:${standby.port}$`))
 }
 
-/** What is submitted after the former primary is back is stored at the new one alone, with higher numbers. */
+/**
+ * What is submitted after the former primary is back is stored at the new one alone, with higher
+ * numbers.
+ */
 const assertFormerIsLeftAlone = async (service: AtPair): Promise<void> => {
   const answer = await service.submit('/feedbacks', { description: 'after all' })
   const id = answer.headers.get('Submission-Id')!
   assert.equal((await storedAt(service.pair.atFormer, service)).has(id), false)
 }
 
-/** What happens to the primary before its standby is promoted, and how the former primary comes back. */
+/**
+ * What happens to the primary before its standby is promoted, and how the former primary comes
+ * back.
+ */
 const PRIMARY: Readonly<Record<string, (pair: PostgresPair) => Promise<() => Promise<unknown>>>> = {
   'is killed': async (pair) => {
     await pair.killPrimary()
@@ -123,7 +135,8 @@ describeFaults('a primary of Postgres with an asynchronous standby', {
     {
       fault: 'the primary dies with commits that the standby lacks, which are applied again from the log',
       endsRig: true,
-      // A finished purge has taken out of the log what was accepted before it: docs/operate.md says so.
+      // A finished purge has taken out of the log what was accepted before it: docs/operate.md says
+      // so.
       purges: false,
       strike: async (rig) => {
         const { atFormer, atStandby, part, killPrimary, bringBack } = rig.pair
@@ -193,7 +206,8 @@ describeFaults('a Redis with a replica and a sentinel, and submissions that coun
         const headers = { 'Idempotency-Key': 'once' }
         const goOn = freeze({ pid: () => replicaPid })
         try {
-          // The second API has written nothing that it could wait for, but for what the repeated one writes.
+          // The second API has written nothing that it could wait for, but for what the repeated
+          // one writes.
           for (const api of [0, 1]) {
             const answer = await post('/feedbacks', { description: 'once' }, { headers, api })
             assert.equal(answer.status, 503, answer.text)

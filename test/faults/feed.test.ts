@@ -37,7 +37,10 @@ const standbyUrlOf = ({ url: both }: PostgresPair): string => {
   return url.href
 }
 
-/** Two APIs, of which the second reads from a hot standby, and four workers; all are started again when they end. */
+/**
+ * Two APIs, of which the second reads from a hot standby, and four workers; all are started again
+ * when they end.
+ */
 const startRig = async () => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-feed-'))
   const running = new AsyncDisposableStack()
@@ -200,7 +203,8 @@ describe('consumers of the change feed', () => {
     const reader = followFeed('a reader of the primary', own, { urls: [rig.urls[0]!], restarts: false })
     const followers = [reader, ...(await startFollowers(rig, own))]
     const during = failOver(rig, own, reader)
-    // A finished purge has taken out of the log what was accepted before it: docs/operate.md says so.
+    // A finished purge has taken out of the log what was accepted before it: docs/operate.md says
+    // so.
     await submitHistory(own, SUBMISSIONS, { during, purges: false })
     await isSettled(own)
     const note = await assertCopiesEqualTables(followers, {

@@ -29,7 +29,8 @@ describe('a Redis that fills up', () => {
     const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1])
     assertWellAnswered(seen)
     assert.ok(seen.accepted.size > 50)
-    // A workspace is refused when it has as much waiting as is left, so that there is room for others.
+    // A workspace is refused when it has as much waiting as is left, so that there is room for
+    // others.
     assert.ok(used > 0.4 * FULL_BYTES && used < 0.7 * FULL_BYTES, `${used} of ${FULL_BYTES} bytes`)
     stack.kept.worker.letGo()
     await recovery(asked, seen)

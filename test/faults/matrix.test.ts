@@ -23,14 +23,20 @@ import { startThreeWorkers, WORKERS_DIE } from '../support/three-workers.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 const STOP_MS = LONG ? 5_000 : 3_000
 const OUTAGE_MS = LONG ? 60_000 : 0
-/** The most lines of log that two processes write during an outage: not every attempt is worth a line. */
+/**
+ * The most lines of log that two processes write during an outage: not every attempt is worth a
+ * line.
+ */
 const MOST_LINES = LONG ? 700 : 100
 const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 6))
 const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 4))
 const LARGEST_SEED = 2 ** 31
 /** Each way, so that a round trip takes 100. */
 const EACH_WAY_MS = 50
-/** One piece in a hundred is lost, which TCP sends again after this long, and what comes behind it waits. */
+/**
+ * One piece in a hundred is lost, which TCP sends again after this long, and what comes behind it
+ * waits.
+ */
 const LOST_EACH = 100
 const SENT_AGAIN_AFTER_MS = 200
 
@@ -122,7 +128,10 @@ const outages: readonly Row[] = [
   })),
 ]
 
-/** Redis ends, and comes back without some of what is stored. Nothing is queued at that moment, and nothing comes in. */
+/**
+ * Redis ends, and comes back without some of what is stored. Nothing is queued at that moment, and
+ * nothing comes in.
+ */
 const restartRedis = async (stack: FaultStack, own: HistoryService, change: (directory: string) => void) => {
   const { redis, kept } = stack
   const goOn = freeze(kept.api)

@@ -18,7 +18,10 @@ describe('a database that is restored to a point in time', () => {
     await disaster?.stop()
   })
 
-  /** Restores and goes on, under load. Then purges hold, numbers go on, and what was stored before the moment is there. */
+  /**
+   * Restores and goes on, under load. Then purges hold, numbers go on, and what was stored before
+   * the moment is there.
+   */
   const restore = async (): Promise<Served & { held: Set<string> }> => {
     const { service, run, purgesFile, stored, highest } = disaster
     const { sql } = service
@@ -56,7 +59,8 @@ describe('a database that is restored to a point in time', () => {
     assert.deepEqual(await damage(sql, nothingSeen()), { lost: 0, doubled: 0 })
     const again = await sql`select from feedback where source_id in ('lost', 'kept')`
     assert.equal(again.count, 2, 'what was sent again is there')
-    // The job that would tag what was stored just before the moment can be done, or gone with Redis.
+    // The job that would tag what was stored just before the moment can be done, or gone with
+    // Redis.
     await disaster.run('cli/retag/retag-command.ts')
     const untagged = await sql`select from feedback where tags_generated and tagger_version is null`
     assert.equal(untagged.count, 0)

@@ -20,14 +20,23 @@ const BOUNDS: Bounds = {
   mostBytes: LONG ? 100_000_000 : 3_000_000,
 }
 const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 5_000, mostBytes: 1e12 }
-/** Ordinary feedback of workspaces that are slow for another reason: of each more than one statement takes. */
+/**
+ * Ordinary feedback of workspaces that are slow for another reason: of each more than one statement
+ * takes.
+ */
 const SLOW = ['feedback of one email', 'feedback of one email', 'feedback of one email']
 const SLOWLY: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
-/** For so long, and more, each of their statements waits: in the long test, for longer than a statement may take. */
+/**
+ * For so long, and more, each of their statements waits: in the long test, for longer than a
+ * statement may take.
+ */
 const LOCKED_MS = LONG ? 70_000 : 4_000
 /** At full size a statement of 250 takes longer than it may. */
 const SLOW_ROW_SECONDS = LONG ? 0.3 : 0.02
-/** So many submissions of another workspace are applied before the heavy work ends; when it is starved, one or two are. */
+/**
+ * So many submissions of another workspace are applied before the heavy work ends; when it is
+ * starved, one or two are.
+ */
 const SERVED_MEANWHILE = 5
 const PURGED_FEEDBACK = 20
 
@@ -48,7 +57,10 @@ describe('the weight of some workspaces', () => {
     return ledgers.every(({ workspaceId, queued }) => queued === 0 || !workspaceIds.includes(workspaceId))
   }
 
-  /** While the work of attackers goes on, others are served. What attackers were told is accepted is applied, however long that takes. */
+  /**
+   * While the work of attackers goes on, others are served. What attackers were told is accepted is
+   * applied, however long that takes.
+   */
   const assertHarmless = async (attackers: Attackers, work: () => Promise<AttackReport[]>): Promise<void> => {
     const bystander = startBystander(service, DRAINED_WITHIN_MS)
     const reports = await work()

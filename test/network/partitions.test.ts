@@ -19,8 +19,8 @@ const TIMES = [
   ...(LONG ? [{ ms: 5_000, isFlapping: true }] : []),
 ]
 /**
- * Answers get lost. What a master has admitted that is given up before a replica has it can be stored, and the log of the new master
- * does not know of it.
+ * Answers get lost. What a master has admitted that is given up before a replica has it can be
+ * stored, and the log of the new master does not know of it.
  */
 const ON_A_NETWORK = { purges: false, forgets: true }
 

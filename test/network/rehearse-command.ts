@@ -107,7 +107,9 @@ const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Pr
   return damaged === 0 ? 0 : 1
 }
 
-/** Clients submit before, while and after something is wrong. Returns how much was lost or doubled. */
+/**
+ * Clients submit before, while and after something is wrong. Returns how much was lost or doubled.
+ */
 const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> => {
   const asked = askedOf(sites.service)
   const load = startLoad(asked)

@@ -38,7 +38,7 @@ export const SEGMENT_GROUP = {
   version: '1.1',
 }
 
-/** https://segment.com/docs/connections/spec/ecommerce/v2 (Product Reviewed), with the common fields of the other examples */
+/** https://segment.com/docs/connections/spec/ecommerce/v2 (Product Reviewed) */
 export const SEGMENT_TRACK = {
   type: 'track',
   event: 'Product Reviewed',
@@ -97,7 +97,7 @@ export const RUDDERSTACK_TRACK = {
   },
 }
 
-/** https://developer.zendesk.com/api-reference/webhooks/event-types/ticket-events/ (Ticket created) */
+// https://developer.zendesk.com/api-reference/webhooks/event-types/ticket-events/ (Ticket created)
 export const ZENDESK_EVENT = {
   account_id: 22129848,
   detail: {
@@ -140,9 +140,8 @@ export const ZENDESK_HEADERS = {
 }
 
 /**
- * The envelope of https://developers.intercom.com/docs/references/1.0/webhooks/webhook-models around the conversation of
- * https://developers.intercom.com/docs/references/2.1/rest-api/conversations/conversation-model, for which the documentation has no
- * example of its own.
+ * The envelope of https://developers.intercom.com/docs/references/1.0/webhooks/webhook-models, with
+ * https://developers.intercom.com/docs/references/2.1/rest-api/conversations/conversation-model.
  */
 export const INTERCOM_CREATED = {
   type: 'notification_event',
@@ -177,7 +176,7 @@ export const INTERCOM_CREATED = {
   created_at: 1410188628,
 }
 
-/** The part of https://developers.intercom.com/docs/references/1.0/rest-api/conversations/conversation-part-model in the same conversation. */
+// https://developers.intercom.com/docs/references/1.0/rest-api/conversations/conversation-part-model
 export const INTERCOM_REPLIED = {
   ...INTERCOM_CREATED,
   id: 'notif_88c122d0-23ba-11e4-9464-79b01267cc2e',
@@ -285,7 +284,7 @@ export const APP_STORE_REVIEW = {
   },
 }
 
-/** https://developer.apple.com/documentation/appstoreconnectapi/get-v1-appstoreversions-_id_-customerreviews */
+// https://developer.apple.com/documentation/appstoreconnectapi/get-v1-appstoreversions-_id_-customerreviews
 export const ANOTHER_APP_STORE_REVIEW = {
   type: 'customerReviews',
   id: '00000028-b08c-0014-9674-c54800000000',

@@ -13,7 +13,9 @@ type Change = (path: string, value: unknown) => unknown
 const NOTHING = [undefined, null, '', ' ', false, [], {}]
 const MISSING_SHARE = 0.2
 
-/** What says which record a delivery is about, and when it was made: vendors never leave these out. */
+/**
+ * What says which record a delivery is about, and when it was made: vendors never leave these out.
+ */
 const KEPT: Readonly<Record<Vendor, RegExp>> = {
   segment: /^(?:type|event|messageId|userId|groupId|timestamp|originalTimestamp|properties|properties\.review_id)$/,
   zendesk: /^(?:type|id|detail|detail\.(?:id|created_at)|ticket|ticket\.(?:id|created_at)|requester|requester\.id)$/,
@@ -70,7 +72,8 @@ const segment = (): unknown[] => {
   const { SEGMENT_IDENTIFY: identify, RUDDERSTACK_IDENTIFY: rudder } = documented
   const traits = { ...identify.traits, name: 'P. Gibbons', plan: 'free', title: 'Clerk', createdAt: 1389747592 }
   const company = { id: 'company-A', name: 'Old name', plan: 'free' }
-  // The service keeps one time for all values of a person, so that only two identifies have an order.
+  // The service keeps one time for all values of a person, so that only two identifies have an
+  // order.
   const employee = { ...rudder, userId: 'employee' }
   return [
     identify,

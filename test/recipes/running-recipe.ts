@@ -18,7 +18,9 @@ const COMMANDS: Record<Runtime, readonly string[]> = {
   Deno: [join(programs, 'deno'), 'run', '--allow-net', '--allow-env', '--allow-read', '--allow-write', '--no-check'],
 }
 
-/** Copies the recipes into a directory elsewhere, in which the package of the client is installed. */
+/**
+ * Copies the recipes into a directory elsewhere, in which the package of the client is installed.
+ */
 export const installRecipes = async (directory: string): Promise<void> => {
   cpSync(join(root, 'docs', 'recipes'), directory, { recursive: true })
   writeFileSync(join(directory, 'package.json'), '{"type": "module", "private": true}')

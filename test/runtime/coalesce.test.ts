@@ -3,7 +3,9 @@ import { describe, it } from 'node:test'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { until } from '../support/until.ts'
 
-/** Calls that are answered when the test says so, each item with itself; `calls`: what they carried. */
+/**
+ * Calls that are answered when the test says so, each item with itself; `calls`: what they carried.
+ */
 const held = () => {
   const calls: number[][] = []
   const answers: PromiseWithResolvers<void>[] = []

@@ -11,7 +11,9 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const MIGRATE = 'cli/migrate-command.ts'
 
-/** A checkout with files for Compose. A command that reads them says that DATABASE_URL is not valid. */
+/**
+ * A checkout with files for Compose. A command that reads them says that DATABASE_URL is not valid.
+ */
 describe('the settings in a file .env are no settings of', () => {
   const folder = temporaryDirectory()
   before(() => {

@@ -110,7 +110,10 @@ const KINDS: Readonly<Record<Operation, AnySubmissionKind>> = {
   submit_conversation: submitConversation,
 }
 
-/** Takes in one body as the API does, from its bytes to the answer, without routing. Returns the status. */
+/**
+ * Takes in one body as the API does, from its bytes to the answer, without routing. Returns the
+ * status.
+ */
 export const takeIn = async (operation: Operation, bytes: Uint8Array<ArrayBuffer>): Promise<number> => {
   const headers = {
     'Content-Type': 'application/json',

@@ -4,10 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { attackOf } from './heavy-bodies.ts'
 import type { AttackOrder, AttackReport } from './attackers.ts'
 
-// A process of its own, so that making bodies delays neither the service nor whoever measures it. It takes its order as a word, sends
-// until one of its bounds is reached, and answers with one line.
+// A process of its own, so that making bodies delays neither the service nor whoever measures it.
+// It takes its order as a word, sends until one of its bounds is reached, and answers with one
+// line.
 
-/** Whoever attacks has machines of their own: what is made here must not take processors from the service. */
+/**
+ * Whoever attacks has machines of their own: what is made here must not take processors from the
+ * service.
+ */
 const LOW_PRIORITY = 10
 const AFTER_REFUSAL_MS = 100
 

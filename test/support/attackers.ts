@@ -5,7 +5,10 @@ import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import type { Service } from './service.ts'
 import { spawnProgram } from './service-process.ts'
 
-/** What one attacker sends: one workspace, one kind of request, until the first of the bounds is reached. */
+/**
+ * What one attacker sends: one workspace, one kind of request, until the first of the bounds is
+ * reached.
+ */
 export type AttackOrder = {
   url: string
   token: string

@@ -12,8 +12,9 @@ type Place = Pick<Service, 'redis' | 'redisPrefix' | 'workspaceId'>
 type Injection = { operation?: Operation; body: object; agoMs?: number }
 
 /**
- * Admits a submission that no check has seen, and wakes a worker. Postgres refuses a NUL in one of its texts. With `agoMs` its
- * number says that it has waited for so long; the log may then have nothing newer.
+ * Admits a submission that no check has seen, and wakes a worker. Postgres refuses a NUL in one of
+ * its texts. With `agoMs` its number says that it has waited for so long; the log may then have
+ * nothing newer.
  */
 export const inject = async (place: Place, queues: JobQueues, injection: Injection): Promise<Injected> => {
   const wake = createWake({ queues })

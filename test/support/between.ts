@@ -6,7 +6,10 @@ export type Between = { url: string; stop: () => void }
 /** What is done with bytes on their way: those for which it returns false go no further. */
 type Passing = (bytes: Buffer, client: Socket) => boolean
 
-/** Stands before a server, and passes on requests and answers as it is told; each piece after so many milliseconds, in their order. */
+/**
+ * Stands before a server, and passes on requests and answers as it is told; each piece after so
+ * many milliseconds, in their order.
+ */
 export const standBetween = async (
   serverUrl: string,
   {

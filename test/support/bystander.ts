@@ -12,7 +12,10 @@ export type Bystander = {
 
 const PEOPLE = 20
 
-/** A client that sends a feedback, waits until it is applied, for `patienceMs` at most, and sends the next one. */
+/**
+ * A client that sends a feedback, waits until it is applied, for `patienceMs` at most, and sends
+ * the next one.
+ */
 export const startBystander = ({ post, sql }: Pick<Service, 'post' | 'sql'>, patienceMs: number): Bystander => {
   const stopped = new AbortController()
   const failed: string[] = []

@@ -14,7 +14,10 @@ export type Authority = {
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** An authority of its own. Written out in DER (RFC 5280), since node:crypto makes no certificates and `openssl` is not on every machine. */
+/**
+ * An authority of its own. Written out in DER (RFC 5280), since node:crypto makes no certificates
+ * and `openssl` is not on every machine.
+ */
 export const makeAuthority = (): Authority => {
   const own = makeKeys()
   const common = { signer: own.privateKey, issuer: 'Test authority' }

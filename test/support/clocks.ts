@@ -10,7 +10,10 @@ export type Clock = {
   readonly set: (aheadSeconds: number) => void
 }
 
-/** The library of libfaketime, as its program `faketime` has it; undefined where that is not installed. */
+/**
+ * The library of libfaketime, as its program `faketime` has it; undefined where that is not
+ * installed.
+ */
 export const clockLibrary = (): string | undefined => {
   const { status, stdout } = spawnSync('faketime', ['-m', '-f', '+0', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
@@ -19,8 +22,8 @@ export const clockLibrary = (): string | undefined => {
 const SHARED_MEMORY = '/dev/shm'
 
 /**
- * libfaketime 0.9.10 leaves two files named after its process in shared memory when that is killed. A later process that gets the same
- * number and is another user's may not open them, and ends.
+ * libfaketime 0.9.10 leaves two files named after its process in shared memory when that is killed.
+ * A later process that gets the same number and is another user's may not open them, and ends.
  */
 export const forgetEndedClocks = (): void => {
   for (const name of readdirSync(SHARED_MEMORY)) {
@@ -29,12 +32,18 @@ export const forgetEndedClocks = (): void => {
   }
 }
 
-/** With jemalloc, which Redis is linked with, libfaketime waits for itself at the start. The C library's second allocator stands before it. */
+/**
+ * With jemalloc, which Redis is linked with, libfaketime waits for itself at the start. The C
+ * library's second allocator stands before it.
+ */
 const ALLOCATOR = 'libc_malloc_debug.so.0'
 
 const offsetOf = (aheadSeconds: number): string => `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}`
 
-/** Where programs have another clock than this machine's. What measures durations goes on undisturbed, as on real machines. */
+/**
+ * Where programs have another clock than this machine's. What measures durations goes on
+ * undisturbed, as on real machines.
+ */
 const hostWith = (name: string, library: string, time: string): NetworkHost => ({
   name,
   address: '127.0.0.1',

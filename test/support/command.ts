@@ -4,7 +4,9 @@ import { spawnProgram } from './service-process.ts'
 
 export type CommandResult = { code: number | null; stdout: string; stderr: string }
 
-/** Runs a command of an operator, such as `cli/token-command.ts`, against the database of a service. */
+/**
+ * Runs a command of an operator, such as `cli/token-command.ts`, against the database of a service.
+ */
 export const runCommand = async (
   { environment }: Pick<Service, 'environment'>,
   program: string,

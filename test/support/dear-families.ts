@@ -10,7 +10,10 @@ import {
   times,
 } from './dearest-bodies.ts'
 
-/** What a member is in the submissions of a family: left out, the same in all, another in each, or now the one and now the other. */
+/**
+ * What a member is in the submissions of a family: left out, the same in all, another in each, or
+ * now the one and now the other.
+ */
 const WAYS = ['none', 'same', 'each', 'turns'] as const
 type Way = (typeof WAYS)[number]
 
@@ -106,7 +109,10 @@ const maker: fc.Arbitrary<{ title: string; make: Maker }> = fc.oneof(
   talk.map((ways) => ({ title: `conversation ${JSON.stringify(ways)}`, make: talkLike(ways) })),
 )
 
-/** Families of submissions about the same few or ever other people, accounts and records, of one kind or of two that take turns or follow each other. */
+/**
+ * Families of submissions about the same few or ever other people, accounts and records, of one
+ * kind or of two that take turns or follow each other.
+ */
 export const families: fc.Arbitrary<Dearest> = fc
   .tuple(maker, fc.option(maker), fc.boolean())
   .map(([one, other, inTurns]) => ({

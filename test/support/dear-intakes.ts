@@ -1,7 +1,9 @@
 import { Buffer } from 'node:buffer'
 import type { Operation } from '../../contract/submission.ts'
 
-/** A body of at most so many bytes, as text, since much of what is dear does not survive as a value. */
+/**
+ * A body of at most so many bytes, as text, since much of what is dear does not survive as a value.
+ */
 export type DearIntake = { title: string; operation: Operation; text: (bytes: number) => string }
 
 type Part = (index: number) => string

@@ -1,15 +1,21 @@
 import type { Operation } from '../../contract/submission.ts'
 
-/** What a caller submits: an operation and a body that the API accepts, within all of its bounds. */
+/**
+ * What a caller submits: an operation and a body that the API accepts, within all of its bounds.
+ */
 export type Submitted = { operation: Exclude<Operation, 'purge_contact'>; body: object }
 
 /**
- * Submissions that cost Postgres the most for their bytes. `submissions` makes them anew for any size and `name`: who takes another
- * name gets other people, accounts and records, so that nothing of it is there before. Twice the size is twice the bytes.
+ * Submissions that cost Postgres the most for their bytes. `submissions` makes them anew for any
+ * size and `name`: who takes another name gets other people, accounts and records, so that nothing
+ * of it is there before. Twice the size is twice the bytes.
  */
 export type Dearest = {
   title: string
-  /** What each statement has to do besides, however little it stores: known, and no matter for the bytes of one statement. */
+  /**
+   * What each statement has to do besides, however little it stores: known, and no matter for the
+   * bytes of one statement.
+   */
   perStatement?: string
   submissions: (size: number, name: string) => Submitted[]
 }

@@ -9,7 +9,10 @@ import type { Service } from './service.ts'
 
 const SUBMISSIONS = 40
 
-/** Deletes a workspace, of which some is stored and some waits, by the command: nothing of it is left in Postgres or in any node of Redis. */
+/**
+ * Deletes a workspace, of which some is stored and some waits, by the command: nothing of it is
+ * left in Postgres or in any node of Redis.
+ */
 export const deleteOneOf = async (service: Service): Promise<void> => {
   const { id } = (await createWorkspace(service.sql, 'leaving'))!
   const token = makeToken()

@@ -8,7 +8,10 @@ import { submissionHistories } from '../model/submission-arbitrary.ts'
 export const LENGTH = 30
 export const hashKey = hashKeyFrom('5a'.repeat(32))
 
-/** Histories of up to 30 submissions. Postgres keeps whole microseconds, and so do acceptance numbers. */
+/**
+ * Histories of up to 30 submissions. Postgres keeps whole microseconds, and so do acceptance
+ * numbers.
+ */
 export const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000 })
 
 /** The workspaces of a history, as `npm run workspace` makes them. */
@@ -25,7 +28,10 @@ export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]):
 type Delivery = {
   /** How many submissions the strides have, in turn. */
   sizes?: readonly number[]
-  /** Told each result. A purge with somebody matched is in `decided`, and its records are still to be removed. */
+  /**
+   * Told each result. A purge with somebody matched is in `decided`, and its records are still to
+   * be removed.
+   */
   onResult?: (workspaceId: string, result: StrideResult) => Promise<void>
 }
 

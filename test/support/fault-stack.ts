@@ -28,7 +28,10 @@ type Options = {
   redisOfApi?: (url: string) => Promise<string>
 }
 
-/** A service with servers of its own, all of which can be struck: one API, one worker, Redis, Postgres. */
+/**
+ * A service with servers of its own, all of which can be struck: one API, one worker, Redis,
+ * Postgres.
+ */
 export const startFaultStack = async (options: Options = {}): Promise<FaultStack> => {
   const directory = mkdtempSync(join(options.parent ?? tmpdir(), 'feedback-insights-faults-'))
   const running = new AsyncDisposableStack()

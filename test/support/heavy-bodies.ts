@@ -37,7 +37,10 @@ const conversation = (id: string, { contacts = '', messages = '' }): HeavyReques
   body: `{"id":"${id}","source":"chat","createdAt":"${CREATED_AT}","contacts":[${contacts}],"messages":[${messages}]}`,
 })
 
-/** What an ordinary token may send; all of it is accepted. No two requests bring the same, but for the email. */
+/**
+ * What an ordinary token may send; all of it is accepted. No two requests bring the same, but for
+ * the email.
+ */
 export const ATTACKS = {
   'feedback of one email': () => ({
     path: '/feedbacks',

@@ -11,7 +11,10 @@ const KIB = 1024
 const statusBytes = (name: string): number =>
   Number(new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))![1]) * KIB
 
-/** Prints how many bytes a process, which has taken in small bodies before, takes more for one of the title at its limit. */
+/**
+ * Prints how many bytes a process, which has taken in small bodies before, takes more for one of
+ * the title at its limit.
+ */
 const intake = DEAR_INTAKES.find(({ title }) => title === process.argv[2])
 assert.ok(intake)
 const bytes = new TextEncoder().encode(intake.text(mostBytesOf(intake.operation)))

@@ -9,7 +9,10 @@ import { until } from './until.ts'
 export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
 export type FaultSignal = (typeof SIGNALS)[number]
 
-/** A process that is started again as soon as it ends, as an init system does it, unless it is held down. */
+/**
+ * A process that is started again as soon as it ends, as an init system does it, unless it is held
+ * down.
+ */
 export type Kept = {
   pid: () => number | undefined
   exited: () => Promise<unknown>
@@ -130,7 +133,8 @@ export const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): P
 export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') => void) => {
   const pid = kept.pid()
   if (pid === undefined) return () => {}
-  // A server that is stopped alone lets the processes that serve its clients go on, as Postgres has them.
+  // A server that is stopped alone lets the processes that serve its clients go on, as Postgres has
+  // them.
   const pids = [pid, ...childrenOf(pid)]
   for (const one of pids) send(one, 'SIGSTOP')
   return (how = 'SIGCONT') => {

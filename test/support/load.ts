@@ -1,7 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { until } from './until.ts'
 
-/** What a client saw. `late`: requests that had no answer within LATE_MS; `unknown` may have been accepted or not. */
+/**
+ * What a client saw. `late`: requests that had no answer within LATE_MS; `unknown` may have been
+ * accepted or not.
+ */
 export type Seen = {
   accepted: Map<string, string>
   unknown: number
@@ -29,7 +32,10 @@ export const nothingSeen = (): Seen => ({
   wrong: [],
 })
 
-/** Clients that submit one thing after the other until they are stopped, each with a text that nothing else has. */
+/**
+ * Clients that submit one thing after the other until they are stopped, each with a text that
+ * nothing else has.
+ */
 export const startLoad = (stack: Asked): Load => {
   const seen = nothingSeen()
   const stopped = new AbortController()

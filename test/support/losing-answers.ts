@@ -2,7 +2,10 @@ import { type Between, sightOf, standBetween } from './between.ts'
 
 export type LosingAnswers = Between & {
   loseAnswers: (count?: number) => void
-  /** Resolves when a request with this text has gone on to the server. From then on nobody gets an answer. */
+  /**
+   * Resolves when a request with this text has gone on to the server. From then on nobody gets an
+   * answer.
+   */
   loseAnswersFrom: (text: string) => Promise<void>
   /** Whether an answer was lost since then. */
   hasLost: () => boolean
@@ -10,7 +13,10 @@ export type LosingAnswers = Between & {
   passAnswers: () => void
 }
 
-/** Stands before a server and passes on what it gets, until it is told to lose answers: with the last of them it closes the connection. */
+/**
+ * Stands before a server and passes on what it gets, until it is told to lose answers: with the
+ * last of them it closes the connection.
+ */
 export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> => {
   let toLose = 0
   let isSilent = false

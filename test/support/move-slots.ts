@@ -7,7 +7,10 @@ const KEYS_AT_ONCE = 5
 const BETWEEN_KEYS_MS = 20
 const ROUNDS = process.env['TEST_SIZE'] === 'long' ? 3 : 1
 
-/** Moves each slot that has keys to the next node, one after the other. Returns how many it has moved. */
+/**
+ * Moves each slot that has keys to the next node, one after the other. Returns how many it has
+ * moved.
+ */
 export const moveAllSlots = async ({ nodes }: RedisCluster): Promise<number> => {
   let moved = 0
   for (let round = 0; round < ROUNDS; round++) {

@@ -14,7 +14,10 @@ export type NetworkHost = {
 
 export type Network<Name extends string> = {
   readonly hosts: Readonly<Record<Name, NetworkHost>>
-  /** From now on nothing of `from` arrives at `to`; nobody is told, as on a network that parts. The result mends it. */
+  /**
+   * From now on nothing of `from` arrives at `to`; nobody is told, as on a network that parts. The
+   * result mends it.
+   */
   readonly cut: (from: Name, to: Name) => () => void
   /** Takes the link of a host down. The result brings it up. */
   readonly takeDown: (name: Name) => () => void

@@ -9,7 +9,10 @@ import { describeWhere } from './where.ts'
 /** So many are answered before the fault strikes. */
 const BEFORE = 25
 const SUBMISSIONS = 60
-/** The least time that submissions go on after the fault, so that some of them meet a service that has just recovered. */
+/**
+ * The least time that submissions go on after the fault, so that some of them meet a service that
+ * has just recovered.
+ */
 const AFTER_MS = 300
 
 export type Rig = Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'environment' | 'urls'> & {
@@ -48,7 +51,9 @@ export const startOn = async <S extends { stop: Stop }, R extends { stop: Stop }
 /** A row of the fault matrix: what happens to a topology. */
 export type Fault<R> = {
   readonly fault: string
-  /** Begins while submissions come in, and ends when the fault is over. `own` is their workspace. */
+  /**
+   * Begins while submissions come in, and ends when the fault is over. `own` is their workspace.
+   */
   readonly strike: (rig: R, own: HistoryService) => Promise<Struck | void>
   /** What happens before, while nothing is submitted. */
   readonly idle?: (rig: R) => Promise<unknown>
@@ -66,8 +71,9 @@ export type Fault<R> = {
 }
 
 /**
- * One form for all faults: submits a random history in a workspace of its own while the fault strikes, repeats what was not answered,
- * and waits until all is settled. Then the rows equal the model's, nothing is dead, and the ledger is exact.
+ * One form for all faults: submits a random history in a workspace of its own while the fault
+ * strikes, repeats what was not answered, and waits until all is settled. Then the rows equal the
+ * model's, nothing is dead, and the ledger is exact.
  */
 export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> => {
   await row.idle?.(rig)
@@ -93,7 +99,10 @@ export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<voi
   console.log(`${row.fault}: ${confirmed.size} confirmed, ${refused} refused or not answered before${note}`)
 }
 
-/** All faults of one topology, one after the other on the same servers, until one leaves these unfit. */
+/**
+ * All faults of one topology, one after the other on the same servers, until one leaves these
+ * unfit.
+ */
 export const describeFaults = <R extends Rig>(
   topology: string,
   { start, rows, missing }: { start: () => Promise<R>; rows: readonly Fault<R>[]; missing?: string | undefined },

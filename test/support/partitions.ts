@@ -23,7 +23,9 @@ export const PARTITIONS: Readonly<Record<string, (roles: Roles) => readonly Way[
   'Postgres from its standby': () => both('postgres1', ['postgres2']),
   'the site of the master of Redis from all others': ({ master, all }) => both(master, others(master, all)),
 }
-/** Those that are others when Redis is a cluster: one of its masters is meant, which has the books. */
+/**
+ * Those that are others when Redis is a cluster: one of its masters is meant, which has the books.
+ */
 export const PARTITIONS_OF_CLUSTERS = [
   'the API from Redis',
   'a worker from Redis',
@@ -39,7 +41,10 @@ const part = async ({ network, roles }: Sites, name: string): Promise<() => void
   }
 }
 
-/** Parts the network for so long, or ten times as often and each a tenth of it with as much in between. */
+/**
+ * Parts the network for so long, or ten times as often and each a tenth of it with as much in
+ * between.
+ */
 export const partFor = async (
   sites: Sites,
   { name, ms, isFlapping }: { name: string; ms: number; isFlapping: boolean },

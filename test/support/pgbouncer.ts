@@ -11,7 +11,10 @@ export const hasPgbouncer = (): boolean => spawnSync('sh', ['-c', 'command -v pg
 
 export type Pooler = { readonly url: string; readonly stop: () => Promise<void> }
 
-/** PgBouncer in transaction mode before a server, with fewer connections than its clients have; each begins in this schema. */
+/**
+ * PgBouncer in transaction mode before a server, with fewer connections than its clients have; each
+ * begins in this schema.
+ */
 export const startPgbouncer = async (databaseUrl: string, schema: string): Promise<Pooler> => {
   const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl)
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-pooler-'))

@@ -17,13 +17,19 @@ export type ArchivedPostgres = {
   readonly archive: string
 }
 
-/** How a base backup was taken: by the program, or, where there is none of the server's version, by the functions that it calls itself. */
+/**
+ * How a base backup was taken: by the program, or, where there is none of the server's version, by
+ * the functions that it calls itself.
+ */
 export type BackupMeans = 'pg_basebackup' | 'pg_backup_start'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 /** What the server is known by beside its cluster. */
 const PASSWORDS = ['superuser-password', 'owner-password']
-/** What a copy of a running cluster must not have: a lock that is another server's, and the log, which the archive has. */
+/**
+ * What a copy of a running cluster must not have: a lock that is another server's, and the log,
+ * which the archive has.
+ */
 const LEFT_OUT = /^(?:postmaster\.(?:pid|opts)|(?:pg_wal|pg_replslot|pg_stat_tmp)\/.*|(?:.*\/)?pgsql_tmp.*)$/
 
 /** Starts a new server below `directory` that archives its log as docs/operate.md has it. */
@@ -74,7 +80,10 @@ export const archiveAll = ({ dataDir, server }: ArchivedPostgres): Promise<void>
     })
   })
 
-/** Makes a server in the new directory `dataDir` as the backed up one was at the time `at`, which Postgres has written. */
+/**
+ * Makes a server in the new directory `dataDir` as the backed up one was at the time `at`, which
+ * Postgres has written.
+ */
 export const restoreTo = async (
   dataDir: string,
   { backup, archive, at, ...where }: { backup: string; archive: string; at: string; port?: number },
@@ -86,7 +95,8 @@ export const restoreTo = async (
     `restore_command = 'cp "${join(relative(cluster, archive), '%f')}" "%p"'`,
     `recovery_target_time = '${at}'`,
     `recovery_target_action = 'promote'`,
-    // Whoever restores a second time from one backup does not mean what the first restored server has done.
+    // Whoever restores a second time from one backup does not mean what the first restored server
+    // has done.
     `recovery_target_timeline = 'current'`,
   ]
   appendFileSync(join(cluster, 'postgresql.auto.conf'), settings.map((line) => `${line}\n`).join(''))
@@ -101,7 +111,10 @@ export const restoreTo = async (
   return server
 }
 
-/** Started by root, the server is another user's, who has to get from its cluster, where it stands, to the archive. */
+/**
+ * Started by root, the server is another user's, who has to get from its cluster, where it stands,
+ * to the archive.
+ */
 const letPass = (...directories: readonly string[]): void => {
   for (const directory of directories) chmodSync(directory, 0o711)
 }
@@ -124,7 +137,10 @@ const programOf = (major: number): string | undefined =>
     return status === 0 && Number(/\) (\d+)/.exec(stdout)?.[1]) === major
   })
 
-/** File by file, while the server writes and removes files: what is torn or gone by then is in the log. */
+/**
+ * File by file, while the server writes and removes files: what is torn or gone by then is in the
+ * log.
+ */
 const copyCluster = async (from: string, to: string, below = ''): Promise<void> => {
   await mkdir(join(to, below), { mode: 0o700 })
   for (const entry of await readdir(join(from, below), { withFileTypes: true })) {

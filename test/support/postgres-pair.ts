@@ -18,7 +18,10 @@ export type PostgresPair = {
   readonly atStandby: Sql
   /** Their directories. */
   readonly clusters: { readonly former: string; readonly standby: string }
-  /** Lets the standby receive nothing, as a network does that parts; only the asynchronous pair goes on storing. */
+  /**
+   * Lets the standby receive nothing, as a network does that parts; only the asynchronous pair goes
+   * on storing.
+   */
   readonly part: () => Promise<void>
   /** The first one. */
   readonly primary: EmbeddedServer
@@ -41,7 +44,10 @@ const HERE: PostgresPlace = { address: '127.0.0.1', start: startPostgres }
 const STATEMENT_TIMEOUT_MS = 20_000
 const NOWHERE = 'host=127.0.0.1 port=1'
 
-/** A primary and a standby that streams from it, made from a copy of its stopped cluster: the npm package has no pg_basebackup. */
+/**
+ * A primary and a standby that streams from it, made from a copy of its stopped cluster: the npm
+ * package has no pg_basebackup.
+ */
 export const startPostgresPair = async ({
   isSynchronous,
   places = [HERE, HERE],

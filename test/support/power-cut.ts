@@ -3,7 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A file system of its own, in a file that has only what was written out: what programs have told it and not synced is not there. */
+/**
+ * A file system of its own, in a file that has only what was written out: what programs have told
+ * it and not synced is not there.
+ */
 export type Disk = {
   readonly directory: string
   /** Takes what the disk has now, once. Nobody may be writing. */

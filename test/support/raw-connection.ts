@@ -22,8 +22,9 @@ const NOTHING: Buffer = Buffer.alloc(0)
 const SEPARATOR = '\r\n\r\n'
 
 /**
- * A connection that sends bytes as they are, which `fetch` does not: any method, target, header and length. It is kept alive
- * from one request to the next, and opened anew when the server has closed it. One request at a time.
+ * A connection that sends bytes as they are, which `fetch` does not: any method, target, header and
+ * length. It is kept alive from one request to the next, and opened anew when the server has closed
+ * it. One request at a time.
  */
 export class RawConnection {
   readonly #url: URL
@@ -36,8 +37,9 @@ export class RawConnection {
   }
 
   /**
-   * A server may close a kept connection at any moment, also while the next request is on its way. So a request that gets no
-   * byte of an answer over a connection that was kept is sent once more over a new one.
+   * A server may close a kept connection at any moment, also while the next request is on its way.
+   * So a request that gets no byte of an answer over a connection that was kept is sent once more
+   * over a new one.
    *
    * @throws when there is no whole answer within `timeoutMs`, or the connection ends before it.
    */

@@ -4,7 +4,9 @@ import { connect } from 'node:net'
 /** Bytes in latin1; or a wait, until so many answers have come or for something else. */
 export type Piece = string | { readonly answers: number } | (() => Promise<unknown>)
 
-/** How the client ends the connection once all is sent: it says that no more comes, or it is gone. */
+/**
+ * How the client ends the connection once all is sent: it says that no more comes, or it is gone.
+ */
 export type Ending = 'half-close' | 'reset'
 
 export type Seen = {
@@ -13,7 +15,10 @@ export type Seen = {
   readonly rest: string
   /** Whether the server closed. */
   readonly isClosed: boolean
-  /** Whether the connection broke, with which answers that had come may be lost: so TCP ends it if the server closes with bytes unread. */
+  /**
+   * Whether the connection broke, with which answers that had come may be lost: so TCP ends it if
+   * the server closes with bytes unread.
+   */
   readonly isBroken: boolean
   /** Whether the client had ended the connection before. */
   readonly hasGoneFirst: boolean
@@ -32,11 +37,17 @@ export type Exchange = {
   /** Asked whenever something came, and when the server closes. */
   readonly isEnough: (seen: Seen) => boolean
   readonly withinMs: number
-  /** If nothing comes for so long after all was sent, the client says that no more comes, and waits for the server to close. */
+  /**
+   * If nothing comes for so long after all was sent, the client says that no more comes, and waits
+   * for the server to close.
+   */
   readonly quietMs?: number | undefined
 }
 
-/** Sends bytes over a connection of its own, whatever is answered meanwhile, and returns what came until it was enough. */
+/**
+ * Sends bytes over a connection of its own, whatever is answered meanwhile, and returns what came
+ * until it was enough.
+ */
 export const exchange = async (
   url: string,
   { pieces, ending, isEnough, withinMs, quietMs }: Exchange,
@@ -100,7 +111,9 @@ export const exchange = async (
 
 const HEAD_END = '\r\n\r\n'
 
-/** Final answers one behind the other. All of ours have a length; what has none is without a body. */
+/**
+ * Final answers one behind the other. All of ours have a length; what has none is without a body.
+ */
 const answersIn = (received: string): Pick<Seen, 'answers' | 'rest'> => {
   const answers: SeenAnswer[] = []
   let rest = received

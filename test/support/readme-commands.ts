@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 
-/** A block of a document that can be pasted into a shell, and the answer that is written below it. */
+/**
+ * A block of a document that can be pasted into a shell, and the answer that is written below it.
+ */
 export type ReadmeCommand = { readonly command: string; readonly answer: HttpAnswer | undefined }
 export type HttpAnswer = {
   readonly status: string
@@ -45,7 +47,10 @@ const fencedBlocks = (markdown: string): { language: string; text: string }[] =>
 export const statementsIn = (command: string): string[] =>
   [...command.matchAll(/<<'SQL'\n([\s\S]*?)\nSQL$/gm)].map(([, statement = '']) => statement)
 
-/** Rows of the tables whose first column has this heading, each as its cells; code marks are taken off. */
+/**
+ * Rows of the tables whose first column has this heading, each as its cells; code marks are taken
+ * off.
+ */
 export const tableRows = (markdown: string, firstHeading: string): string[][] => {
   const rows: string[][] = []
   let isInside = false
@@ -74,7 +79,10 @@ export const parseAnswer = (text: string): HttpAnswer => {
   return { status: lines[0] ?? '', headers: Object.fromEntries(headers), body: JSON.parse(lines.slice(end).join('\n')) }
 }
 
-/** Fails when an answer differs from the documented one: status and body as a whole, and the headers that are documented. */
+/**
+ * Fails when an answer differs from the documented one: status and body as a whole, and the headers
+ * that are documented.
+ */
 export const assertDocumented = (documented: HttpAnswer, given: HttpAnswer): void => {
   const headers = Object.fromEntries(Object.keys(documented.headers).map((name) => [name, given.headers[name]]))
   const known = marked(documented, { ...given, headers })
@@ -92,7 +100,10 @@ const marked = (documented: unknown, given: unknown): unknown => {
 const memberOf = (value: unknown, key: string | number): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
 
-/** One shell for all commands, since later ones use what earlier ones have set. It ends at the first that fails. */
+/**
+ * One shell for all commands, since later ones use what earlier ones have set. It ends at the first
+ * that fails.
+ */
 export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<string, string>> }): Terminal => {
   const shell = spawn('bash', ['--noprofile', '--norc', '-euo', 'pipefail'], {
     cwd,

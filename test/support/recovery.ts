@@ -18,7 +18,10 @@ export const askedOf = <S extends Pick<Service, 'urls' | 'redisPrefix'>>(service
   prefix: service.redisPrefix,
 })
 
-/** Milliseconds since `startedAt` until something new is accepted and applied, and everything that was accepted is settled. */
+/**
+ * Milliseconds since `startedAt` until something new is accepted and applied, and everything that
+ * was accepted is settled.
+ */
 export const recovery = async (stack: Asked, seen: Seen, startedAt = performance.now()): Promise<number> => {
   await until('something new is applied', () => isApplied(stack, seen), RECOVERED_WITHIN_MS)
   await until(
@@ -73,8 +76,9 @@ export const damage = async (sql: Sql, { accepted }: Seen): Promise<{ lost: numb
 }
 
 /**
- * Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Call it when no client submits.
- * `unconfirmed`: so many at most were applied, and are not counted in the Redis that took over before a replica had them.
+ * Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Call
+ * it when no client submits. `unconfirmed`: so many at most were applied, and are not counted in
+ * the Redis that took over before a replica had them.
  */
 export const assertNothingLost = async (
   stack: Pick<Service, 'sql' | 'redis'> & { prefix: string },

@@ -37,9 +37,10 @@ const SLOTS = 16_384
 const WHOLE_WITHIN_MS = 30_000
 
 /**
- * A real cluster of three masters with a third of the slots each, and with so many replicas each, durable as those of `npm start`. With an
- * authority, the nodes speak TLS with each other and, at `url`, with clients. The nodes take one that is silent for `nodeTimeoutMs` for dead,
- * and refuse all commands when most masters are.
+ * A real cluster of three masters with a third of the slots each, and with so many replicas each,
+ * durable as those of `npm start`. With an authority, the nodes speak TLS with each other and, at
+ * `url`, with clients. The nodes take one that is silent for `nodeTimeoutMs` for dead, and refuse
+ * all commands when most masters are.
  */
 export const startRedisCluster = async ({
   replicas = 0,
@@ -81,7 +82,10 @@ type Formed = {
   readonly busPort: number
 }
 
-/** Makes servers that know nothing yet a cluster: the masters first, then the replicas, in the order of their masters. */
+/**
+ * Makes servers that know nothing yet a cluster: the masters first, then the replicas, in the order
+ * of their masters.
+ */
 export const formCluster = async (nodes: readonly Formed[], replicas: number): Promise<void> => {
   const masters = nodes.slice(0, CLUSTER_MASTERS)
   for (const [index, { redis, address, clusterPort, busPort }] of nodes.entries()) {

@@ -20,7 +20,10 @@ export type RedisSentinel = {
   readonly isInStep: () => Promise<unknown>
   /** Of the replica, until there was a failover. */
   readonly replicaPid: number
-  /** Ends the master as a power cut would; the sentinel puts the replica in its place. Resolves when the sentinel says so. */
+  /**
+   * Ends the master as a power cut would; the sentinel puts the replica in its place. Resolves when
+   * the sentinel says so.
+   */
   readonly failOver: () => Promise<void>
   /** Starts the former master again, which becomes the replica. Resolves when it is one. */
   readonly bringBack: () => Promise<void>
@@ -29,14 +32,17 @@ export type RedisSentinel = {
 
 const MASTER = 'main'
 /**
- * A sentinel asks once a second. With one second here, it took the new master for dead a second after the switch, in one run of three, and put
- * the former one back.
+ * A sentinel asks once a second. With one second here, it took the new master for dead a second
+ * after the switch, in one run of three, and put the former one back.
  */
 const DOWN_AFTER_MS = 3_000
 const FAILOVER_TIMEOUT_MS = 5_000
 const WITHIN_MS = 30_000
 
-/** One master, one replica and one sentinel, with passwords. With an authority, they speak TLS with each other and with clients. */
+/**
+ * One master, one replica and one sentinel, with passwords. With an authority, they speak TLS with
+ * each other and with clients.
+ */
 export const startRedisSentinel = async (authority?: Authority): Promise<RedisSentinel> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-sentinel-'))
   const running = new AsyncDisposableStack()
@@ -133,8 +139,8 @@ const areInStep = async (master: Redis, replica: Redis): Promise<boolean> => {
 }
 
 /**
- * A sentinel that was held up for two seconds (its `TILT`), as happens where tests share two cores, does nothing for 30 s, which is as long as
- * tests wait for it.
+ * A sentinel that was held up for two seconds (its `TILT`), as happens where tests share two cores,
+ * does nothing for 30 s, which is as long as tests wait for it.
  */
 export const shortenTilt = (sentinel: Redis): Promise<unknown> =>
   sentinel.call('SENTINEL', 'DEBUG', 'tilt-period', '1000')

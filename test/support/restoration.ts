@@ -13,7 +13,10 @@ import { assertWellAnswered } from './recovery.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
 
-/** Contacts, two of whom are purged: one before the moment that is restored, one after it. No other text has their names. */
+/**
+ * Contacts, two of whom are purged: one before the moment that is restored, one after it. No other
+ * text has their names.
+ */
 export const PURGED = { before: 'wilhelmina', after: 'bartholomew' } as const
 export const OTHER = 'konstantin'
 const MORE = 60
@@ -26,7 +29,10 @@ export type Served = Service & { readonly end: () => Promise<void> }
 /** A service whose Postgres is lost, and what there is to restore it from. */
 export type Disaster = {
   readonly service: Service
-  /** Of the submissions: all that were confirmed, and what had become of them at the end. `after` came after the last purge, too. */
+  /**
+   * Of the submissions: all that were confirmed, and what had become of them at the end. `after`
+   * came after the last purge, too.
+   */
   readonly confirmed: ReadonlySet<string>
   readonly stored: Readonly<Record<'before' | 'after', ReadonlySet<string>>>
   readonly waiting: ReadonlySet<string>
@@ -47,7 +53,10 @@ export const storedIds = async ({ sql }: Pick<Service, 'sql'>): Promise<Set<stri
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Submits under load, takes a base backup meanwhile, and lets Postgres die with much that came after the moment. */
+/**
+ * Submits under load, takes a base backup meanwhile, and lets Postgres die with much that came
+ * after the moment.
+ */
 export const makeDisaster = async (): Promise<Disaster> => {
   const running = new AsyncDisposableStack()
   try {

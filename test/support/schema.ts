@@ -30,7 +30,9 @@ export const freshSchema = async (connections = 4): Promise<TestSchema> => {
   return schema
 }
 
-/** Another connection to a schema, for what must not touch the plans of those that are looked at. */
+/**
+ * Another connection to a schema, for what must not touch the plans of those that are looked at.
+ */
 export const withOtherConnection = async (
   schema: string,
   statementTimeoutMs: number,

@@ -3,7 +3,8 @@ import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { SERVER_ENVIRONMENT } from '../../cli/start/embedded/server.ts'
 
-// Run on a host of a test's network by `serveOn`: serves there until SIGTERM, or until the server has ended.
+// Run on a host of a test's network by `serveOn`: serves there until SIGTERM, or until the server
+// has ended.
 
 const { kind, ...options } = JSON.parse(process.env['SERVE']!)
 // Servers see nothing else of the environment; a clock of its own (clocks.ts) has to reach them.

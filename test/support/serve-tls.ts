@@ -4,7 +4,10 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import type { Authority, Certificate } from './certificates.ts'
 import { until } from './until.ts'
 
-/** Lets a server of Postgres, with its cluster in a directory, speak TLS as well. `sql` is its superuser's. */
+/**
+ * Lets a server of Postgres, with its cluster in a directory, speak TLS as well. `sql` is its
+ * superuser's.
+ */
 export const servePostgresByTls = async (
   sql: Sql,
   directory: string,
@@ -21,7 +24,10 @@ export const servePostgresByTls = async (
   await until('it is reloaded', async () => (await sql`show ssl`)[0]!['ssl'] === 'on')
 }
 
-/** The lines with which a Redis or a sentinel of that name speaks TLS at a port with clients, and with other servers at all. */
+/**
+ * The lines with which a Redis or a sentinel of that name speaks TLS at a port with clients, and
+ * with other servers at all.
+ */
 export const redisTlsSettings = (
   directory: string,
   { name = '127.0.0.1', port, authority }: { name?: string; port: number; authority: Authority },

@@ -2,7 +2,10 @@ import process from 'node:process'
 
 export type TestServers = { readonly databaseUrl: string; readonly redisUrl: string }
 
-/** The servers that `npm test` has started. Without them a test fails: one that is skipped would look like one that passed. */
+/**
+ * The servers that `npm test` has started. Without them a test fails: one that is skipped would
+ * look like one that passed.
+ */
 export const testServers = (): TestServers => {
   return { databaseUrl: required('TEST_DATABASE_URL'), redisUrl: required('TEST_REDIS_URL') }
 }

@@ -21,13 +21,19 @@ const STOPPED_WITHIN_MS = 60_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What a process gets of the tests' own environment: no setting of the service may come from the machine. */
+/**
+ * What a process gets of the tests' own environment: no setting of the service may come from the
+ * machine.
+ */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
 const inherited = (): Record<string, string> =>
   Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
 
-/** One of the project's programs; `via` are words before the command, which run it on another host of a test's network. */
+/**
+ * One of the project's programs; `via` are words before the command, which run it on another host
+ * of a test's network.
+ */
 export type Program = string | { readonly file: string; readonly via: readonly string[] }
 
 /** Runs it on the runtime of the service. */

@@ -43,7 +43,10 @@ export type Service = {
   readonly request: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
   /** As `request`, by POST below the base path. */
   readonly post: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
-  /** Posts what has to be accepted, and returns when a worker is done with it (its tags may come later). */
+  /**
+   * Posts what has to be accepted, and returns when a worker is done with it (its tags may come
+   * later).
+   */
   readonly submit: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
   /** The state in which an accepted submission ended. */
   readonly settled: (answer: Answer) => Promise<string>
@@ -54,7 +57,10 @@ export type Service = {
 const BASE_PATH = '/api/v1'
 const STATEMENT_TIMEOUT_MS = 30_000
 
-/** Starts real processes in a schema and under a Redis prefix of their own. `stop` ends them and removes both. */
+/**
+ * Starts real processes in a schema and under a Redis prefix of their own. `stop` ends them and
+ * removes both.
+ */
 export const startService = async ({
   apis = 1,
   workers = 1,

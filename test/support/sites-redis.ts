@@ -11,7 +11,10 @@ import { until } from './until.ts'
 
 export type RedisHost = (typeof REDIS_HOSTS)['cluster'][number]
 
-/** On which hosts it runs. Of a cluster, each of the first three is a master, whose replica is three places behind. */
+/**
+ * On which hosts it runs. Of a cluster, each of the first three is a master, whose replica is three
+ * places behind.
+ */
 export const REDIS_HOSTS = {
   sentinels: ['redis1', 'redis2', 'redis3'],
   cluster: ['redis1', 'redis2', 'redis3', 'redis4', 'redis5', 'redis6'],
@@ -49,7 +52,10 @@ const WHOLE_WITHIN_MS = 60_000
 const startReplicated = async (place: Place): Promise<SitesRedis> => {
   const { hosts, running } = place
   const names = REDIS_HOSTS.sentinels
-  /** All of them: with one of two, what was confirmed while sentinels made the other one the master was lost (230 of 30,605 submissions). */
+  /**
+   * All of them: with one of two, what was confirmed while sentinels made the other one the master
+   * was lost (230 of 30,605 submissions).
+   */
   const replicas = names.length - 1
   const [password, sentinelPassword] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
   const first = hosts.redis1.address

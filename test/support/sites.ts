@@ -39,7 +39,10 @@ export const hostsWith = (kind: RedisKind): readonly HostName[] => [
   'postgres2',
 ]
 
-/** By default Redis has three sentinels, so that there are seven hosts; with a cluster there are ten. */
+/**
+ * By default Redis has three sentinels, so that there are seven hosts; with a cluster there are
+ * ten.
+ */
 export const startSites = async (kind: RedisKind = 'sentinels'): Promise<Sites> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-sites-'))
   const running = new AsyncDisposableStack()

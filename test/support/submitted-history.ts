@@ -20,7 +20,9 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 export const SETTLED_WITHIN_MS = LONG ? 900_000 : 240_000
 const HISTORY_LENGTH = 60
 const AFTER_TROUBLE_MS = 50
-/** While a fault lasts, requests come with pauses: the model is slow with many thousands of them. */
+/**
+ * While a fault lasts, requests come with pauses: the model is slow with many thousands of them.
+ */
 const BETWEEN_MS = 15
 
 const PATHS: Readonly<Record<Operation, string>> = {
@@ -40,15 +42,19 @@ export type Confirmed = ReadonlyMap<string, Submission>
 type HistoryOptions = {
   /** Told after each answer how many there are. */
   answered?: (count: number) => void
-  /** Purges free idempotency keys. Where answers are lost, a repetition could then be a second submission: leave purges out. */
+  /**
+   * Purges free idempotency keys. Where answers are lost, a repetition could then be a second
+   * submission: leave purges out.
+   */
   purges?: boolean
   /** The history goes on until this has ended. */
   during?: Promise<unknown>
 }
 
 /**
- * Submits a random history to a service's API processes in turn, eight requests at a time, some of them twice with their idempotency
- * key. A request that gets no answer, or is told to come back, is repeated with its key; `refused` counts those that are no purges.
+ * Submits a random history to a service's API processes in turn, eight requests at a time, some of
+ * them twice with their idempotency key. A request that gets no answer, or is told to come back, is
+ * repeated with its key; `refused` counts those that are no purges.
  */
 export const submitHistory = async (
   service: HistoryService,
@@ -96,7 +102,10 @@ const draftsOf = (service: HistoryService, purges: boolean): (() => Submission) 
   }
 }
 
-/** Which own ids an email has been told by depends on what was applied at the admission, which the model would have to know. */
+/**
+ * Which own ids an email has been told by depends on what was applied at the admission, which the
+ * model would have to know.
+ */
 const namesOwnContact = (draft: Submission): boolean => {
   if (draft.operation !== 'create_feedback' || draft.body.isExternalContactId) return false
   return (draft.body.contactId ?? draft.body.contact?.id ?? null) !== null
@@ -136,9 +145,11 @@ const ask = async (
 }
 
 /**
- * Waits until everything is settled. Then the rows of the workspace are those of the model, and the ledger is exact.
+ * Waits until everything is settled. Then the rows of the workspace are those of the model, and the
+ * ledger is exact.
  *
- * @param dead the submissions that end dead, which the model does not get; no other submission may end dead.
+ * @param dead the submissions that end dead, which the model does not get; no other submission may
+ *        end dead.
  * @param ledgerMayLack where Redis has forgotten some of what is stored.
  */
 export const assertEqualsModel = async (

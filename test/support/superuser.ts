@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectPostgres } from '../../db/connection/postgres.ts'
 
-/** The connection string of the superuser of an embedded PostgreSQL, whose own one is that of an owner. */
+/**
+ * The connection string of the superuser of an embedded PostgreSQL, whose own one is that of an
+ * owner.
+ */
 export const superuserUrl = (dataDir: string, ownerUrl: string): string => {
   const url = new URL(ownerUrl)
   url.username = 'postgres'
@@ -10,7 +13,10 @@ export const superuserUrl = (dataDir: string, ownerUrl: string): string => {
   return url.href
 }
 
-/** What tests and benchmarks do as the service, and the service does not: count calls, restore as pg_restore does, checkpoint. */
+/**
+ * What tests and benchmarks do as the service, and the service does not: count calls, restore as
+ * pg_restore does, checkpoint.
+ */
 const GRANTS = [
   'set on parameter track_functions',
   'set on parameter session_replication_role',

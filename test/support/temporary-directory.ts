@@ -11,7 +11,10 @@ export const temporaryDirectory = (): string => {
   return directory
 }
 
-/** Not at once when what a killed server has left is still writing there, and Deno does not try again by itself. */
+/**
+ * Not at once when what a killed server has left is still writing there, and Deno does not try
+ * again by itself.
+ */
 const isRemoved = (directory: string): boolean => {
   try {
     rmSync(directory, { recursive: true, force: true })

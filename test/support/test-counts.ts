@@ -1,6 +1,6 @@
 /**
- * `failed` and `skipped` name the tests: the file, if the report has it, and the title. The message of a failure follows. The
- * title of a skipped test gives the reason (support/where.ts).
+ * `failed` and `skipped` name the tests: the file, if the report has it, and the title. The message
+ * of a failure follows. The title of a skipped test gives the reason (support/where.ts).
  */
 export type TestCounts = {
   readonly passed: number
@@ -22,8 +22,9 @@ const MOST_LINES = 30
 const WITHIN = ' > '
 
 /**
- * Counts the tests of a JUnit report as Bun and Deno write it. Deno reports groups as if they were tests: those count only
- * when they fail by themselves, as in a hook. A file that reports nothing could not be loaded, and counts as a failure.
+ * Counts the tests of a JUnit report as Bun and Deno write it. Deno reports groups as if they were
+ * tests: those count only when they fail by themselves, as in a hook. A file that reports nothing
+ * could not be loaded, and counts as a failure.
  */
 export const countTests = (report: string, files: readonly string[]): TestCounts => {
   const cases = testCases(report)

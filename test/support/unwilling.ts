@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** `cut`: closed without an answer; `lost`: passed on, and the answer is lost; a status, with a Retry-After of a second. */
+/**
+ * `cut`: closed without an answer; `lost`: passed on, and the answer is lost; a status, with a
+ * Retry-After of a second.
+ */
 export type Unwilling = 'cut' | 'lost' | number
 
 export type UnwillingService = {
@@ -14,7 +17,10 @@ export type UnwillingService = {
   readonly stop: () => void
 }
 
-/** Stands before a service: puts off what it is told to, and passes on the rest. Wherever the service asks for time, it says one second. */
+/**
+ * Stands before a service: puts off what it is told to, and passes on the rest. Wherever the
+ * service asks for time, it says one second.
+ */
 export const unwilling = async (serviceUrl: string): Promise<UnwillingService> => {
   const seen: { key: string | undefined; body: string }[] = []
   const answers: Unwilling[] = []

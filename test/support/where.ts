@@ -1,8 +1,8 @@
 import { describe, it } from 'node:test'
 
 /**
- * A group of tests that needs something of the machine. Without it, the group counts as one skipped test whose title says why:
- * Bun leaves a group that is skipped as a whole out of its report.
+ * A group of tests that needs something of the machine. Without it, the group counts as one skipped
+ * test whose title says why: Bun leaves a group that is skipped as a whole out of its report.
  */
 export const describeWhere = (title: string, missing: string | undefined, define: () => void): void => {
   describe(title, () => {

@@ -7,9 +7,15 @@ import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
 export type Crew = {
-  /** Until this has ended, the one that has worked longest is killed every 1.5 s, if all of the crew work. */
+  /**
+   * Until this has ended, the one that has worked longest is killed every 1.5 s, if all of the crew
+   * work.
+   */
   readonly killWhile: <T>(work: Promise<T>) => Promise<T>
-  /** From now on a worker that sends this to Postgres dies of it at once, and Postgres does not get it. */
+  /**
+   * From now on a worker that sends this to Postgres dies of it at once, and Postgres does not get
+   * it.
+   */
   readonly dieOf: (text: string) => void
   /** How often a worker died, of a kill or of the deadly text. */
   readonly deaths: () => { killed: number; ofText: number }

@@ -5,7 +5,10 @@ import { analyse } from '../../tagger/generate-tags.ts'
 import { MAX_HTML_CHARACTERS } from '../../tagger/reduce-html.ts'
 import { seeded } from '../support/property-seed.ts'
 
-/** Processor time of an odd text over that of a plain one of the same length. A quadratic step would cost thousands. */
+/**
+ * Processor time of an odd text over that of a plain one of the same length. A quadratic step would
+ * cost thousands.
+ */
 const MOST_TIMES_AS_LONG = 40
 const LOOKS = 3
 const TEXTS = 40

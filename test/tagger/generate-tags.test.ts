@@ -239,7 +239,10 @@ test('whatever the text, tags are few, short, lower case, distinct, and without 
   )
 })
 
-/** Ten times what the slowest takes on the machine where this was written, and far below quadratic time. */
+/**
+ * Ten times what the slowest takes on the machine where this was written, and far below quadratic
+ * time.
+ */
 const MAX_MILLISECONDS = 1_000
 const size = 200_000
 const hostile: Record<string, string> = {

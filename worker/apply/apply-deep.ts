@@ -47,7 +47,10 @@ export const applyDeep = async (
   return { ...outcome, kind: 'postponed', ms: applied.postponedMs }
 }
 
-/** Notes how long a stride took, adds the jobs that follow from it, and returns the bound of the next one. */
+/**
+ * Notes how long a stride took, adds the jobs that follow from it, and returns the bound of the
+ * next one.
+ */
 const followDeep = async (
   dependencies: StrideDependencies,
   stride: TakenStride,

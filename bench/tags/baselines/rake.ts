@@ -2,7 +2,10 @@ import { FUNCTION_WORDS } from './function-words.ts'
 
 const MAX_TAGS = 5
 
-/** RAKE (Rose, Engel, Cramer, Cowley 2010): runs of content words, scored by the degree of their words over their frequency. */
+/**
+ * RAKE (Rose, Engel, Cramer, Cowley 2010): runs of content words, scored by the degree of their
+ * words over their frequency.
+ */
 export const rake = (text: string): string[] => {
   const phrases = text
     .toLowerCase()

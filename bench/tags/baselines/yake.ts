@@ -5,7 +5,10 @@ const MAX_WORDS = 3
 
 type Term = { count: number; upper: number; sentences: number[]; left: string[]; right: string[] }
 
-/** YAKE (Campos, Mangaravite, Pasquali, Jorge, Nunes, Jatowt 2020): five statistics of a word, the lower the better. */
+/**
+ * YAKE (Campos, Mangaravite, Pasquali, Jorge, Nunes, Jatowt 2020): five statistics of a word, the
+ * lower the better.
+ */
 export const yake = (text: string): string[] => {
   const sentences = text
     .split(/[.!?\n]+/)

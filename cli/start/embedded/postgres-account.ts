@@ -32,9 +32,9 @@ const STARTING_USER: PostgresAccount = { prefix: [], place: byItsPath }
 const NOBODY_ON_LINUX: PostgresAccount = {
   prefix: ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all', '--no-new-privs'],
   owner: NOBODY,
-  // The way to the cluster may lead through a private home, which no other user can pass. Root enters
-  // the directory before it becomes another user, and the kernel leads this path to wherever the
-  // process stands.
+  // The way to the cluster may lead through a private home, which no other user can pass. Root
+  // enters the directory before it becomes another user, and the kernel leads this path to wherever
+  // the process stands.
   place: (cluster) => ({ cwd: cluster, path: '/proc/self/cwd' }),
 }
 

@@ -10,7 +10,10 @@ type Keyword = (said: JsonValue, value: JsonValue, fits: (schema: JsonValue, val
 
 const characters = (text: string): number => [...text].length
 
-/** What the document uses of JSON Schema. `items` and `properties` ask for nothing where the value is something else. */
+/**
+ * What the document uses of JSON Schema. `items` and `properties` ask for nothing where the value
+ * is something else.
+ */
 const KEYWORDS: Readonly<Record<string, Keyword>> = {
   type: (said, value) =>
     [said].flat().some((type) => type === typeOf(value) || (type === 'integer' && Number.isInteger(value))),
@@ -40,7 +43,10 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
   default: () => true,
 }
 
-/** Whether a value is what a schema of the document describes. A keyword that is not known here is an error. */
+/**
+ * Whether a value is what a schema of the document describes. A keyword that is not known here is
+ * an error.
+ */
 export const fitsSchema = (resolve: (ref: string) => JsonValue, schema: JsonValue, value: JsonValue): boolean =>
   Object.entries(schema as JsonObject).every(([keyword, said]) => {
     if (keyword === '$ref') return fitsSchema(resolve, resolve(said as string), value)

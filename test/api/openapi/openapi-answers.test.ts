@@ -41,7 +41,9 @@ describe('the answers in the OpenAPI document', () => {
   const HEALTH = ['GET /healthz', 'GET /readyz']
   /** A header `Host` that is none is refused at any path. */
   const EVERYWHERE = operations.map(nameOf)
-  /** By the type, no refusal can be forgotten here. `not-found` and `origin` belong to no operation. */
+  /**
+   * By the type, no refusal can be forgotten here. `not-found` and `origin` belong to no operation.
+   */
   const GIVEN_BY: {
     [R in Exclude<Refusal['refused'], 'not-found' | 'origin'>]: [Extract<Refusal, { refused: R }>, readonly string[]][]
   } = {

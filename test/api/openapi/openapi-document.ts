@@ -52,7 +52,10 @@ export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[pa
   }
 }
 
-/** Every operation, with its path below the base path, if it lies there, and the address at which it is asked. */
+/**
+ * Every operation, with its path below the base path, if it lies there, and the address at which it
+ * is asked.
+ */
 export const operations = Object.entries(document.paths).flatMap(([at, { get, post }]) => {
   const path = at.startsWith(BASE_PATH) ? at.slice(BASE_PATH.length) : at
   return [

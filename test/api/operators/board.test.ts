@@ -132,7 +132,8 @@ describe('the board', () => {
         ['/__proto__', '/../../../../../../etc/passwd', '/%2e%2e%2f%2e%2e%2f%2e%2e%2fpackage.json'],
       ].flat()
       for (const path of outside) {
-        // Built by hand, since the constructor of Request would resolve the dots before the board sees them.
+        // Built by hand, since the constructor of Request would resolve the dots before the board
+        // sees them.
         const url = `${ORIGIN}${BASE}/static${path}`
         const request = new Proxy(new Request(`${ORIGIN}${BASE}/`), {
           get: (target, key): unknown => (key === 'url' ? url : Reflect.get(target, key, target)),

@@ -45,7 +45,10 @@ const reportOf = (text: string): Report => {
   }
 }
 
-/** What a browser would make of it: the elements with their attributes, and the text outside of the style. */
+/**
+ * What a browser would make of it: the elements with their attributes, and the text outside of the
+ * style.
+ */
 const parsed = (page: string): { elements: string[]; text: string } => {
   const elements: string[] = []
   let text = ''

@@ -61,7 +61,10 @@ const EXTRA: readonly (readonly [name: string, values: fc.Arbitrary<string>])[] 
 // Each is a host by RFC 3986, or what proxies and scripts send for one.
 const HOSTS = ['127.0.0.1', 'x', 'a b', '[', '[::1]:3', 'x:99999', '%', '..', '<>', 'x:', '*']
 
-/** Good headers for an operation most of the time, and among them what proxies, browsers and attackers send. */
+/**
+ * Good headers for an operation most of the time, and among them what proxies, browsers and
+ * attackers send.
+ */
 export const headersOf = (tokens: Tokens, operation: Operation) =>
   fc
     .record({

@@ -4,8 +4,8 @@ import { resolved } from '../../api/openapi/openapi-document.ts'
 import { NAMES, HOSTILE_TEXTS, KEYS, NUMBERS, NO_JSON, DATE_TIMES, BAD_DATE_TIMES } from './fuzz-texts.ts'
 
 /**
- * Everything here makes JSON as text, since much of what is hostile does not survive as a value: doubled keys, numbers beyond
- * all bounds, lone surrogates, `__proto__`.
+ * Everything here makes JSON as text, since much of what is hostile does not survive as a value:
+ * doubled keys, numbers beyond all bounds, lone surrogates, `__proto__`.
  */
 type Text = fc.Arbitrary<string>
 
@@ -18,7 +18,10 @@ const someText: Text = fc
     { weight: 2, arbitrary: fc.constantFrom(...HOSTILE_TEXTS) },
   )
   .map(quoted)
-/** Mostly of many: records that all of them name are slow to process, each time with all that belongs to them. */
+/**
+ * Mostly of many: records that all of them name are slow to process, each time with all that
+ * belongs to them.
+ */
 const shortText: Text = fc
   .oneof(
     { weight: 40, arbitrary: fc.nat({ max: 20_000 }).map((number) => `id-${number}@example.com`) },
@@ -87,7 +90,10 @@ const misplaced: Text = fc.oneof(
 
 const ONE_IN = 40
 
-/** Texts that fit a schema of the document; with `wobbly`, about one place in forty has something else, or nothing. */
+/**
+ * Texts that fit a schema of the document; with `wobbly`, about one place in forty has something
+ * else, or nothing.
+ */
 export const textOf = (schema: JsonValue, wobbly: boolean): Text => {
   const said = resolved(schema as JsonObject)
   const fitting = fittingTextOf(said, wobbly)

@@ -114,7 +114,10 @@ const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Tar
   )
 }
 
-/** Requests at an operation: good ones, nearly good ones, and such as nobody with good intentions sends. */
+/**
+ * Requests at an operation: good ones, nearly good ones, and such as nobody with good intentions
+ * sends.
+ */
 const requestsAt = (operation: Operation, tokens: Tokens, submissionId: string): fc.Arbitrary<FuzzRequest> =>
   fc
     .record({
@@ -132,7 +135,10 @@ const requestsAt = (operation: Operation, tokens: Tokens, submissionId: string):
       chunked,
     }))
 
-/** Over all operations of the document; submissions come more often, since they have the most to go wrong. */
+/**
+ * Over all operations of the document; submissions come more often, since they have the most to go
+ * wrong.
+ */
 export const fuzzRequests = (tokens: Tokens, submissionId: string): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(
     ...operations.map((operation) => ({

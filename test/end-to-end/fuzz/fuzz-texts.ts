@@ -1,6 +1,9 @@
 // Text that breaks things, by where it stands in a body.
 
-/** Few, so that records meet each other: merges, claims, replacements and purges are where faults hide. */
+/**
+ * Few, so that records meet each other: merges, claims, replacements and purges are where faults
+ * hide.
+ */
 export const NAMES = [
   ['a', 'b', 'c', 'A', ' a ', 'a@example.com', 'A@Example.com ', 'example.com', 'API', 'crm', '0', 'null'],
 ].flat()

@@ -20,7 +20,10 @@ export type Script = {
 const MOST_BYTES = 10_000
 const TAIL_BYTES = 12
 
-/** After which byte a packet ends, from the beginning or, near the end, where trailers are, from there; and the pause behind it. */
+/**
+ * After which byte a packet ends, from the beginning or, near the end, where trailers are, from
+ * there; and the pause behind it.
+ */
 const packetEnd = fc.record({
   at: fc.noBias(fc.nat({ max: MOST_BYTES })),
   nearEnd: fc.boolean(),

@@ -18,10 +18,15 @@ import { bytesOf, type FuzzRequest, fuzzRequests } from './fuzz-requests.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 1_500))
-/** After each so many everything is drained, so that the queue stays small however many there are. */
+/**
+ * After each so many everything is drained, so that the queue stays small however many there are.
+ */
 const ROUND = 20_000
 const LANES = LONG ? 16 : 8
-/** On a busy machine a look-up in Postgres can take too long, which is answered with 503 and accepts nothing. */
+/**
+ * On a busy machine a look-up in Postgres can take too long, which is answered with 503 and accepts
+ * nothing.
+ */
 const TRIES = 5
 /** Several, since everything in a workspace waits for its purges. */
 const WORKSPACES = 8

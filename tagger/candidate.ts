@@ -1,0 +1,76 @@
+import type { WordTraits } from './lexicon.ts'
+
+/** A phrase of a text, with counts of what its occurrences tell. */
+export type Candidate = {
+  /** The stemmed words: `exports` and `export` have the same key. */
+  readonly key: string
+  readonly hash: number
+  /** The words in lower case, as the first occurrence has them. */
+  readonly words: readonly string[]
+  readonly traits: readonly WordTraits[]
+  /** The key of every word by itself. */
+  readonly stems: readonly string[]
+  /**
+   * The place of the first occurrence among the tokens; `position`: in the text, from 0 to nearly
+   * 1.
+   */
+  readonly at: number
+  readonly position: number
+  /** Whether the phrase may become a tag although nobody gave it before. */
+  isOpen: boolean
+  /**
+   * Whether it would be open, but its noun is in no list, and nothing here shows that it is a noun:
+   * it may be a name or a slip.
+   */
+  isDoubtful: boolean
+  occurrences: number
+  /** Occurrences after a determiner: the screen, a new screen. */
+  determined: number
+  /** Occurrences where a verb is expected: I screen. */
+  verbal: number
+  /** Occurrences outside of longer phrases. */
+  free: number
+  /** Occurrences after praise or blame. */
+  praised: number
+  /** Occurrences before `is`. */
+  described: number
+  /** Occurrences after a preposition. */
+  related: number
+  /** Occurrences in a request: please add a nice dark mode. */
+  requested: number
+  /** Occurrences at the start of a clause. */
+  starting: number
+  /**
+   * Occurrences of an event together with the thing that it happens to: the card was declined,
+   * exports to CSV.
+   */
+  joined: number
+  /** Occurrences as a verb: logging in. */
+  events: number
+  /** Occurrences near a word of praise or blame in the same clause. */
+  opinionated: number
+  /** Occurrences that begin a clause, after a determiner or not: what the clause is about. */
+  leading: number
+  /**
+   * Occurrences before a word of failure or a negation: the app crashes, the search does not work.
+   */
+  failing: number
+  /**
+   * Occurrences after a word of failure or a negation: we lost the attachments, cannot print the
+   * label.
+   */
+  denied: number
+  /** Occurrences after a word like `when` or `although`, which tell of the circumstances. */
+  aside: number
+  /** Occurrences after a preposition of place. */
+  located: number
+  /** Whether a dictionary has the phrase as a compound. */
+  readonly isCompound: boolean
+  /** Whether the phrase is one of those that feedback is often about: time zone. */
+  readonly isNamed: boolean
+  /**
+   * Whether the words stand in another order in the text: `quality of the picture` for `picture
+   * quality`.
+   */
+  isInverted: boolean
+}

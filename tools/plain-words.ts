@@ -1,0 +1,22 @@
+import type { SourceFile } from './source-files.ts'
+
+/** Each of these stands for a noun that the reader has to guess. A question may begin with "What is". */
+const VAGUE =
+  /\b(?:who(?:m)?ever|nobody|somebody|anybody|everybody|what(?:so)?ever|whichever|of which|those (?:that|who))\b|\bwhat (?:is|are)\b/i
+const QUESTION = /^What (?:is|are)\b/
+
+const PROSE = /\.(?:ts|sql|lua|md|sh|ya?ml|css|html)$/
+/** They come from elsewhere, or are words by themselves. */
+const NO_PROSE = /\/data\/|^docs\/tags-examples\.md$|^tools\/plain-words\.ts$/
+
+/** One sentence for each line of prose that leaves a noun out. */
+export const findVagueWords = (files: readonly SourceFile[]): string[] =>
+  files
+    .filter(({ path }) => PROSE.test(path) && !NO_PROSE.test(path))
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => {
+        const found = VAGUE.exec(line)
+        if (!found || QUESTION.test(found[0])) return []
+        return [`${path}:${index + 1} says "${found[0]}": name the thing`]
+      }),
+    )
