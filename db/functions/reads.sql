@@ -83,28 +83,11 @@ create or replace function message_json(m message) returns text
   ), '}')
 $$;
 
--- A record of a kind of the change feed; null if there is none. It plans under the settings of
--- read_records.
-create or replace function record_json(ws uuid, kind text, record uuid) returns text
-  language plpgsql stable as $$
-begin
-  case kind
-    when 'feedback' then return (select feedback_json(r) from feedback as r where r.workspace_id = ws and r.id = record);
-    when 'customer' then return (select customer_json(r) from contact as r where r.workspace_id = ws and r.id = record);
-    when 'account' then return (select account_json(r) from account as r where r.workspace_id = ws and r.id = record);
-    when 'project' then return (select project_json(r) from project as r where r.workspace_id = ws and r.id = record);
-    when 'feedback_category' then
-      return (select feedback_category_json(r) from feedback_category as r where r.workspace_id = ws and r.id = record);
-    when 'conversation' then
-      return (select conversation_json(r) from conversation as r where r.workspace_id = ws and r.id = record);
-    when 'message' then return (select message_json(r) from message as r where r.workspace_id = ws and r.id = record);
-  end case;
-end $$;
-
 -- The records of these kinds and ids, in their order, until they have more than `most` characters
--- together: the first one comes whatever its size. record: null where there is none.
+-- together: the first one comes whatever its size. record: null where there is none. The cursor
+-- makes one record at a time, since a single one can have megabytes.
 create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
-returns table (place integer, record text)
+returns table (place bigint, record text)
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -112,12 +95,26 @@ returns table (place integer, record text)
 as $$
 declare
   used bigint := 0;
+  found_records cursor for
+    select n.place, case n.kind
+      when 'feedback' then (select feedback_json(r) from feedback as r where r.workspace_id = ws and r.id = n.id)
+      when 'customer' then (select customer_json(r) from contact as r where r.workspace_id = ws and r.id = n.id)
+      when 'account' then (select account_json(r) from account as r where r.workspace_id = ws and r.id = n.id)
+      when 'project' then (select project_json(r) from project as r where r.workspace_id = ws and r.id = n.id)
+      when 'feedback_category' then
+        (select feedback_category_json(r) from feedback_category as r where r.workspace_id = ws and r.id = n.id)
+      when 'conversation' then
+        (select conversation_json(r) from conversation as r where r.workspace_id = ws and r.id = n.id)
+      when 'message' then (select message_json(r) from message as r where r.workspace_id = ws and r.id = n.id)
+    end
+    from unnest(kinds, ids) with ordinality as n (kind, id, place);
 begin
-  for at in 1 .. cardinality(ids) loop
-    place := at;
-    record := record_json(ws, kinds[at], ids[at]);
+  open found_records;
+  loop
+    fetch found_records into place, record;
+    exit when not found;
     used := used + coalesce(length(record), 0);
-    exit when at > 1 and used > most;
+    exit when place > 1 and used > most;
     return next;
   end loop;
 end $$;
@@ -174,36 +171,56 @@ begin
   using ws, filters, after_at, after_id, most, most_looked;
 end $$;
 
--- The next changes of a workspace behind a position, in order. gone: the record is a tombstone.
-create or replace function read_changes(ws uuid, after bigint, most integer)
-returns table ("position" bigint, kind text, id uuid, gone boolean)
-  language sql stable
+-- The next changes of a workspace behind a position, in order, with the records as they are now.
+-- gone: the record is a tombstone. The records end before they have more than `most_characters`
+-- together: the last row has none then, though it is not gone. The cursor makes one record at a
+-- time, since a single one can have megabytes.
+create or replace function read_changes(ws uuid, after bigint, most integer, most_characters bigint)
+returns table ("position" bigint, kind text, id uuid, gone boolean, record text)
+  language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
-  set plan_cache_mode = force_custom_plan
+  set enable_sort = off
+  set plan_cache_mode = force_generic_plan
 as $$
-  (select r.change_position, 'feedback', r.id, false from feedback as r
-    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-  union all
-  (select r.change_position, 'customer', r.id, false from contact as r
-    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-  union all
-  (select r.change_position, 'account', r.id, false from account as r
-    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-  union all
-  (select r.change_position, 'project', r.id, false from project as r
-    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-  union all
-  (select r.change_position, 'feedback_category', r.id, false from feedback_category as r
-    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-  union all
-  (select r.change_position, 'conversation', r.id, false from conversation as r
-    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-  union all
-  (select r.change_position, 'message', r.id, false from message as r
-    where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-  union all
-  (select t.position, t.kind, t.record_id, true from tombstone as t
-    where t.workspace_id = ws and t.position > after order by t.position limit most)
-  order by 1 limit most
-$$;
+declare
+  used bigint := 0;
+  found_changes cursor for
+    (select r.change_position, 'feedback', r.id, false, feedback_json(r) from feedback as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'customer', r.id, false, customer_json(r) from contact as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'account', r.id, false, account_json(r) from account as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'project', r.id, false, project_json(r) from project as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'feedback_category', r.id, false, feedback_category_json(r) from feedback_category as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'conversation', r.id, false, conversation_json(r) from conversation as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'message', r.id, false, message_json(r) from message as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select t.position, t.kind, t.record_id, true, null from tombstone as t
+      where t.workspace_id = ws and t.position > after order by t.position limit most)
+    order by 1 limit most;
+begin
+  open found_changes;
+  loop
+    fetch found_changes into "position", kind, id, gone, record;
+    exit when not found;
+    if used > 0 and used + coalesce(length(record), 0) > most_characters then
+      record := null;
+      return next;
+      exit;
+    end if;
+    used := used + coalesce(length(record), 0);
+    return next;
+  end loop;
+end $$;

@@ -34,20 +34,11 @@ export const readChanges = async (
   { after, limit }: { after: FeedPlace; limit: number },
 ): Promise<ChangesPage> => {
   const found = await sql<Row[]>`
-    with change as materialized (
-      select c.*, count(*) filter (where not c.gone) over (order by c.position) as place
-      from read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}) as c
-    ), present as materialized (
-      select r.place, r.record from read_records(${workspaceId}::uuid,
-        array(select kind from change where not gone order by position),
-        array(select id from change where not gone order by position), ${MOST_CHARACTERS}) as r
-    )
     select g.change_position::float8 as last, g.forgotten_position::float8 as forgotten,
-      c.position::float8 as position, c.kind, c.id, c.gone, p.record,
+      c.position::float8 as position, c.kind, c.id, c.gone, c.record,
       case when c.gone then nullif(current_id(g.workspace_id, c.kind, c.id), c.id) end as merged_into
     from workspace_progress as g
-    left join change as c on true
-    left join present as p on p.place = c.place and not c.gone
+    left join read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}, ${MOST_CHARACTERS}) as c on true
     where g.workspace_id = ${workspaceId} order by c.position`
   const { last, forgotten } = found[0] ?? { last: 0, forgotten: 0 }
   const passSince = after.position === 0 ? last : after.passSince

@@ -41,8 +41,8 @@ describe('positions of the change feed', () => {
       Object.entries(RECORD_TABLES).map(
         ([kind, table]) => sql<{ name: string; position: number; record: string }[]>`
           select ${kind} || ' ' || id as name, change_position::float8 as position,
-            record_json(workspace_id, ${kind}, id) as record
-          from ${sql(table)} where workspace_id = ${workspaceId}`,
+            ${sql(`${kind}_json`)}(r) as record
+          from ${sql(table)} as r where r.workspace_id = ${workspaceId}`,
       ),
     )
     const tombstones = await sql<{ name: string; position: number }[]>`

@@ -47,8 +47,8 @@ describe('the change feed', () => {
     const rows = await Promise.all(
       Object.entries(RECORD_TABLES).map(
         ([kind, table]) => service.all<{ name: string; record: string }[]>`
-          select ${kind} || ' ' || id as name, record_json(workspace_id, ${kind}, id) as record
-          from ${service.all(table)} where workspace_id = ${service.workspaceId}`,
+          select ${kind} || ' ' || id as name, ${service.all(`${kind}_json`)}(r) as record
+          from ${service.all(table)} as r where r.workspace_id = ${service.workspaceId}`,
       ),
     )
     return new Map(rows.flat().map(({ name, record }) => [name, JSON.parse(record)]))

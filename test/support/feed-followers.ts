@@ -158,8 +158,8 @@ export const recordsOf = async (sql: Sql, workspaceId: string): Promise<Copy> =>
   const rows = await Promise.all(
     Object.entries(RECORD_TABLES).map(
       ([kind, table]) => sql<{ name: string; record: string }[]>`
-        select ${kind} || ' ' || id as name, record_json(workspace_id, ${kind}, id) as record
-        from ${sql(table)} where workspace_id = ${workspaceId}`,
+        select ${kind} || ' ' || id as name, ${sql(`${kind}_json`)}(r) as record
+        from ${sql(table)} as r where r.workspace_id = ${workspaceId}`,
     ),
   )
   return new Map(rows.flat().map(({ name, record }) => [name, JSON.parse(record) as object]))

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { dearRequests, priceOfAnswer } from '../support/dear-answers.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const REQUESTS = LONG ? 20_000 : 150
+
+/** Problems are bounded in number and in length, and so is the list of tools. */
+const MOST_OF_ITS_OWN_BYTES = 256 * 1024
+/** An answer repeats what was sent, and JSON can escape a character with six. */
+const MOST_TIMES = 6
+
+describe('the answer to a request', () => {
+  it(`is bounded by the bytes of the request, in ${REQUESTS} requests of all operations`, async () => {
+    let dearest = { title: '', perByte: 0, bytes: 0 }
+    await fc.assert(
+      fc.asyncProperty(dearRequests, async (request) => {
+        const { bytes, perByte } = await priceOfAnswer(request)
+        if (perByte > dearest.perByte) dearest = { title: request.title, perByte, bytes }
+        const most = MOST_OF_ITS_OWN_BYTES + MOST_TIMES * request.plainBytes
+        assert.ok(bytes <= most, `${request.title}: ${bytes} bytes`)
+      }),
+      seeded({ numRuns: REQUESTS }),
+    )
+    console.log(`${dearest.title}: ${dearest.bytes} bytes, ${dearest.perByte.toFixed(0)} for a byte`)
+  })
+})

@@ -1,0 +1,96 @@
+import { Buffer } from 'node:buffer'
+import { gzipSync } from 'node:zlib'
+import * as fc from 'fast-check'
+import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
+import type { Operation } from '../../contract/submission.ts'
+import { appWithoutStores, mostBytesOf } from './app-without-stores.ts'
+import { DEAR_INTAKES } from './dear-intakes.ts'
+
+/**
+ * A request whose answer may be large for its bytes. `plainBytes`: of its body before compression.
+ */
+export type DearRequest = { title: string; path: string; scope: Scope; body: Buffer | undefined; plainBytes: number }
+type Scope = 'submit' | 'read' | 'admin'
+
+const PATHS: Readonly<Record<Operation, string>> = {
+  create_feedback: '/api/v1/feedbacks',
+  identify_contact: '/api/v1/contacts',
+  identify_account: '/api/v1/accounts',
+  purge_contact: '/api/v1/contacts/purge',
+  submit_conversation: '/api/v1/conversations',
+}
+const MOST_URL_BYTES = 8_000
+
+const requestOf = (title: string, path: string, text: string): DearRequest => ({
+  title,
+  path,
+  scope: path === '/mcp' ? 'read' : path === PATHS.purge_contact ? 'admin' : 'submit',
+  body: gzipSync(text),
+  plainBytes: Buffer.byteLength(text),
+})
+
+/** Small requests cost a client the least, so these are tried as often as large ones. */
+const share = fc.integer({ min: 0, max: 12 }).map((halvings) => 2 ** -halvings)
+
+const submissions = fc.tuple(fc.constantFrom(...DEAR_INTAKES), share).map(([{ title, operation, text }, part]) => {
+  const path = PATHS[operation]
+  return requestOf(`POST ${path}: ${title}`, path, text(Math.ceil(part * mostBytesOf(operation))))
+})
+
+const batches = fc
+  .tuple(fc.constantFrom(...DEAR_INTAKES), share, fc.integer({ min: 1, max: MAX_BATCH_ITEMS }))
+  .map(([{ title, operation, text }, part, count]) => {
+    const bytes = Math.min(mostBytesOf(operation), Math.ceil((part * MAX_BATCH_BODY_BYTES) / count) - 60)
+    const item = `{"operation":"${operation}","body":${text(Math.max(bytes, 64))}}`
+    return requestOf(
+      `POST /batch of ${count}: ${title}`,
+      '/api/v1/batch',
+      `{"items":[${Array.from({ length: count }, () => item).join()}]}`,
+    )
+  })
+
+const LISTS = ['feedbacks', 'customers', 'accounts', 'projects', 'feedback-categories', 'conversations', 'changes']
+const PARAMETERS = [
+  (at: number) => `a${at}=1`,
+  () => 'tag=x',
+  () => 'limit=x',
+  () => `${'%F0%9F%98%80'.repeat(20)}=`,
+  () => '&',
+]
+const reads = fc
+  .tuple(fc.constantFrom(...LISTS), fc.constantFrom(...PARAMETERS), share)
+  .map(([list, parameter, part]): DearRequest => {
+    const count = Math.ceil((part * MOST_URL_BYTES) / parameter(0).length)
+    const query = Array.from({ length: count }, (_, at) => parameter(at)).join('&')
+    const path = `/api/v1/${list}?${query}`
+    return { title: `GET /${list}, ${parameter(0)}`, path, scope: 'read', body: undefined, plainBytes: path.length }
+  })
+
+const CALLS = ['initialize', 'tools/list', 'prompts/list', 'resources/templates/list', 'tools/call', 'nothing']
+const agents = fc
+  .tuple(fc.constantFrom(...CALLS), share, fc.constantFrom('k', '😀'))
+  .map(([method, part, key]): DearRequest => {
+    const given = Object.fromEntries(Array.from({ length: Math.ceil(part * 200) }, (_, at) => [key.repeat(20) + at, 0]))
+    const params = { name: 'list_feedback', arguments: given }
+    return requestOf(`POST /mcp: ${method}`, '/mcp', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+  })
+
+/** Requests of every operation. */
+export const dearRequests: fc.Arbitrary<DearRequest> = fc.oneof(submissions, batches, reads, agents)
+
+export const headersOf = ({ body }: DearRequest, token: string): Record<string, string> => ({
+  Authorization: `Bearer ${token}`,
+  Accept: 'application/json, text/event-stream',
+  ...(body && { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }),
+})
+
+const app = appWithoutStores()
+
+/** The bytes of the answer, and of them for each byte of the request on the wire. */
+export const priceOfAnswer = async (request: DearRequest): Promise<{ bytes: number; perByte: number }> => {
+  const { path, scope, body } = request
+  const sent = body && { method: 'POST', body: new Uint8Array(body) }
+  const answer = await app.handle(new Request(`http://x${path}`, { ...sent, headers: headersOf(request, scope) }))
+  const bytes = (await answer.arrayBuffer()).byteLength
+  return { bytes, perByte: bytes / (path.length + (body?.byteLength ?? 0)) }
+}
