@@ -59,16 +59,18 @@ const DENO: Runtime = {
   ],
 }
 
-/** These take long, so each is a run of its own, and two run at once. */
+/** Each of these takes long and has servers of its own. The longest come first. */
 const BY_THEMSELVES =
   /^test\/(?:faults|cluster|network|browser|bench)\/|\/(?:client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
-/** Users have the service and the client on Deno, too. The rooms are tested on Bun alone. */
+const LONGEST = /\/(?:matrix|failover|partitions|clocks|convergence)\.test/
 const SERVICE_FILES = /^test\/end-to-end\//
+/** A service on Bun has these as well: HTTP, sockets and streams are the parts that runtimes differ in. */
+const ON_BUN = /\/(?:answers|broken-http|export|fuzz|help|import-interrupted|readme|tls|traces|webhooks|wire)\.test/
 const CLIENT_FILES = /^test\/client\//
 /** Memory and trusted certificates depend on the runtime. Short runs try one runtime only. */
 const ON_EACH = /\/(?:large-bodies|cluster\/tls)\.test/
-/** A short run uses both cores of a small machine. A long run gives each test the whole machine. */
-const RUNS_AT_ONCE = LONG ? 1 : 2
+/** Tests mostly wait for processes: four runs keep two cores busy. A long run has the whole machine. */
+const RUNS_AT_ONCE = LONG ? 1 : 4
 const stopAsked = new AbortController()
 
 const main = async (patterns: readonly string[]): Promise<number> => {
@@ -122,20 +124,26 @@ const environment = async (directory: string, servers: AsyncDisposableStack): Pr
   }
 }
 
-/** Long files are runs by themselves. */
 const runsOf = (files: readonly string[], directory: string): Run[] => {
-  const both = files.filter((file) => !BY_THEMSELVES.test(file))
   const alone = files.filter((file) => BY_THEMSELVES.test(file))
+  const services = files.filter((file) => SERVICE_FILES.test(file))
+  const rooms = files.filter((file) => !alone.includes(file) && !services.includes(file))
   return [
-    { runtime: BUN, files: both },
-    { runtime: SERVICE_ON_DENO, files: both.filter((file) => SERVICE_FILES.test(file)) },
-    { runtime: DENO, files: both.filter((file) => CLIENT_FILES.test(file)) },
-    ...alone.map((file) => ({ runtime: BUN, files: [file] })),
+    ...alone.filter((file) => LONGEST.test(file)).map((file) => ({ runtime: BUN, files: [file] })),
+    ...halvesOf(services).map((half) => ({ runtime: SERVICE_ON_DENO, files: half })),
+    { runtime: BUN, files: LONG ? services : services.filter((file) => ON_BUN.test(file)) },
+    { runtime: BUN, files: rooms },
+    ...alone.filter((file) => !LONGEST.test(file)).map((file) => ({ runtime: BUN, files: [file] })),
+    { runtime: DENO, files: rooms.filter((file) => CLIENT_FILES.test(file)) },
     ...alone.filter((file) => LONG && ON_EACH.test(file)).map((file) => ({ runtime: DENO, files: [file] })),
   ]
     .filter((run) => run.files.length > 0)
     .map((run, index) => ({ ...run, reportFile: join(directory, `${index}.xml`) }))
 }
+
+/** The files of each half share a service. */
+const halvesOf = (files: readonly string[]): string[][] =>
+  [0, 1].map((half) => files.filter((_, index) => index % 2 === half))
 
 const runAll = async (runs: readonly Run[], env: NodeJS.ProcessEnv): Promise<TestCounts[]> => {
   const waiting = [...runs]

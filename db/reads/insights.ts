@@ -1,27 +1,41 @@
 import type { Sql } from '../connection/postgres.ts'
 import { conditionOf, type FeedbackFilters } from './lists.ts'
 
+/** Tables that a dimension needs beside the feedback `r`. */
+const TAGS = 'left join lateral unnest(r.tags) with ordinality as t (tag, place) on true'
+const CUSTOMER = `left join contact as c
+  on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null`
+
 /**
- * What feedback is counted by: for each, the key of a feedback as SQL over `r`, and the name that a
- * key stands for.
+ * What feedback is counted by. `key`: the value that groups. `join`: what it needs; only tags give a
+ * feedback several rows, of which `first` is true for one. `text` and `name`: the key of a group `g`
+ * as text, and what it stands for.
  */
 const DIMENSIONS = {
-  tag: { key: 'null::text', name: 'null::text' },
+  tag: { join: TAGS, key: 't.tag', first: 'coalesce(t.place, 1) = 1', text: 'g.key', name: 'null::text' },
   week: {
-    key: `to_char(date_trunc('week', r.created_at at time zone 'utc'), 'YYYY-MM-DD')`,
+    join: '',
+    key: `date_trunc('week', r.created_at at time zone 'utc')`,
+    first: 'true',
+    text: `to_char(g.key, 'YYYY-MM-DD')`,
     name: 'null::text',
   },
   account: {
-    key: `coalesce(r.account_id, (
-      select c.account_id from contact as c where c.workspace_id = r.workspace_id and c.id = r.contact_id))::text`,
-    name: '(select a.name from account as a where a.workspace_id = $1 and a.id = g.key::uuid)',
+    join: CUSTOMER,
+    key: 'coalesce(r.account_id, c.account_id)',
+    first: 'true',
+    text: 'g.key::text',
+    name: '(select a.name from account as a where a.workspace_id = $1 and a.id = g.key)',
   },
   project: {
-    key: 'r.project_id::text',
-    name: '(select p.name from project as p where p.workspace_id = $1 and p.id = g.key::uuid)',
+    join: '',
+    key: 'r.project_id',
+    first: 'true',
+    text: 'g.key::text',
+    name: '(select p.name from project as p where p.workspace_id = $1 and p.id = g.key)',
   },
-  source: { key: 'r.source', name: 'null::text' },
-  rating: { key: 'r.rating::text', name: 'null::text' },
+  source: { join: '', key: 'r.source', first: 'true', text: 'g.key', name: 'null::text' },
+  rating: { join: '', key: 'r.rating', first: 'true', text: 'g.key::text', name: 'null::text' },
 } as const
 export type Dimension = keyof typeof DIMENSIONS
 export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [Dimension, ...Dimension[]]
@@ -43,16 +57,25 @@ export type Counts = Omit<Group, 'key' | 'name'> & { groups: number; top: Group[
  * first. A feedback counts once for each of its tags.
  */
 export const countFeedback = async (sql: Sql, { workspaceId, by, filters, limit }: Asked): Promise<Counts> => {
-  const order = by === 'week' ? 'key desc' : 'feedback desc, key'
-  const figures = `count(*)::float8 as feedback, count(rating)::float8 as rated,
-    round(avg(rating)::numeric, 2)::float8 as average`
+  const { first, text, name } = DIMENSIONS[by]
+  const order = by === 'week' ? 'g.key desc' : 'g.feedback desc, g.key'
   const rows = await sql.unsafe<CountRow[]>(
-    `${foundBy(by, filters)},
-    g as (select key, ${figures} from keyed group by key),
-    t as (select ${figures} from f)
-    select t.feedback as all_feedback, t.rated as all_rated, t.average as all_average,
-      (select count(*)::float8 from g) as groups, g.*, ${DIMENSIONS[by].name} as name
-    from t left join (select * from g order by ${order} limit $3) as g on true order by ${order}`,
+    `with g as (
+      ${groupsOf(
+        { by, filters },
+        `count(*) as feedback, count(r.rating) as rated, sum(r.rating) as total,
+        count(*) filter (where ${first}) as all_feedback, count(r.rating) filter (where ${first}) as all_rated,
+        sum(r.rating) filter (where ${first}) as all_total`,
+      )}
+    ),
+    whole as (
+      select coalesce(sum(all_feedback), 0) as feedback, coalesce(sum(all_rated), 0) as rated, sum(all_total) as total,
+        count(*) as groups from g
+    )
+    select w.feedback::float8 as all_feedback, w.rated::float8 as all_rated, ${average('w')} as all_average,
+      w.groups::float8, ${text} as key, ${name} as name, g.feedback::float8, g.rated::float8, ${average('g')} as average
+    from whole as w left join (select * from g order by ${order} limit $3) as g on true
+    order by ${order}`,
     [workspaceId, sql.json(filters), limit],
   )
   const { all_feedback, all_rated, all_average, groups } = rows[0]!
@@ -81,18 +104,18 @@ const groupOf = ({ key, name, feedback, rated, average }: CountRow): Group => ({
   averageRating: average,
 })
 
-/** `f`: the feedback that matches. `keyed`: a row for each key of it. */
-const foundBy = (by: Dimension, filters: FeedbackFilters): string => `
-  with asked as (select $1::uuid as workspace_id, $2::jsonb as filters),
-  f as materialized (
-    select r.tags, r.rating, r.created_at, ${DIMENSIONS[by].key} as key from feedback as r
-    where r.workspace_id = $1 and (${conditionOf(filters)})
-  ),
-  keyed as (${
-    by === 'tag'
-      ? 'select t.key, f.rating, f.created_at from f left join lateral (select distinct unnest(f.tags)) as t (key) on true'
-      : 'select key, rating, created_at from f'
-  })`
+/** The average rating of a group, or of all, with two decimals. */
+const average = (of: 'g' | 'w'): string => `round((${of}.total / nullif(${of}.rated, 0))::numeric, 2)::float8`
+
+/**
+ * A row for each key of the feedback that matches, with these figures of it. The comparison with
+ * null gives the filters their type where no condition uses them.
+ */
+const groupsOf = ({ by, filters }: Pick<Asked, 'by' | 'filters'>, figures: string): string => `
+  select ${DIMENSIONS[by].key} as key, ${figures}
+  from feedback as r ${DIMENSIONS[by].join}
+  where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})
+  group by 1`
 
 export type Change = { key: string | null; name: string | null; before: number; after: number }
 export type Comparison = { before: number; after: number; grows: Change[]; falls: Change[] }
@@ -104,18 +127,26 @@ export const compareSpans = async (
   sql: Sql,
   { workspaceId, by, filters, limit, splitAt }: Asked & { splitAt: string },
 ): Promise<Comparison> => {
-  const figures = `count(*) filter (where created_at < $4::timestamptz)::float8 as before,
-    count(*) filter (where created_at >= $4::timestamptz)::float8 as after`
+  const { first, text, name } = DIMENSIONS[by]
+  const isBefore = 'r.created_at < $4::timestamptz'
   const rows = await sql.unsafe<(Change & { all_before: number; all_after: number })[]>(
-    `${foundBy(by, filters)},
-    g as (select key, ${figures} from keyed group by key),
+    `with g as (
+      ${groupsOf(
+        { by, filters },
+        `count(*) filter (where ${isBefore}) as before, count(*) filter (where not ${isBefore}) as after,
+        count(*) filter (where ${first} and ${isBefore}) as all_before,
+        count(*) filter (where ${first} and not ${isBefore}) as all_after`,
+      )}
+    ),
     changed as (
       (select * from g where after > before order by after - before desc, key limit $3)
       union all
       (select * from g where after < before order by after - before, key limit $3)
     )
-    select t.before as all_before, t.after as all_after, g.*, ${DIMENSIONS[by].name} as name
-    from (select ${figures} from f) as t left join changed as g on true
+    select w.*, ${text} as key, ${name} as name, g.before::float8, g.after::float8
+    from (
+      select coalesce(sum(all_before), 0)::float8 as all_before, coalesce(sum(all_after), 0)::float8 as all_after from g
+    ) as w left join changed as g on true
     order by abs(g.after - g.before) desc, g.key`,
     [workspaceId, sql.json(filters), limit, splitAt],
   )
