@@ -82,7 +82,7 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
   const routes = createRoutes(dependencies)
   refuseOtherMethods(routes)
   const open = forOrigins({ origins: corsOrigins, basePath: BASE_PATH }, (request) => routes.handle(request))
-  const answer = tracing === undefined ? open : traceRequests(tracing, BASE_PATH, open)
+  const answer = tracing === undefined ? open : traceRequests(tracing, [`${BASE_PATH}/`, MCP_PATH], open)
   return {
     handle: async (request) => {
       let response: Response

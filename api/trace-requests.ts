@@ -12,13 +12,14 @@ const spans = new WeakMap<Request, Span>()
 export const spanOf = (request: Request): Span | undefined => spans.get(request)
 
 /**
- * Makes a span for each request below the base path, in the trace that its `traceparent` names,
- * else in a new one.
+ * Makes a span for each request whose path begins with one of `paths`, in the trace that its
+ * `traceparent` names, else in a new one.
  */
 export const traceRequests =
-  (tracing: Tracing, basePath: string, handle: Handler): Handler =>
+  (tracing: Tracing, paths: readonly string[], handle: Handler): Handler =>
   async (request) => {
-    if (!new URL(request.url).pathname.startsWith(`${basePath}/`)) return handle(request)
+    const { pathname } = new URL(request.url)
+    if (!paths.some((path) => pathname.startsWith(path))) return handle(request)
     const given = v.safeParse(traceparent, request.headers.get('traceparent'))
     // A method that is not among these is text of the caller's, which has no place in a trace.
     const method = METHODS.includes(request.method) ? request.method : '_OTHER'

@@ -54,6 +54,24 @@ describe('agents', () => {
     }
   })
 
+  it('are counted by tool and result, with the records that they read', async () => {
+    await agent.call('count_feedback', { by: 'tag' })
+    await agent.refused('get_feedback', { id: '21e220a7-39de-8ea2-adec-1b9ebe43cbbd' })
+    const { text } = await service.request('/metrics', undefined, { method: 'GET', token: service.adminToken })
+    const valueOf = (name: string, ...labels: string[]): number => {
+      const line = text
+        .split('\n')
+        .find(
+          (each) =>
+            each.startsWith(name) && [service.workspaceId, ...labels].every((label) => each.includes(`"${label}"`)),
+        )
+      return Number(line?.split(' ').at(-1))
+    }
+    assert.ok(valueOf('feedback_insights_agent_calls_total', 'count_feedback', 'answered') >= 1, text)
+    assert.ok(valueOf('feedback_insights_agent_calls_total', 'get_feedback', 'no-such-record') >= 1)
+    assert.ok(valueOf('feedback_insights_agent_records_total', 'count_feedback') >= 1)
+  })
+
   it('reach the service through a child process as well, in both revisions of the protocol', async () => {
     const run = fileURLToPath(new URL('../../client/mcp-command.ts', import.meta.url))
     const isDeno = 'deno' in process.versions

@@ -155,6 +155,8 @@ describe('traces', () => {
     for (const reason of ['invalid', 'unauthenticated', 'forbidden', 'no-such-submission']) {
       await collector.span(reason, ({ attributes }) => attributes['feedback_insights.refused'] === reason)
     }
+    await service.request('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, { token: 'nothing' })
+    await collector.span('a call of an agent', ({ attributes }) => attributes['http.route'] === '/mcp')
     const connection = new RawConnection(service.urls[0]!)
     const head = 'QX7 /api/v1/Qx7-path?Qx7-query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
     // Bun takes no other methods; on Deno it gets as far as any.

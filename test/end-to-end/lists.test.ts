@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { ownWorkspace } from '../support/own-workspace.ts'
+import { seeded } from '../support/property-seed.ts'
+import type { Answer } from '../support/service.ts'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
+
+const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
+const rowsOf = (value: unknown) => value as Readonly<Record<string, string>>[]
+
+describe('lists over HTTP', () => {
+  let service: SharedService
+  before(async () => {
+    service = await sharedService()
+  })
+  after(() => service?.stop())
+
+  const get = (path: string, { token }: { token: string }): Promise<Answer> =>
+    service.request(`/api/v1${path}`, undefined, { method: 'GET', token })
+  /** The ids of a walk through all pages. */
+  const walk = async (query: string, token: string): Promise<string[]> => {
+    const found: string[] = []
+    for (let next: string | null = ''; next !== null;) {
+      const answer = await get(`/feedbacks?${query}${next && `&next=${next}`}`, { token })
+      assert.equal(answer.status, 200, answer.text)
+      found.push(...rowsOf(answer.body.feedbacks).map(({ id }) => id!))
+      next = answer.body.next
+    }
+    return found
+  }
+
+  it('each filter, order and size of page gives what a plain SELECT gives', async () => {
+    const own = await ownWorkspace({ sql: service.all, urls: service.urls })
+    const token = own.adminToken
+    const items = Array.from({ length: 120 }, (_, at) => ({
+      operation: 'create_feedback',
+      body: {
+        description: at % 3 === 0 ? `Der EXPORT dauert, Größe ${at}` : `Login ${at}`,
+        title: at % 4 === 0 ? 'Größe' : null,
+        source: ['Help', 'Store'][at % 2],
+        tags: [['speed'], ['speed', 'export'], []][at % 3],
+        rating: at % 6 === 5 ? null : at % 6,
+        createdAt: `2026-01-${String(1 + (at % 5)).padStart(2, '0')}T00:00:00Z`,
+        contact: { email: `p${at % 7}@example.org` },
+        account: { name: `A${at % 3}` },
+        project: { name: `P${at % 2}` },
+      },
+    }))
+    const { body } = await own.post('/batch', { items }, { headers: { Prefer: 'wait=30' } })
+    for (const { state } of body.results) assert.equal(state, 'applied')
+    const ids = async (table: string): Promise<string[]> => {
+      const rows = await service.all<{ id: string }[]>`
+        select id from ${service.all(table)} where workspace_id = ${own.workspaceId} order by id`
+      return rows.map(({ id }) => id)
+    }
+    const oneOf = (values: readonly string[]) => fc.constantFrom(...values)
+    const [customers, accounts, projects] = [await ids('contact'), await ids('account'), await ids('project')]
+    const filters = fc.record(
+      {
+        source: oneOf(['Help', 'Store', 'Nothing']),
+        tag: fc.subarray(['speed', 'export'], { minLength: 1 }),
+        customerId: oneOf([...customers, UNKNOWN]),
+        accountId: oneOf(accounts),
+        projectId: oneOf(projects),
+        ratingMin: oneOf(['0', '2', '2.5']),
+        ratingMax: oneOf(['1', '4']),
+        createdFrom: oneOf(['2026-01-02T00:00:00Z', '2026-01-03T02:00:00+02:00']),
+        createdTo: oneOf(['2026-01-04T00:00:00Z']),
+        q: oneOf(['export', 'GRÖSSE export', 'größe', 'login 1', '%', 'nowhere']),
+        order: oneOf(['newest', 'oldest']),
+      },
+      { requiredKeys: [] },
+    )
+    await fc.assert(
+      fc.asyncProperty(filters, fc.integer({ min: 1, max: 60 }), async (given, limit) => {
+        const query = new URLSearchParams(
+          Object.entries(given).flatMap(([name, value]) => [value].flat().map((each) => [name, each])),
+        )
+        const found = await walk(`${query}&limit=${limit}`, token)
+        const { source, tag, customerId, accountId, projectId, ratingMin, ratingMax, createdFrom, createdTo, q } = given
+        const rows = await service.all<{ id: string }[]>`
+          select id from feedback as f where workspace_id = ${own.workspaceId}
+            and (${source ?? null}::text is null or source = ${source ?? null})
+            and (${tag ?? null}::text[] is null or tags @> ${tag ?? null}::text[])
+            and (${customerId ?? null}::uuid is null or contact_id = ${customerId ?? null}::uuid)
+            and (${accountId ?? null}::uuid is null or account_id = ${accountId ?? null}::uuid)
+            and (${projectId ?? null}::uuid is null or project_id = ${projectId ?? null}::uuid)
+            and (${ratingMin ?? null}::float8 is null or rating >= ${ratingMin ?? null}::float8)
+            and (${ratingMax ?? null}::float8 is null or rating <= ${ratingMax ?? null}::float8)
+            and (${createdFrom ?? null}::timestamptz is null or created_at >= ${createdFrom ?? null}::timestamptz)
+            and (${createdTo ?? null}::timestamptz is null or created_at < ${createdTo ?? null}::timestamptz)
+            and lower(coalesce(title, '') || ' ' || description) like all (
+              array(select '%' || replace(lower(w), '%', '\\%') || '%' from regexp_split_to_table(${q ?? ''}, ' ') as w))
+          order by created_at desc, id desc`
+        const expected = rows.map(({ id }) => id)
+        assert.deepEqual(found, given.order === 'oldest' ? expected.toReversed() : expected)
+      }),
+      seeded({ numRuns: 60 }),
+    )
+    for (const path of ['customers', 'accounts', 'projects']) {
+      const answer = await get(`/${path}?limit=500`, { token })
+      const table = { customers: 'contact', accounts: 'account', projects: 'project' }[path]!
+      const found = rowsOf(answer.body[path]).map(({ id }) => id!)
+      assert.deepEqual(found.toSorted(), await ids(table))
+    }
+  })
+
+  it('a walk through a list skips and repeats no record that is there throughout, while records come and go', async () => {
+    const own = await ownWorkspace({ sql: service.all, urls: service.urls })
+    const token = own.adminToken
+    const emailOf = (at: number): string => `p${at % 40}@example.org`
+    const feedback = (at: number) => ({
+      description: `Feedback ${at}`,
+      source: ['Help', 'Store'][at % 2],
+      createdAt: `2026-01-${String(1 + ((at * 7) % 28)).padStart(2, '0')}T00:00:00Z`,
+      contact: { email: emailOf(at) },
+    })
+    const items = Array.from({ length: 200 }, (_, at) => ({ operation: 'create_feedback', body: feedback(at) }))
+    await own.post('/batch', { items }, { headers: { Prefer: 'wait=30' } })
+    const ids = async (source: string): Promise<string[]> => {
+      const rows = await service.all<{ id: string }[]>`
+        select id from feedback where workspace_id = ${own.workspaceId} and source = ${source}`
+      return rows.map(({ id }) => id)
+    }
+    const over = new AbortController()
+    const comeAndGo = async (): Promise<void> => {
+      for (let at = items.length; !over.signal.aborted; at++) {
+        await own.post('/feedbacks', feedback(at), { headers: { Prefer: 'wait=30' } })
+        if (at % 5 === 0) await own.post('/contacts/purge', { email: emailOf(at * 3) }, { token })
+      }
+    }
+    const changing = comeAndGo()
+    try {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom('Help', 'Store'),
+          fc.constantFrom('newest', 'oldest'),
+          fc.integer({ min: 1, max: 40 }),
+          async (source, order, limit) => {
+            const atFirst = await ids(source)
+            const found = await walk(`source=${source}&order=${order}&limit=${limit}`, token)
+            const atLast = new Set(await ids(source))
+            assert.equal(new Set(found).size, found.length)
+            assert.deepEqual(
+              atFirst.filter((id) => atLast.has(id) && !found.includes(id)),
+              [],
+            )
+          },
+        ),
+        seeded({ numRuns: 25 }),
+      )
+    } finally {
+      over.abort()
+      await changing
+    }
+  })
+})
