@@ -149,6 +149,15 @@ const readLines = ({ readFeedback }: BenchConfig): readonly Line[] => [
       { atLeast: 1.2 },
     ),
   ),
+  figure('a call of an agent, p95', ['a call of an agent, p95'], { atLeast: 300 }),
+  figure('a count of all feedback by tag, p95', ['a count of all feedback by tag, p95']),
+  figure('accepted of 1,000 a second, ten agents', ['accepted of 1,000 a second, ten agents']),
+  less(
+    ratio('p99 at 1,000 a second, ten agents / nobody reads', [
+      'p99 at 1,000 a second, ten agents',
+      'p99 at 1,000 a second, nobody reads',
+    ]),
+  ),
 ]
 
 const loneLines: readonly Line[] = [

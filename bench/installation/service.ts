@@ -47,6 +47,7 @@ export const startService = async (
     MAX_BACKLOG: String(MOST_WAITING),
     // `parts` sends more than ten.
     CONVERSATIONS_PER_MINUTE: '1000000',
+    AGENT_CALLS_PER_MINUTE: '1000000',
     BOOTSTRAP_ADMIN_TOKEN: token,
     PORT: '0',
     WORKER_PORT: '0',

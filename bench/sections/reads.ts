@@ -27,19 +27,25 @@ export const reads: CreateSection = async (rig) => {
       const alone = await steadily()
       measures.add('p99 at 1,000 a second, nobody reads', alone.p99Ms)
       await untilAllFinished(rig, service)
-      const [, taken] = await whileRead(service, 1, steadily)
+      for (const kinds of [READS, CALLS, COUNTS]) {
+        const [, taken] = await whileRead(service, { readers: 1, kinds }, steadily)
+        for (const [measure, times] of taken)
+          measures.add(
+            measure,
+            percentile(
+              times.toSorted((a, b) => a - b),
+              0.95,
+            ),
+          )
+        await untilAllFinished(rig, service)
+      }
+      const [read] = await whileRead(service, { readers: READERS, kinds: READS }, steadily)
+      measures.add('p99 at 1,000 a second, ten readers', read.p99Ms)
+      measures.add('accepted of 1,000 a second, ten readers', read.accepted / read.seconds)
       await untilAllFinished(rig, service)
-      const [busy] = await whileRead(service, READERS, steadily)
-      measures.add('p99 at 1,000 a second, ten readers', busy.p99Ms)
-      measures.add('accepted of 1,000 a second, ten readers', busy.accepted / busy.seconds)
-      for (const [measure, times] of taken)
-        measures.add(
-          measure,
-          percentile(
-            times.toSorted((a, b) => a - b),
-            0.95,
-          ),
-        )
+      const [asked] = await whileRead(service, { readers: READERS, kinds: CALLS }, steadily)
+      measures.add('p99 at 1,000 a second, ten agents', asked.p99Ms)
+      measures.add('accepted of 1,000 a second, ten agents', asked.accepted / asked.seconds)
       await untilAllFinished(rig, service)
     },
   }
@@ -48,39 +54,84 @@ export const reads: CreateSection = async (rig) => {
 const READ_SECONDS = 10
 
 type Times = Map<Measure, number[]>
+/** One kind of read: the measure of its time, and the next request of the kind. */
+type KindOfRead = readonly [Measure, (place: Place) => Request]
+/** `ids`: of feedback that is stored. `at`: how many reads there were before. */
+type Place = { service: Service; ids: readonly string[]; at: number }
 
 /** Does the work while so many readers read in turn, and returns how long the reads took. */
-const whileRead = async <T>(service: Service, readers: number, work: () => Promise<T>): Promise<[T, Times]> => {
+const whileRead = async <T>(
+  service: Service,
+  { readers, kinds }: { readers: number; kinds: readonly KindOfRead[] },
+  work: () => Promise<T>,
+): Promise<[T, Times]> => {
   const over = new AbortController()
-  const taken: Times = new Map(KINDS_OF_READS.map(([measure]) => [measure, []]))
-  const reading = Array.from({ length: readers }, (_, at) => readOn(service, { at, taken, over: over.signal }))
+  const taken: Times = new Map(kinds.map(([measure]) => [measure, []]))
+  const reading = Array.from({ length: readers }, (_, at) => readOn(service, { at, kinds, taken, over: over.signal }))
   const done = await work()
   over.abort()
   await Promise.all(reading)
   return [done, taken]
 }
 
-type Reader = { at: number; taken: Times; over: AbortSignal }
+const get = ({ service: { url, token } }: Place, path: string): Request =>
+  new Request(`${url}${path}`, { headers: { Authorization: `Bearer ${token}` } })
 
-/** The addresses of one kind of read. */
-const KINDS_OF_READS: readonly [Measure, (ids: readonly string[], at: number) => string][] = [
-  ['a list, p95', () => '/feedbacks'],
-  ['a list by source, p95', () => '/feedbacks?source=mail&order=oldest'],
-  ['a record, p95', (ids, at) => `/feedbacks/${ids[at % ids.length]}`],
-  ['500 changes, p95', (ids, at) => `/changes?limit=${CHANGES_AT_ONCE}&after=${1 + (at % ids.length)}`],
+const READS: readonly KindOfRead[] = [
+  ['a list, p95', (place) => get(place, '/feedbacks')],
+  ['a list by source, p95', (place) => get(place, '/feedbacks?source=mail&order=oldest')],
+  ['a record, p95', (place) => get(place, `/feedbacks/${place.ids[place.at % place.ids.length]}`)],
+  [
+    '500 changes, p95',
+    (place) => get(place, `/changes?limit=${CHANGES_AT_ONCE}&after=${1 + (place.at % place.ids.length)}`),
+  ],
 ]
 
-const readOn = async ({ url, token, sql, workspaceId }: Service, { at, taken, over }: Reader): Promise<void> => {
+const call = ({ service: { url, token }, at }: Place, name: string, given: object): Request => {
+  const params = { name, arguments: given }
+  return new Request(new URL('/mcp', url), {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${token}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: at, method: 'tools/call', params }),
+  })
+}
+
+const MS_PER_DAY = 86_400_000
+const daysAgo = (days: number): string => new Date(Date.now() - days * MS_PER_DAY).toISOString()
+
+/** What agents call for the commonest questions. */
+const CALLS: readonly KindOfRead[] = [
+  ['a call of an agent, p95', (place) => call(place, 'whats_new', { since: daysAgo(7) })],
+  ['a call of an agent, p95', (place) => call(place, 'count_feedback', { by: 'tag', createdFrom: daysAgo(30) })],
+  ['a call of an agent, p95', (place) => call(place, 'search_feedback', { words: 'export' })],
+  ['a call of an agent, p95', (place) => call(place, 'compare_periods', { by: 'tag', days: 14 })],
+  ['a call of an agent, p95', (place) => call(place, 'list_feedback', { source: 'mail', limit: 10 })],
+  ['a call of an agent, p95', (place) => call(place, 'get_feedback', { id: place.ids[place.at % place.ids.length] })],
+]
+
+/** A count of everything looks at each feedback. */
+const COUNTS: readonly KindOfRead[] = [
+  ['a count of all feedback by tag, p95', (place) => call(place, 'count_feedback', { by: 'tag' })],
+]
+
+type Reader = { at: number; kinds: readonly KindOfRead[]; taken: Times; over: AbortSignal }
+
+const readOn = async (service: Service, { at: first, kinds, taken, over }: Reader): Promise<void> => {
+  const { sql, workspaceId } = service
   const rows = await sql<{ id: string }[]>`select id from feedback where workspace_id = ${workspaceId} limit 1000`
   const ids = rows.map(({ id }) => id)
-  for (let turn = at; !over.aborted; turn++) {
-    const [measure, pathOf] = KINDS_OF_READS[turn % KINDS_OF_READS.length]!
+  for (let at = first; !over.aborted; at++) {
+    const [measure, requestOf] = kinds[at % kinds.length]!
     const startedAt = performance.now()
-    const answer = await fetch(`${url}${pathOf(ids, turn)}`, { headers: { Authorization: `Bearer ${token}` } })
-    await answer.text()
+    const answer = await fetch(requestOf({ service, ids, at }))
+    const text = await answer.text()
     // 503: too many reads at a time. A reader comes back.
     if (answer.status === 503) continue
-    if (!answer.ok) throw new Error(`A read was answered ${answer.status}`)
+    if (!answer.ok || text.includes('"isError":true')) throw new Error(`A read was answered ${answer.status}: ${text}`)
     taken.get(measure)!.push(performance.now() - startedAt)
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
