@@ -1,16 +1,16 @@
-# The lock is npm's, so npm installs what it says; only Bun is in the image that runs.
+# The lock file is npm's, so npm installs the packages. The final image has Bun alone.
 FROM node:22.20.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Not `npm ci`, which refuses a lock that was made where the registry has no packages for some platforms of the tools for
-# development. The versions are those of the lock all the same. The optional packages are the embedded PostgreSQL, for
-# `npm start` and tests; no package that stays needs an install script.
+# Not `npm ci`: it refuses a lock file that lacks the packages of some platforms for development
+# tools. npm still installs the versions of the lock file. The optional packages are the embedded
+# PostgreSQL of `npm start` and tests. No other package needs an install script.
 RUN npm install --no-save --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM oven/bun:1.4.5-slim
 ENV NODE_ENV=production
 WORKDIR /app
-# Owned by root: the user that runs the service cannot change it.
+# Root owns the files, so the user of the service cannot change them.
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY contract ./contract

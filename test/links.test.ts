@@ -48,7 +48,8 @@ const fault = (from: string, link: string): string | undefined => {
  * A file or folder of ours by its path from the top. Names without one of these folders are not
  * looked at.
  */
-const OUR_PATH = /^(?:api|cli|contract|db|docs|process|queue|test|worker)\/[\w./-]*(?:\.[a-z]+|\/)$/
+const OUR_PATH =
+  /^(?:api|bench|cli|client|contract|db|demo|docs|health|queue|runtime|tagger|test|tools|worker)\/[\w./-]*(?:\.[a-z]+|\/)$/
 
 describe('the documents', () => {
   it('are all there', () => {

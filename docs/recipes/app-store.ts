@@ -61,7 +61,7 @@ const itemOf = ({ id, attributes }: Review): BatchItem => {
 
 const fetchPage = async (address: string): Promise<Page> => {
   const url = new URL(address, APP_STORE_URL)
-  // The token is for nobody else.
+  // The token is for the App Store alone.
   if (url.origin !== new URL(APP_STORE_URL).origin) throw new Error('The next page is somewhere else')
   const headers = { Authorization: `Bearer ${await makeToken()}` }
   // A redirect would take the token along.

@@ -12,7 +12,7 @@ export type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
   /** Submits what the payload says. The same delivery again has to give the same keys. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>
-  /** It sends conversations, of which the service takes few a minute. */
+  /** It sends conversations; the service takes few of them a minute. */
   readonly sendsConversations?: boolean
 }
 

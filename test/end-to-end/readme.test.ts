@@ -198,8 +198,8 @@ describe('the README and the documents', () => {
     )
     for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=|export READ_TOKEN=)/)
     // What is shown as at a terminal runs for long, ends the service, or needs other programs:
-    // tests of their own run it. JSON is the configuration of other programs.
-    const known = ['sh', 'http', 'console', 'python', 'ts', 'sql', 'json']
+    // tests of their own run it. JSON is the configuration of other programs, Mermaid a diagram.
+    const known = ['sh', 'http', 'console', 'python', 'ts', 'sql', 'json', 'mermaid']
     assert.deepEqual(
       manual.flatMap(({ text }) => blockLanguages(text)).filter((language) => !known.includes(language)),
       [],

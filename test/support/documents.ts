@@ -5,7 +5,23 @@ import { join, sep } from 'node:path'
 export type Document = { readonly path: string; readonly text: string }
 
 const TOP = ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
-const FOLDERS = ['docs', 'api', 'cli', 'client', 'contract', 'db', 'process', 'queue', 'test', 'worker']
+const FOLDERS = [
+  'docs',
+  'api',
+  'bench',
+  'cli',
+  'client',
+  'contract',
+  'db',
+  'demo',
+  'health',
+  'queue',
+  'runtime',
+  'tagger',
+  'test',
+  'tools',
+  'worker',
+]
 
 /** Whatever people read: the documents at the top, those of `docs/`, and those of the rooms. */
 export const readDocuments = (root: string): Document[] => {
