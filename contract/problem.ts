@@ -3,12 +3,14 @@ import type { JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
 import { type Unheeded, unheededIn } from './unheeded.ts'
 
-/** A problem of a body. The message says what was expected at the path and never quotes a value. */
+/**
+ * A problem of a body. The message says what was expected at the path, and never quotes a value.
+ */
 export type Problem = { message: string; path: string }
 
 /**
- * Returns the value as the schema makes it, or all problems with it (at most `most`). A strict
- * check ignores no member.
+ * Returns the value as the schema outputs it, or its problems, `most` at most. A strict check
+ * refuses unknown members.
  */
 export const checkBody = <S extends v.GenericSchema>(
   schema: S,
@@ -27,16 +29,16 @@ const problemOfUnheeded = ({ path: at, fault }: Unheeded): Problem => {
   return { path, message: `${path} ${fault}` }
 }
 
-/** A path contains keys that the client chose, of any length. */
+/** A path contains keys of the client, of any length. */
 const MAX_PATH_CHARACTERS = 200
 
-/** A path as it is reported: its beginning, if it is long. */
+/** A path for a message: cut if it is long. */
 export const shownPath = (path: string): string =>
   path.length <= MAX_PATH_CHARACTERS ? path : `${path.slice(0, MAX_PATH_CHARACTERS).toWellFormed()}…`
 
 /**
- * The message of an issue where a member is missing; that of every other one ends a sentence that
- * begins with the path and "must be".
+ * The message of an issue for a missing member. Every other message ends a sentence that begins
+ * with the path and "must be".
  */
 export const MISSING = 'missing'
 
