@@ -15,8 +15,8 @@ type ProcessKind<Config, Sql, Redis> = {
   connectPostgres: (config: Config, log: Log) => Sql
   connectRedis: (config: Config, log: Log) => Promise<Redis>
   /**
-   * Each returns why this process cannot work with its stores, or undefined. They run one after the
-   * other, in this order.
+   * Each check returns why this process cannot work with its stores, or undefined. The checks run
+   * one after the other, in this order.
    */
   reasonsNotToStart: readonly ((stores: Stores<Sql, Redis>) => Promise<string | undefined>)[]
 }
@@ -28,16 +28,15 @@ Serves the HTTP interface until SIGTERM. The environment that it reads is in doc
 Stores what is queued until SIGTERM. The environment that it reads is in docs/environment.md.`,
 } as const
 
-/** Ends this process with status 1; the reason is its last line on stderr. */
+/** Ends this process with status 1. The reason is its last line on stderr. */
 export const endWith = (reason: string): never => {
   process.stderr.write(`${reason}\n`)
   process.exit(1)
 }
 
 /**
- * The common start of API and workers: reads the configuration, connects to both stores, and asks
- * for reasons not to start. If there is one, or the configuration is bad, it ends the process with
- * the reason.
+ * The common start of API and workers. It reads the configuration, connects to both stores and runs
+ * the checks. With a bad configuration or a failed check it ends the process and prints the reason.
  */
 export const connectProcess = async <Config extends Needed, Sql, Redis>(
   kind: ProcessKind<Config, Sql, Redis>,

@@ -2,8 +2,8 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * Logs an event with fields: ids, counts, durations, kinds of fault. A field never holds a payload
- * or the message of an error.
+ * Logs an event with fields: ids, counts, durations, kinds of fault. The event has a name in
+ * snake_case. A field never holds a payload or the message of an error.
  */
 export type Log = (
   level: Exclude<LogLevel, 'silent'>,

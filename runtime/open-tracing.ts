@@ -3,8 +3,8 @@ import type { Tracing } from './tracing.ts'
 
 /**
  * Opens the tracing of a process to an OpenTelemetry collector (OTLP over HTTP). Without an
- * endpoint it returns undefined and loads nothing of OpenTelemetry. While the collector is away,
- * spans are lost and one line is logged; nothing else changes.
+ * endpoint it returns undefined and does not load OpenTelemetry. While the collector is away, the
+ * process loses spans and logs one line; its work goes on.
  */
 export const openTracing = async (
   process: 'api' | 'worker',

@@ -77,7 +77,7 @@ const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
  * A call keeps Redis for a millisecond or two at most. A second call may be on its way, so that the
  * API reads requests while Redis admits others.
  */
-const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, of: weightOf }, lanes: 2 }
+const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, weigh: weightOf }, concurrency: 2 }
 
 /** Requests of one workspace that are in flight together share a call, in their order. */
 const createAsk = (dependencies: Dependencies): Ask => {

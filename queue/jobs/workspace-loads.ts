@@ -85,9 +85,9 @@ export const crowdingIn = ([heaviest, ...others]: readonly WorkspaceLoad[]): Cro
 /** What a workspace that crowds others takes most of. */
 export const takesMostOf = ({ waitingShare, applyingShare }: Crowding): string =>
   [
-    ...(waitingShare > MOST ? ['has most of what waits'] : []),
+    ...(waitingShare > MOST ? ['has most of the waiting submissions'] : []),
     ...(applyingShare > MOST ? ["takes most of the workers' time"] : []),
   ].join(' and ')
 
 export const AGAINST_CROWDING =
-  'More workers help the others, not this one. If it should not send so much, ask who does, set SUBMISSIONS_PER_MINUTE, or revoke its token (npm run token).'
+  'More workers help the other workspaces, not this one. If it sends too much, find the client, set SUBMISSIONS_PER_MINUTE, or revoke its token (npm run token).'

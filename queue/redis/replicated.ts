@@ -20,12 +20,12 @@ const ASK_AGAIN_AFTER_MS = 1_000
 export const createReplicatedSend = (redis: RedisClient, replicas: number): SendAdmit => {
   const send = createSend(redis, replicas)
   let askAgainAt = 0
-  const inTurn = coalesce(async ([call]: readonly (() => Promise<Sent>)[]) => [await call!()], {
+  const runLimited = coalesce(async ([call]: readonly (() => Promise<Sent>)[]) => [await call!()], {
     items: 1,
-    lanes: REPLICATED_AT_ONCE,
+    concurrency: REPLICATED_AT_ONCE,
   })
   return (keysAndArguments) =>
-    inTurn(async () => {
+    runLimited(async () => {
       if (performance.now() < askAgainAt) return { answers: undefined, isReplicated: false }
       const sent = await send(keysAndArguments)
       if (!sent.isReplicated) askAgainAt = performance.now() + ASK_AGAIN_AFTER_MS

@@ -234,7 +234,7 @@ describeWhere(
         const said: string = await page.evaluate(`document.getElementById('findings').textContent`)
         assert.match(
           said,
-          /The workspace acme has most of what waits and takes most of the workers' time, while others wait/,
+          /The workspace acme has most of the waiting submissions and takes most of the workers' time, while others wait/,
         )
         const hidden: number = await page.evaluate(
           `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,

@@ -125,7 +125,7 @@ describe('the overview', () => {
         (now) => now.findings.length > 0 && now.workspaces?.[0]?.applyingShare,
       )
       const [finding] = findings
-      assert.equal(finding?.what, 'The workspace heavy has most of what waits, while others wait.')
+      assert.equal(finding?.what, 'The workspace heavy has most of the waiting submissions, while others wait.')
       assert.match(finding.remedy, /SUBMISSIONS_PER_MINUTE/)
       const [first, second, ...others] = workspaces!
       assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heavy', 2])

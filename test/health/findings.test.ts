@@ -65,7 +65,7 @@ describe('findings', () => {
 
   it('tell of work that grows older, and not of a backlog that drains', () => {
     const says = (points: Point[]): string[] => findings({ points, pressure: undefined }).map(({ what }) => what)
-    assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest work that waits grows older: no worker finishes it.'])
+    assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest waiting work gets older: no worker finishes it.'])
     assert.deepEqual(says(aging(20, 23, 26)), [])
     assert.deepEqual(says(aging(2, 0.1, 5)), [])
     // Young work may just take its time.
@@ -93,20 +93,20 @@ describe('findings', () => {
     'bodies in hand': [over({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
     'missing submissions while nothing is queued': [idle.slice(-3), 'attention', /nor finished: acme 2, b 1\.$/],
     'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
-    'a busy process': [over({ loopDelaySeconds: 0.7 }), 'attention', /too busy/],
+    'a late event loop': [over({ loopDelaySeconds: 0.7 }), 'attention', /runs late/],
     'too many bytes in hand': [now({ refusedForBytesPerSecond: 0.5 }), 'attention', /too many bytes of bodies/],
     'old work': [now({ oldestSeconds: 61 }), 'attention', /more than a minute/],
     'a workspace that crowds others': [
       now({ crowding }),
       'attention',
-      /^The workspace acme has most of what waits, while/,
+      /^The workspace acme has most of the waiting submissions, while/,
     ],
     'a submission that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
     'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
     'a webhook that fails': [now({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
     'webhooks that have ended': [now({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
     'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
-    'work that no worker finishes': [aging(599, 604, 609), 'trouble', /^Work waits for more than ten minutes/],
+    'work that no worker finishes': [aging(599, 604, 609), 'trouble', /^Work has been waiting for more than ten minutes/],
     'missing submissions beside a purge': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
