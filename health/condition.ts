@@ -6,7 +6,7 @@ import type { Workspace } from '../db/workspaces/workspaces.ts'
 import { readLogTotals } from '../queue/log/log-totals.ts'
 import type { JobQueue } from '../queue/jobs/job-queues.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import { type ProcessReport, processReportsIn } from '../queue/jobs/process-reports.ts'
+import { type ProcessReport, createProcessReports } from '../queue/jobs/process-reports.ts'
 import { countPurges, type PurgesUnderWay } from '../db/purges/purges-under-way.ts'
 import { countWebhooks, type WebhooksNotWell } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
@@ -77,7 +77,7 @@ export const conditionOf =
         known.map(({ id }) => id),
       ),
     )
-    const processes = processReportsIn(redis, prefix).read()
+    const processes = createProcessReports(redis, prefix).read()
     const parts = await Promise.all([
       read('redis', redisCondition(redis)),
       read('queues', readQueueDepths(queues, redis, at)),

@@ -1,19 +1,19 @@
 import process from 'node:process'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
 import { explainPostgres, explainRedis } from './explain-fault.ts'
-import { type Log, logTo } from './log.ts'
+import { type Logger, createLogger } from './logger.ts'
 import { printHelp } from './print-help.ts'
 import { BadSettings, type Settings } from './settings.ts'
 
 type Needed = Settings<'HASH_KEY' | 'LOG_LEVEL'>
 
-type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Log }
+type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Logger }
 
 type ProcessKind<Config, Sql, Redis> = {
   name: 'api' | 'worker'
   readConfig: () => Config
-  connectPostgres: (config: Config, log: Log) => Sql
-  connectRedis: (config: Config, log: Log) => Promise<Redis>
+  connectPostgres: (config: Config, log: Logger) => Sql
+  connectRedis: (config: Config, log: Logger) => Promise<Redis>
   /**
    * Each check returns why this process cannot work with its stores, or undefined. The checks run
    * one after the other, in this order.
@@ -43,7 +43,7 @@ export const connectProcess = async <Config extends Needed, Sql, Redis>(
 ): Promise<Stores<Sql, Redis> & { config: Config }> => {
   printHelp(USAGES[kind.name])
   const config = readOrEnd(kind.readConfig)
-  const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
+  const log = createLogger((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
   const hashKey = hashKeyFrom(config.HASH_KEY)
   const sql = kind.connectPostgres(config, log)
   const redis = await kind.connectRedis(config, log)

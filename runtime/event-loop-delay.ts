@@ -31,7 +31,7 @@ const delayOf = (delays: readonly number[]): LoopDelay => {
   return { median: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-export const tellLoopDelay = (metrics: ProcessMetrics, { current }: LoopDelayWatch): void =>
+export const registerLoopDelay = (metrics: ProcessMetrics, { current }: LoopDelayWatch): void =>
   metrics.gauge(
     {
       name: 'feedback_insights_event_loop_delay_seconds',

@@ -2,7 +2,7 @@ import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@op
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
-import type { Log } from './log.ts'
+import type { Logger } from './logger.ts'
 import { describeFault } from './fault.ts'
 import type { Span, SpanBeginning, Tracing } from './tracing.ts'
 import { withinTime } from './within-time.ts'
@@ -20,7 +20,7 @@ const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER } as const
  * exporter reads further options (headers, compression) from OpenTelemetry's own environment
  * variables.
  */
-export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: Log): Tracing => {
+export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: Logger): Tracing => {
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
     timeoutMillis: SEND_TIMEOUT_MS,
@@ -29,7 +29,7 @@ export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: L
     resource: resourceFromAttributes({ 'service.name': `feedback-insights-${process}` }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: loggingReachability(exporter, log),
+        exporter: createLoggingExporter(exporter, log),
         maxQueueSize: MAX_WAITING_SPANS,
         scheduledDelayMillis: SEND_EVERY_MS,
         exportTimeoutMillis: SEND_TIMEOUT_MS,
@@ -59,7 +59,7 @@ const contextOf = (traceparent: string | undefined): Context => {
 }
 
 /** Logs once when the collector stops taking spans, and once when it takes them again. */
-const loggingReachability = (exporter: SpanExporter, log: Log): SpanExporter => {
+const createLoggingExporter = (exporter: SpanExporter, log: Logger): SpanExporter => {
   let isReached = true
   return {
     export: (spans, done) =>

@@ -27,7 +27,7 @@ export type ProcessMetrics = {
  * Opens the metrics of an API or worker process. They include metrics of the process itself and
  * `feedback_insights_build_info`.
  */
-export const openMetrics = (kind: 'api' | 'worker'): ProcessMetrics => {
+export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })

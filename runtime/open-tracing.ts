@@ -1,4 +1,4 @@
-import type { Log } from './log.ts'
+import type { Logger } from './logger.ts'
 import type { Tracing } from './tracing.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { Tracing } from './tracing.ts'
 export const openTracing = async (
   process: 'api' | 'worker',
   endpoint: string | undefined,
-  log: Log,
+  log: Logger,
 ): Promise<Tracing | undefined> => {
   if (endpoint === undefined) return undefined
   const { exportTraces } = await import('./export-traces.ts')

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { MAX_BODY_BYTES, MAX_BYTES_IN_HAND, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
 import { QUEUE_NAMES } from '../contract/queues.ts'
 import { isPlausibleToken } from '../contract/token-format.ts'
-import { LOG_LEVELS } from './log.ts'
+import { LOG_LEVELS } from './logger.ts'
 import { type PostgresAddress, readPostgresUrl } from './postgres-address.ts'
 import { readRedisUrl } from './redis-address.ts'
 

@@ -35,8 +35,8 @@ type ApplyTimes = {
  * workspace if that has a counter, else for the others. So no counter falls. A counter that gave
  * way starts at 0 when it comes back, which Prometheus takes for the start of a process.
  */
-export const applyTimes = (now: () => number): ApplyTimes => {
-  const lately = fadingSums(now)
+export const createApplyTimes = (now: () => number): ApplyTimes => {
+  const lately = createFadingSums(now)
   const counted = new Map<string, number>()
   let others = 0
 
@@ -63,7 +63,7 @@ export const applyTimes = (now: () => number): ApplyTimes => {
 }
 
 /** Sums in which a second counts less, the longer ago it was. */
-const fadingSums = (now: () => number) => {
+const createFadingSums = (now: () => number) => {
   const sums = new Map<string, number>()
   let total = 0
   let asOf = now()

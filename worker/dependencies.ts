@@ -1,6 +1,6 @@
 import type { HashKey } from '../contract/identity/own-id.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import type { Log } from '../runtime/log.ts'
+import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import type { DeliveredJob } from '../queue/jobs/open-worker.ts'
@@ -12,7 +12,7 @@ export type WorkerStores = { sql: Sql; redis: RedisClient; prefix: string; queue
 /** What the jobs of a worker need. */
 export type WorkerDependencies = WorkerStores & {
   tracing: Tracing | undefined
-  log: Log
+  log: Logger
   /** Aborted when the process wants to end. From then on no job waits for Postgres to come back. */
   stop: AbortSignal
 }

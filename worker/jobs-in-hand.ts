@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 50
 type Closable = { close: () => Promise<void> }
 
 /** Counts the jobs that are in hand, and ends the workers that have them. */
-export const jobsInHand = () => {
+export const createJobsInHand = () => {
   let inHand = 0
   return {
     counting:

@@ -9,14 +9,14 @@ import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import type { QueueName } from '../contract/queues.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { closeQueues, openQueues } from '../queue/jobs/job-queues.ts'
-import { processReportsIn, startReporting } from '../queue/jobs/process-reports.ts'
+import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
 import { connectToWork } from '../queue/redis/connect-redis.ts'
 import { workerConnection } from '../queue/jobs/silent-workers.ts'
 import { createWake } from '../queue/jobs/wake.ts'
 import { watchRedoTime } from './apply/redo-time.ts'
 import { openTracing } from '../runtime/open-tracing.ts'
 import { goPastProxies } from '../runtime/past-proxies.ts'
-import { jobsInHand } from './jobs-in-hand.ts'
+import { createJobsInHand } from './jobs-in-hand.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
@@ -64,7 +64,7 @@ const processors = createProcessors({
 /** Jobs at once. Tagging is computation for the most part; a backlog has statements of its own. */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 8 }
 
-const inHand = jobsInHand()
+const inHand = createJobsInHand()
 const workers = config.WORKER_QUEUES.map((name) => {
   const worker = openWorker(name, inHand.counting(processors[name]), {
     connection: redis,
@@ -89,7 +89,7 @@ health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
   log('info', 'working', { port: typeof address === 'object' ? address?.port : undefined })
 })
 
-const reporting = startReporting(processReportsIn(redis, config.REDIS_PREFIX), { id, kind: 'worker' }, async () => ({
+const reporting = startReporting(createProcessReports(redis, config.REDIS_PREFIX), { id, kind: 'worker' }, async () => ({
   ...(await metrics.figures()),
   queues: config.WORKER_QUEUES,
 }))

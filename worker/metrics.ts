@@ -1,11 +1,11 @@
-import { tellAnswerTime } from '../db/connection/answer-time.ts'
+import { registerAnswerTime } from '../db/connection/answer-time.ts'
 import type { QueueName } from '../contract/queues.ts'
 import type { Operation } from '../contract/submission.ts'
-import { type LoopDelayWatch, tellLoopDelay } from '../runtime/event-loop-delay.ts'
-import { openMetrics, type ProcessMetrics } from '../runtime/metrics.ts'
+import { type LoopDelayWatch, registerLoopDelay } from '../runtime/event-loop-delay.ts'
+import { createProcessMetrics, type ProcessMetrics } from '../runtime/metrics.ts'
 import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/process-reports.ts'
 import type { OnSettled } from './apply/follow-up.ts'
-import { applyTimes, type OnApplyTime } from './apply-times.ts'
+import { createApplyTimes, type OnApplyTime } from './apply-times.ts'
 
 const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
 const MICROSECONDS_IN_MS = 1_000
@@ -29,10 +29,10 @@ type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number 
 
 /** Metrics of the jobs that this process worked on and of its own condition. */
 export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics => {
-  const metrics = openMetrics('worker')
+  const metrics = createProcessMetrics('worker')
   const counters = countersIn(metrics)
-  const applying = tellApplyTimes(metrics)
-  const delays = tellDelays(metrics, sources)
+  const applying = registerApplyTimes(metrics)
+  const delays = registerDelays(metrics, sources)
   const totals = { failed: 0, tagged: 0, stored: [...STORAGE_BOUNDS_SECONDS, Infinity].map(() => 0) }
   let deepInHand = 0
   const settle = (operation: Operation, number: number, how: { state: string; attempts: number; isDeep: boolean }) => {
@@ -71,10 +71,10 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
 }
 
 /** How long this process and Postgres let others wait. */
-const tellDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: Omit<Sources, 'now'>) => {
+const registerDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: Omit<Sources, 'now'>) => {
   let lastAnswerSeconds: number | undefined
-  tellLoopDelay(metrics, loopDelay)
-  tellAnswerTime(metrics, () => lastAnswerSeconds)
+  registerLoopDelay(metrics, loopDelay)
+  registerAnswerTime(metrics, () => lastAnswerSeconds)
   return {
     look: async (): Promise<void> => {
       lastAnswerSeconds = await answerSeconds()
@@ -91,8 +91,8 @@ const bucketOf = (seconds: number): number => {
   return at === -1 ? STORAGE_BOUNDS_SECONDS.length : at
 }
 
-const tellApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof applyTimes> => {
-  const times = applyTimes(() => performance.now())
+const registerApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof createApplyTimes> => {
+  const times = createApplyTimes(() => performance.now())
   metrics.counted(
     {
       name: 'feedback_insights_applying_seconds_total',

@@ -9,10 +9,10 @@ import { createStrideSizes } from './apply/stride-size.ts'
 import type { Processor, WorkerDependencies } from './dependencies.ts'
 import type { createWorkerMetrics } from './metrics.ts'
 import { createQuarantine } from './quarantine.ts'
-import { removalProcessor } from './removal-processor.ts'
-import { learningPace } from './tagging/learning-pace.ts'
-import { taggingProcessor } from './tagging/tagging-processor.ts'
-import { webhookProcessor } from './webhooks/webhook-processor.ts'
+import { createRemovalProcessor } from './removal-processor.ts'
+import { createLearningPace } from './tagging/learning-pace.ts'
+import { createTaggingProcessor } from './tagging/tagging-processor.ts'
+import { createWebhookProcessor } from './webhooks/webhook-processor.ts'
 
 type Given = WorkerDependencies & {
   wake: Wake
@@ -36,20 +36,20 @@ export const createProcessors = (given: Given): Readonly<Record<QueueName, Proce
     strideSizes: createStrideSizes(),
     attempts: new Map(),
     purgedWorkspaces: new Set(),
-    pace: learningPace(() => performance.now()),
+    pace: createLearningPace(() => performance.now()),
     onSettled: metrics.settled,
     onApplyTime: metrics.applyTime,
     now: () => performance.now(),
     othersWait: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
   })
-  const removal = removalProcessor({ ...given, onPurged: metrics.purged })
-  const tagging = taggingProcessor(given)
+  const removal = createRemovalProcessor({ ...given, onPurged: metrics.purged })
+  const tagging = createTaggingProcessor(given)
   return {
     wake: (job) => logs.apply(workspacesOf(job), false),
     backlog: (job) => metrics.deep(() => logs.apply(workspacesOf(job), true)),
     removal: (job) => quarantine.shared(() => removal(job)),
     tagging: (job) => quarantine.shared(() => tagging(job)),
-    webhook: webhookProcessor(given),
+    webhook: createWebhookProcessor(given),
     stop: logs.stop,
   }
 }

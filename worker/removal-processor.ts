@@ -11,7 +11,7 @@ type RemovalDependencies = WorkerDependencies & { onPurged: (number: number, att
 /**
  * Removes the records of a decided purge. A job that fails for good is added again by maintenance.
  */
-export const removalProcessor =
+export const createRemovalProcessor =
   (dependencies: RemovalDependencies): Processor =>
   async (job) => {
     const { log, stop, onPurged } = dependencies

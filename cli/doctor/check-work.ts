@@ -4,7 +4,7 @@ import { findings } from '../../health/findings.ts'
 import { type Point, pointOf } from '../../health/point.ts'
 import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import type { Ledger } from '../../contract/ledger.ts'
-import { knownWorkspaces } from '../../db/workspaces/known-workspaces.ts'
+import { createKnownWorkspaces } from '../../db/workspaces/known-workspaces.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
@@ -25,7 +25,7 @@ type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: 
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Finding[]> => {
   const queues = openQueues(redis, prefix, () => {})
   try {
-    const listWorkspaces = knownWorkspaces(sql, WORKSPACES_WITHIN_MS)
+    const listWorkspaces = createKnownWorkspaces(sql, WORKSPACES_WITHIN_MS)
     const look = conditionOf({ sql, redis, prefix, listWorkspaces, queues: Object.values(queues) })
     let condition = await look()
     const points = [pointOf(condition, undefined)]

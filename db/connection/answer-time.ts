@@ -20,7 +20,7 @@ export const answerSeconds = async (sql: Sql): Promise<number | undefined> => {
 }
 
 /** Tells how long Postgres took to answer when it was asked last. */
-export const tellAnswerTime = (metrics: ProcessMetrics, seconds: () => number | undefined): void =>
+export const registerAnswerTime = (metrics: ProcessMetrics, seconds: () => number | undefined): void =>
   metrics.gauge(
     {
       name: 'feedback_insights_postgres_answer_seconds',

@@ -1,5 +1,5 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { belongsToHashKey } from '../schema/installation.ts'
 import { isMigrated, readMigrations } from '../schema/migrate.ts'
@@ -7,7 +7,7 @@ import { connectPostgres, type Sql } from './postgres.ts'
 
 type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER' | 'DATABASE_CONNECTIONS'>
 
-type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Log }
+type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Logger }
 
 /**
  * The pool of a process, as its settings have it. A statement that takes longer than

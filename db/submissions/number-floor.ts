@@ -27,7 +27,7 @@ type Asked = { floor: Promise<number>; until: number }
  * Postgres is asked once for each workspace: from then on Redis knows a higher number. Without the
  * floor, a Redis that lost its data and whose clock is behind would give numbers a second time.
  */
-export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
+export const createNumberFloor = (sql: Sql, now: () => number): NumberFloor => {
   let asked = new Map<string, Asked>()
   const ask = async (workspaceId: string): Promise<number> => {
     const [row] = await withinTime(

@@ -8,7 +8,7 @@ export type ListKnownWorkspaces = () => Promise<readonly Workspace[]>
  * Lists the workspaces, or while Postgres is away, those known last: what is queued grows then, and
  * has to be counted.
  */
-export const knownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
+export const createKnownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
   let known: readonly Workspace[] = []
   return async () => {
     try {

@@ -67,7 +67,7 @@ export type ProcessReports = {
 }
 
 /** All processes of an installation report here, so that any of them can show all reports. */
-export const processReportsIn = (redis: RedisClient, prefix: string): ProcessReports => {
+export const createProcessReports = (redis: RedisClient, prefix: string): ProcessReports => {
   redis.defineCommand('reportProcess', { lua: REPORT })
   redis.defineCommand('readProcessReports', { lua: READ_REPORTS })
   const withReports = redis as WithReports

@@ -7,7 +7,7 @@ import { processKeys } from '../../queue/keys.ts'
 import {
   LATELY_SECONDS,
   type ProcessReport,
-  processReportsIn,
+  createProcessReports,
   type ProcessReports,
   startReporting,
 } from '../../queue/jobs/process-reports.ts'
@@ -41,7 +41,7 @@ describe('process reports', () => {
   let reports: ProcessReports
   before(() => {
     redis = new Redis(testServers().redisUrl)
-    reports = processReportsIn(redis, prefix)
+    reports = createProcessReports(redis, prefix)
   })
   after(async () => {
     await redis.unlink(figures, seen)

@@ -15,7 +15,7 @@ import {
 import { applyBusy } from './busy-session.ts'
 import { type AppliedStride, followUp } from './follow-up.ts'
 import { FULL_STRIDE } from './stride-size.ts'
-import { tellBlockers } from './tell-blockers.ts'
+import { logBlockers } from './log-blockers.ts'
 
 /** So many deaths of workers that did nothing else end a submission. */
 const MOST_DEATHS_ALONE = 3
@@ -130,7 +130,7 @@ const applySession = async (
     }
   }
   try {
-    await tellBlockers({ sql: dependencies.sql, log, workspaceIds: [workspaceId] }, () =>
+    await logBlockers({ sql: dependencies.sql, log, workspaceIds: [workspaceId] }, () =>
       quarantine.shared(() => whileItMoves(run, answerWithinMs)),
     )
   } catch (error) {

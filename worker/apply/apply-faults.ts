@@ -4,12 +4,12 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { describeFault, isPermanentFault, isUnavailable } from '../../runtime/fault.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import type { Ending } from '../trace-jobs.ts'
 import { applyStrides } from './apply-strides.ts'
 import type { Stride, StrideResult } from './stride.ts'
-import { tellBlockers } from './tell-blockers.ts'
+import { logBlockers } from './log-blockers.ts'
 import type { OnSettled } from './follow-up.ts'
 
 /** Attempts at a submission that fails alone with a fault that may pass. */
@@ -24,7 +24,7 @@ export type FaultDependencies = {
   hashKey: HashKey
   /** Workspaces that had purges, as far as this process knows. */
   purgedWorkspaces: Set<string>
-  log: Log
+  log: Logger
   /** A stride that takes longer hangs with its connection, and is applied again on another one. */
   answerWithinMs: number
   onSettled: OnSettled
@@ -63,7 +63,7 @@ export const applyApart = async (
 }
 
 const apply = (dependencies: FaultDependencies, strides: readonly Stride[]): ReturnType<typeof applyStrides> =>
-  tellBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, () =>
+  logBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, () =>
     withinTime(applyStrides(dependencies, strides), dependencies.answerWithinMs),
   )
 

@@ -5,9 +5,9 @@ import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { purgesUnderWayAmong } from '../../db/purges/purges-under-way.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import { addRemovals, enqueueTagging, type JobQueues } from '../../queue/jobs/job-queues.ts'
-import type { Log as SubmissionLogs } from '../../queue/log/log.ts'
+import type { Log } from '../../queue/log/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
 import { wantedTagging } from '../tagging/wanted-tagging.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
@@ -23,9 +23,9 @@ export type OnSettled = (
 export type FollowUpDependencies = {
   sql: Sql
   hashKey: HashKey
-  logs: SubmissionLogs
+  logs: Log
   queues: JobQueues
-  log: Log
+  log: Logger
   pace: LearningPace
   onSettled: OnSettled
 }

@@ -40,7 +40,7 @@ const OF_WORKER: Pace = { atOnce: TIMES_AT_ONCE, perSecond: TIMES_PER_SECOND }
  * costs about 80 µs of the worker and 90 µs of Postgres, as much as storing it, and a workspace
  * that knows thousands of its texts gains little from one more.
  */
-export const learningPace = (now: () => number): LearningPace => {
+export const createLearningPace = (now: () => number): LearningPace => {
   const allowances = new Map<string, Allowance>()
   let ofAll: Allowance = { left: TIMES_AT_ONCE, at: now() }
   const allowed = (former: Allowance | undefined, { atOnce, perSecond }: Pace): number =>

@@ -8,7 +8,7 @@ import { whenAvailable } from '../when-available.ts'
 import { tag } from './tagging.ts'
 
 /** Tags the records of a job. Returns how many it kept. */
-export const taggingProcessor =
+export const createTaggingProcessor =
   ({ sql, hashKey, tracing, log, stop }: WorkerDependencies): Processor =>
   async (job) => {
     const attempts = job.attemptsMade + 1

@@ -7,7 +7,7 @@ import { whenAvailable } from '../when-available.ts'
 import { deliver, deliverTest } from './deliver.ts'
 
 /** Delivers to the webhook of a job. Returns how many changes it delivered, or how a test ended. */
-export const webhookProcessor =
+export const createWebhookProcessor =
   (dependencies: WorkerDependencies & { allowedHosts: readonly string[] }): Processor =>
   async (job) => {
     const parsed = v.safeParse(webhookJob, job.data)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Sql } from '../../../db/connection/postgres.ts'
-import { numberFloor } from '../../../db/submissions/number-floor.ts'
+import { createNumberFloor } from '../../../db/submissions/number-floor.ts'
 import { type SharedService, sharedService } from '../../support/shared-service.ts'
 
 /** A number of the far future, as if Redis's clock had gone back since. */
@@ -34,7 +34,7 @@ describe('acceptance numbers', () => {
   })
 
   it('are asked for once, and again when Redis has been away', async () => {
-    const floor = numberFloor(service.sql, Date.now)
+    const floor = createNumberFloor(service.sql, Date.now)
     const highest = await floor.of(service.workspaceId)
     assert.equal(highest, FAR + 2)
     await service.submit('/feedbacks', { description: 'z' })
@@ -49,7 +49,7 @@ describe('acceptance numbers', () => {
       asked++
       return service.sql(...query)
     }) as unknown as Sql
-    const floor = numberFloor(counting, Date.now)
+    const floor = createNumberFloor(counting, Date.now)
     const answer = floor.of(service.workspaceId)
     floor.forget()
     await answer
