@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { wakeJob } from '../contract/jobs.ts'
 import type { QueueName } from '../contract/queues.ts'
-import { type DeliveredJob, hopeless } from '../queue/jobs/open-worker.ts'
+import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
 import { createLog } from '../queue/log/log.ts'
 import type { Wake } from '../queue/jobs/wake.ts'
 import { createApplyLogs } from './apply/apply-log.ts'
@@ -56,6 +56,6 @@ export const createProcessors = (given: Given): Readonly<Record<QueueName, Proce
 
 const workspacesOf = (job: DeliveredJob): string[] => {
   const parsed = v.safeParse(wakeJob, job.data)
-  if (!parsed.success) throw hopeless('This is not a wake job.')
+  if (!parsed.success) throw unrecoverable('This is not a wake job.')
   return parsed.output.workspaceIds
 }

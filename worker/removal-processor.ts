@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { removalJob } from '../contract/jobs.ts'
 import { describeFault } from '../runtime/fault.ts'
-import { hopeless } from '../queue/jobs/open-worker.ts'
+import { unrecoverable } from '../queue/jobs/open-worker.ts'
 import { type Processor, type WorkerDependencies, withoutCause } from './dependencies.ts'
 import { removePurgedRecords } from './purge/remove-purged.ts'
 import { whenAvailable } from './when-available.ts'
@@ -17,7 +17,7 @@ export const createRemovalProcessor =
     const { log, stop, onPurged } = dependencies
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(removalJob, job.data)
-    if (!parsed.success) throw hopeless('This is not a removal job.')
+    if (!parsed.success) throw unrecoverable('This is not a removal job.')
     const { workspaceId, purgeId } = parsed.output
     const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
     try {

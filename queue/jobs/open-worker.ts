@@ -21,7 +21,7 @@ export type DeliveredJob = Job
 type WorkerSettings = { connection: RedisClient; prefix: string; concurrency: number }
 
 /** An error after which a job is not tried again: it stays where operators see it. */
-export const hopeless = (why: string): Error => new UnrecoverableError(why)
+export const unrecoverable = (why: string): Error => new UnrecoverableError(why)
 
 /** Begins to take jobs of a queue. */
 export const openWorker = (

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { taggingJob } from '../../contract/jobs.ts'
 import { describeFault } from '../../runtime/fault.ts'
-import { hopeless } from '../../queue/jobs/open-worker.ts'
+import { unrecoverable } from '../../queue/jobs/open-worker.ts'
 import { type Processor, type WorkerDependencies, withoutCause } from '../dependencies.ts'
 import { beginTagging } from '../trace-jobs.ts'
 import { whenAvailable } from '../when-available.ts'
@@ -13,7 +13,7 @@ export const createTaggingProcessor =
   async (job) => {
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(taggingJob, job.data)
-    if (!parsed.success) throw hopeless('This is not a tagging job.')
+    if (!parsed.success) throw unrecoverable('This is not a tagging job.')
     const texts = parsed.output
     const spans = tracing && beginTagging(tracing, texts, attempts)
     try {
