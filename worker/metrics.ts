@@ -35,7 +35,7 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
   const delays = registerDelays(metrics, sources)
   const totals = { failed: 0, tagged: 0, stored: [...STORAGE_BOUNDS_SECONDS, Infinity].map(() => 0) }
   let deepInHand = 0
-  const settle = (operation: Operation, number: number, how: { state: string; attempts: number; isDeep: boolean }) => {
+  const countSettled = (operation: Operation, number: number, how: { state: string; attempts: number; isDeep: boolean }) => {
     // The number is a time of Redis's clock, which can be a little ahead of this machine's.
     const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
     counters.settled.inc({ operation, outcome: how.state })
@@ -45,8 +45,8 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
     totals.stored[bucketOf(seconds)]!++
   }
   return {
-    settled: ({ operation, number }, state, how) => settle(operation, number, { state, ...how }),
-    purged: (number, attempts) => settle('purge_contact', number, { state: 'applied', attempts, isDeep: true }),
+    settled: ({ operation, number }, state, how) => countSettled(operation, number, { state, ...how }),
+    purged: (number, attempts) => countSettled('purge_contact', number, { state: 'applied', attempts, isDeep: true }),
     tagged: (texts) => {
       counters.tagged.inc(texts)
       totals.tagged += texts

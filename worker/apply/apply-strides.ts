@@ -3,7 +3,7 @@ import { moveRecords } from '../../db/apply/move.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { noChanges, save, type Progress } from '../../db/apply/save.ts'
 import type { FoldedSubmission } from '../fold/receipts.ts'
-import type { ApplyDependencies, Stride, StrideResult } from './stride.ts'
+import type { ApplyStores, Stride, StrideResult } from './stride.ts'
 import { type FoldedSegment, StrideWork } from './stride-work.ts'
 
 /**
@@ -20,7 +20,7 @@ type Folded = { work: StrideWork; segment: FoldedSegment }
  * fold has to know more about. Throws what `save` throws.
  */
 export const applyStrides = async (
-  dependencies: ApplyDependencies,
+  dependencies: ApplyStores,
   strides: readonly Stride[],
 ): Promise<Map<string, StrideResult>> => {
   const works = strides.map((stride) => new StrideWork(dependencies, stride))

@@ -7,7 +7,7 @@ import { Missing } from '../fold/missing.ts'
 import { countStates } from './apply-strides.ts'
 import type { AppliedStride } from './follow-up.ts'
 import { StrideKeys } from './keys.ts'
-import type { ApplyDependencies, Stride } from './stride.ts'
+import type { ApplyStores, Stride } from './stride.ts'
 
 /**
  * Beyond that many contacts, accounts and conversations the session begins again with an empty
@@ -28,7 +28,7 @@ type Saved = { submissions: FoldableSubmission[]; result: AppliedStride }
  * from the position of the last stride that was yielded.
  */
 export const applyBusy = async function* (
-  dependencies: ApplyDependencies,
+  dependencies: ApplyStores,
   first: Stride,
   readNext: (after: number) => Promise<Stride | undefined>,
 ): AsyncGenerator<Saved> {
@@ -36,15 +36,15 @@ export const applyBusy = async function* (
   for (let stride: Stride | undefined = first; stride !== undefined; stride = await readNext(session.after)) {
     if (session.isFull()) yield* session.forget()
     const folded = await session.fold(stride)
-    yield* session.settle()
+    yield* session.awaitSave()
     if (folded === undefined || session.isOver) return
     session.startSaving(folded)
   }
-  yield* session.settle()
+  yield* session.awaitSave()
 }
 
 class Session {
-  readonly #dependencies: ApplyDependencies
+  readonly #dependencies: ApplyStores
   readonly #realm: Realm
   #fold: Fold
   /** A save under way. It comes to nothing if the stride has to be applied in another way. */
@@ -54,7 +54,7 @@ class Session {
   /** A save came to nothing, or left records to be moved. */
   isOver = false
 
-  constructor(dependencies: ApplyDependencies, { workspaceId, after }: Stride) {
+  constructor(dependencies: ApplyStores, { workspaceId, after }: Stride) {
     this.#dependencies = dependencies
     this.#realm = { hashKey: dependencies.hashKey, workspaceId }
     this.#fold = new Fold(this.#realm)
@@ -67,7 +67,7 @@ class Session {
 
   /** An empty fold has to load what is being saved. */
   async *forget(): AsyncGenerator<Saved> {
-    yield* this.settle()
+    yield* this.awaitSave()
     this.#fold = new Fold(this.#realm)
   }
 
@@ -93,7 +93,7 @@ class Session {
   }
 
   /** Waits for the save under way. */
-  async *settle(): AsyncGenerator<Saved> {
+  async *awaitSave(): AsyncGenerator<Saved> {
     if (this.#saving === undefined) return
     const saved = await this.#saving
     this.#saving = undefined
@@ -115,7 +115,7 @@ class Session {
     })
     // A fault is thrown where the outcome is waited for.
     this.#saving.catch(() => {})
-    this.#fold.settle()
+    this.#fold.beginNextStride()
     this.after = position
   }
 }

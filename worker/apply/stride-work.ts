@@ -8,7 +8,7 @@ import { Fold, type FoldableSubmission } from '../fold/fold.ts'
 import { Missing, type MissingState } from '../fold/missing.ts'
 import { decidePurge } from '../purge/decide-purge.ts'
 import { StrideKeys } from './keys.ts'
-import type { AppliedSubmission, ApplyDependencies, Stride, StrideResult } from './stride.ts'
+import type { AppliedSubmission, ApplyStores, Stride, StrideResult } from './stride.ts'
 
 /**
  * What a segment came to, and where it ends. `skipped`: replays that are applied already, or that a
@@ -25,7 +25,7 @@ const AGAIN: Step = { kind: 'again' }
  */
 export class StrideWork {
   readonly stride: Stride
-  readonly #dependencies: ApplyDependencies
+  readonly #dependencies: ApplyStores
   /** Another writer had the workspace: the next save waits for it. */
   wasBusy = false
   position: number
@@ -39,7 +39,7 @@ export class StrideWork {
   /** The position as of which pending purges have removed what the stride names. */
   #removedAt: number | undefined
 
-  constructor(dependencies: ApplyDependencies, stride: Stride) {
+  constructor(dependencies: ApplyStores, stride: Stride) {
     this.stride = stride
     this.#dependencies = dependencies
     this.position = stride.after

@@ -20,7 +20,7 @@ export type StrideResult =
       decided: SubmissionOf<'purge_contact'>[]
     }
 
-export type ApplyDependencies = {
+export type ApplyStores = {
   sql: Sql
   hashKey: HashKey
   /**

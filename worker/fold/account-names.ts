@@ -107,7 +107,7 @@ export class AccountNames {
     }
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#changedDomains.clear()
     this.#changedNames.clear()
   }

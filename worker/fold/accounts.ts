@@ -83,9 +83,9 @@ export class Accounts {
       changes.account_key.push({ w, key, source, external_id: externalId, account: account.id })
   }
 
-  settle(): void {
-    this.profiles.settle()
-    this.names.settle()
+  beginNextStride(): void {
+    this.profiles.beginNextStride()
+    this.names.beginNextStride()
     this.#newKeys = []
   }
 

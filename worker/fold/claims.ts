@@ -23,7 +23,7 @@ export class Claims {
     this.#claims.set(claimed, claim)
   }
 
-  settle(): void {
+  applyAll(): void {
     for (const { apply } of this.#claims.values()) apply()
   }
 }

@@ -120,9 +120,9 @@ export class Contacts {
       changes.contact_key.push({ w, key, source, external_id: externalId, contact: contact.id, number })
   }
 
-  settle(): void {
-    this.profiles.settle()
-    this.emails.settle()
+  beginNextStride(): void {
+    this.profiles.beginNextStride()
+    this.emails.beginNextStride()
     this.#newKeys = []
   }
 }

@@ -102,10 +102,10 @@ export class Conversations {
     this.messages.writeTo(changes, w)
   }
 
-  settle(): void {
+  beginNextStride(): void {
     for (const [id, conversation] of this.#conversations)
       if (conversation.isTouched) this.#conversations.set(id, openConversation({ ...conversation, isStored: true }))
-    this.messages.settle()
+    this.messages.beginNextStride()
   }
 
   get size(): number {

@@ -101,7 +101,7 @@ export class Emails {
       if (contact.isStored) changes.email_gone.push({ w, email, contact: contact.id })
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#held.clear()
     this.#gone = []
   }

@@ -19,7 +19,7 @@ type Feedback = {
   project: string | undefined
   firstNumber: number
 }
-type Files = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
+type Registers = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
 
 /** How a feedback names its contact or its account. */
 type Reference = {
@@ -36,14 +36,14 @@ type Reference = {
 /** The feedback of a stride. */
 export class Feedbacks {
   readonly realm: Realm
-  readonly files: Files
+  readonly registers: Registers
   readonly #feedbacks = new Map<string, Feedback>()
   /** The last submission of records that a replay names. */
   readonly #storedNumbers = new Map<string, number>()
 
-  constructor(realm: Realm, files: Files) {
+  constructor(realm: Realm, registers: Registers) {
     this.realm = realm
-    this.files = files
+    this.registers = registers
   }
 
   learn(row: LoadedRow): void {
@@ -65,7 +65,7 @@ export class Feedbacks {
       submission,
       contact,
       account: this.#link(this.#accountReference(submission)),
-      project: this.files.projects.findOrCreate(body, number),
+      project: this.registers.projects.findOrCreate(body, number),
       firstNumber: former?.firstNumber ?? number,
     })
     return contact
@@ -85,11 +85,11 @@ export class Feedbacks {
     }
     const created = reference.findOrCreate()
     if (created !== undefined || last === undefined) return linkTo(created)
-    return this.files.unresolved.wait(reference.unresolvedKeyOf(last))
+    return this.registers.unresolved.wait(reference.unresolvedKeyOf(last))
   }
 
   #contactReference(submission: FeedbackSubmission, id: string): Reference {
-    const { contacts } = this.files
+    const { contacts } = this.registers
     const { body } = submission
     return {
       ids: [body.contactId, body.contact?.id],
@@ -103,7 +103,7 @@ export class Feedbacks {
   }
 
   #accountReference(submission: FeedbackSubmission): Reference {
-    const { accounts } = this.files
+    const { accounts } = this.registers
     const { body } = submission
     return {
       ids: [body.accountId, body.account?.id],
@@ -146,7 +146,7 @@ export class Feedbacks {
     for (const [title, count] of uses) changes.uses.push({ w, title, uses: count })
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#feedbacks.clear()
     this.#storedNumbers.clear()
   }

@@ -37,13 +37,13 @@ export class Fold {
     this.#contacts = new Contacts(realm, this.#epochs, this.#unresolved)
     this.#accounts = new Accounts(realm, this.#unresolved)
     this.#projects = new Projects(realm)
-    const files = {
+    const registers = {
       contacts: this.#contacts,
       accounts: this.#accounts,
       projects: this.#projects,
       unresolved: this.#unresolved,
     }
-    this.#feedbacks = new Feedbacks(realm, files)
+    this.#feedbacks = new Feedbacks(realm, registers)
     this.#conversations = new Conversations(realm, this.#contacts, this.#unresolved)
   }
 
@@ -67,7 +67,7 @@ export class Fold {
   takeIn(submission: FoldableSubmission): void {
     const claims = new Claims()
     const { state, subject } = this.#apply(submission, claims)
-    claims.settle()
+    claims.applyAll()
     this.#folded.push({ submission, state, subject })
   }
 
@@ -88,13 +88,13 @@ export class Fold {
   }
 
   /** The stride is being saved. A session goes on with the next one. */
-  settle(): void {
-    this.#accounts.settle()
-    this.#contacts.settle()
-    this.#projects.settle()
-    this.#feedbacks.settle()
-    this.#conversations.settle()
-    this.#unresolved.settle()
+  beginNextStride(): void {
+    this.#accounts.beginNextStride()
+    this.#contacts.beginNextStride()
+    this.#projects.beginNextStride()
+    this.#feedbacks.beginNextStride()
+    this.#conversations.beginNextStride()
+    this.#unresolved.beginNextStride()
     this.#folded = []
   }
 

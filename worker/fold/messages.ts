@@ -94,7 +94,7 @@ export class Messages {
     }
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#messages.clear()
     this.#stored.clear()
   }

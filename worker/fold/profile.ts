@@ -122,7 +122,7 @@ export class Profile {
   /**
    * The stride is being saved: what it changed is what there is, for the next stride of a session.
    */
-  settle(): void {
+  beginNextStride(): void {
     if (this.lastNumber === 0) return
     if (!this.isStored) {
       this.#whole = { first: this.firstNumber, columns: {}, properties: {} }

@@ -65,8 +65,8 @@ export class Profiles {
       changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
   }
 
-  settle(): void {
-    for (const profile of this.#profiles.values()) profile.settle()
+  beginNextStride(): void {
+    for (const profile of this.#profiles.values()) profile.beginNextStride()
     this.#newAliases.clear()
   }
 

@@ -36,7 +36,7 @@ export class Projects {
     for (const { id, name, number } of this.#added) changes.project.push({ w, id, name, first_number: number })
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#added = []
   }
 }

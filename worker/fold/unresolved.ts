@@ -38,7 +38,7 @@ export class Unresolved {
     for (const [key, profile] of this.#resolved) changes.resolved.push({ w, key, target: profile.current().id })
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#waiting.clear()
     this.#resolved.clear()
   }
