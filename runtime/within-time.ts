@@ -26,7 +26,7 @@ export const whileItMoves = async <T>(work: (moved: () => void) => Promise<T>, m
   let isGivenUp = false
   const stuck = Promise.withResolvers<never>()
   const moved = (): void => {
-    if (isGivenUp) throw new Error('This work was given up.')
+    if (isGivenUp) throw new Error('This work was given up, since it did not move in time.')
     clearTimeout(late)
     late = setTimeout(() => {
       isGivenUp = true

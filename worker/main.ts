@@ -61,7 +61,7 @@ const processors = createProcessors({
   log,
   stop: stopping.signal,
 })
-/** Jobs at once. Tagging is computation for the most part; a backlog has statements of its own. */
+/** Concurrent jobs. Tagging is mostly computation; each backlog job has its own statements. */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 8 }
 
 const inHand = createJobsInHand()
@@ -74,7 +74,7 @@ const workers = config.WORKER_QUEUES.map((name) => {
   if (name === 'tagging') worker.on('completed', (_job, texts: unknown) => metrics.tagged(Number(texts)))
   worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
-    // An outage of Redis is logged once, by its connection.
+    // The connection logs an outage of Redis once.
     if (redis.status === 'ready') log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
   })
   return worker

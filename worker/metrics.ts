@@ -12,22 +12,22 @@ const MICROSECONDS_IN_MS = 1_000
 
 type WorkerMetrics = {
   settled: OnSettled
-  /** A purge whose records are removed. */
+  /** Counts a purge whose records are removed. */
   purged: (number: number, attempts: number) => void
   tagged: (texts: number) => void
   failed: (queue: QueueName) => void
   applyTime: OnApplyTime
-  /** Counts the deep workspaces that this worker is working on. */
+  /** Counts the deep workspaces in work. */
   deep: <T>(work: () => Promise<T>) => Promise<T>
   /** As Prometheus text. */
   render: () => Promise<string>
-  /** What this worker reports of itself to the other processes. */
+  /** The figures that this worker reports to the other processes. */
   figures: () => Promise<ProcessFigures>
 }
 
 type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number | undefined>; now: () => number }
 
-/** Metrics of the jobs that this process worked on and of its own condition. */
+/** Metrics of this process and of its jobs. */
 export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics => {
   const metrics = createProcessMetrics('worker')
   const counters = countersIn(metrics)
@@ -36,7 +36,7 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
   const totals = { failed: 0, tagged: 0, stored: [...STORAGE_BOUNDS_SECONDS, Infinity].map(() => 0) }
   let deepInHand = 0
   const countSettled = (operation: Operation, number: number, how: { state: string; attempts: number; isDeep: boolean }) => {
-    // The number is a time of Redis's clock, which can be a little ahead of this machine's.
+    // The number is a time of Redis's clock, which can be a little ahead of this machine's clock.
     const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
     counters.settled.inc({ operation, outcome: how.state })
     counters.attempts.observe({ operation }, how.attempts)
@@ -70,7 +70,7 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
   }
 }
 
-/** How long this process and Postgres let others wait. */
+/** The delays of this process and of Postgres. */
 const registerDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: Omit<Sources, 'now'>) => {
   let lastAnswerSeconds: number | undefined
   registerLoopDelay(metrics, loopDelay)

@@ -20,12 +20,12 @@ type Given = WorkerDependencies & {
   worker: string
   answerWithinMs: number
   redoMs: () => number
-  /** Hosts of webhooks that may have addresses which are not public. */
+  /** Hosts of webhooks that may have addresses outside the public internet. */
   allowedHosts: readonly string[]
   metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'deep'>
 }
 
-/** What is done with the jobs of each queue. `stop` ends the renewal of leases. */
+/** The processors of all queues. `stop` ends the renewal of leases. */
 export const createProcessors = (given: Given): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
   const { redis, prefix, queues, metrics } = given
   const quarantine = createQuarantine()
@@ -56,6 +56,6 @@ export const createProcessors = (given: Given): Readonly<Record<QueueName, Proce
 
 const workspacesOf = (job: DeliveredJob): string[] => {
   const parsed = v.safeParse(wakeJob, job.data)
-  if (!parsed.success) throw unrecoverable('This is not a wake job.')
+  if (!parsed.success) throw unrecoverable('The data of this job is not that of a wake job.')
   return parsed.output.workspaceIds
 }

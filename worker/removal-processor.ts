@@ -8,16 +8,14 @@ import { whenAvailable } from './when-available.ts'
 
 type RemovalDependencies = WorkerDependencies & { onPurged: (number: number, attempts: number) => void }
 
-/**
- * Removes the records of a decided purge. A job that fails for good is added again by maintenance.
- */
+/** Removes the records of a decided purge. Maintenance adds a job again that fails for good. */
 export const createRemovalProcessor =
   (dependencies: RemovalDependencies): Processor =>
   async (job) => {
     const { log, stop, onPurged } = dependencies
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(removalJob, job.data)
-    if (!parsed.success) throw unrecoverable('This is not a removal job.')
+    if (!parsed.success) throw unrecoverable('The data of this job is not that of a removal job.')
     const { workspaceId, purgeId } = parsed.output
     const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
     try {

@@ -13,7 +13,7 @@ import { wantedTagging } from '../tagging/wanted-tagging.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
 import type { StrideResult } from './stride.ts'
 
-/** Hears of a submission whose state is final. */
+/** Is called for each submission that has reached its final state. */
 export type OnSettled = (
   submission: Submission,
   state: SubmissionState,
@@ -34,9 +34,9 @@ export type AppliedStride = Extract<StrideResult, { outcome: 'applied' }>
 type Followed = { workspaceId: string; results: readonly AppliedStride[] }
 
 /**
- * Adds the jobs that applied submissions need, before their entries are trimmed. What this worker
- * finds applied may lack its jobs, because the worker that applied it died: they are added again,
- * which does no harm. Returns what became of the submissions, by id.
+ * Adds the jobs that applied submissions need, before their entries are trimmed. A submission that
+ * was applied before may lack its jobs, because its worker died. Its jobs are added again, which is
+ * harmless. Returns the endings of the submissions, by id.
  */
 export const followUp = async (
   dependencies: FollowUpDependencies,
@@ -68,8 +68,8 @@ export const followUp = async (
 }
 
 /**
- * Those of the found submissions that have a receipt. The others were admitted with a number at or
- * below the position, after Redis failed over: they are appended again, with a new number.
+ * The found submissions with a receipt. A found submission without one got a number at or below the
+ * position after a failover of Redis: it is appended again with a new number.
  */
 const withReceipts = async (
   { sql, logs, log }: FollowUpDependencies,

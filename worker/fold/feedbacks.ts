@@ -21,7 +21,7 @@ type Feedback = {
 }
 type Registers = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
 
-/** How a feedback names its contact or its account. */
+/** The reference of a feedback to its contact or account. */
 type Reference = {
   ids: readonly (string | null | undefined)[]
   isExternal: boolean
@@ -29,7 +29,7 @@ type Reference = {
   findByKey: (key: string) => Profile | undefined
   findById: (id: string) => Profile | undefined
   findOrCreate: () => Profile | undefined
-  /** The key under which an unknown external id is remembered. */
+  /** The key under which an unknown external id waits. */
   unresolvedKeyOf: (key: string) => string
 }
 
@@ -38,7 +38,7 @@ export class Feedbacks {
   readonly realm: Realm
   readonly registers: Registers
   readonly #feedbacks = new Map<string, Feedback>()
-  /** The last submission of records that a replay names. */
+  /** The numbers of stored records that a replay names. */
   readonly #storedNumbers = new Map<string, number>()
 
   constructor(realm: Realm, registers: Registers) {
@@ -51,8 +51,8 @@ export class Feedbacks {
   }
 
   /**
-   * The whole record is replaced. A replay leaves a record alone that a newer submission has
-   * replaced. Returns the contact.
+   * Replaces the whole record. A replay does not replace a record of a newer submission. Returns
+   * the contact.
    */
   create(submission: FeedbackSubmission): Link | 'superseded' {
     const { body, number, originalNumber } = submission
@@ -72,8 +72,8 @@ export class Feedbacks {
   }
 
   /**
-   * The ids in turn, then what the reference says otherwise. Only if that is nothing, an unknown
-   * external id is remembered.
+   * Tries the ids in order, then the other values of the reference. An unknown external id waits
+   * only if there are no other values.
    */
   #link(reference: Reference): Link {
     const ids = reference.ids.filter((id) => id != null)
@@ -153,8 +153,8 @@ export class Feedbacks {
 }
 
 /**
- * Tags that people gave, as they wrote them: trimmed, without blanks and doubles. Undefined if they
- * are to be generated.
+ * Tags that people gave: trimmed, without blanks and duplicates. Undefined if the tagger is to
+ * generate them.
  */
 const givenTags = (tags: readonly string[] | null | undefined): string[] | undefined =>
   tags == null ? undefined : [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]

@@ -10,7 +10,7 @@ export type MaintenanceDependencies = WorkerStores & {
   log: Logger
 }
 
-/** One thing that maintenance looks after. `run` returns how much it did, by kind. */
+/** A task of maintenance. `run` returns its counts, by kind. */
 export type Service = {
   name: string
   everyMs: number

@@ -7,13 +7,13 @@ import { beginTagging } from '../trace-jobs.ts'
 import { whenAvailable } from '../when-available.ts'
 import { tag } from './tagging.ts'
 
-/** Tags the records of a job. Returns how many it kept. */
+/** Tags the records of a job. Returns how many it tagged. */
 export const createTaggingProcessor =
   ({ sql, hashKey, tracing, log, stop }: WorkerDependencies): Processor =>
   async (job) => {
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(taggingJob, job.data)
-    if (!parsed.success) throw unrecoverable('This is not a tagging job.')
+    if (!parsed.success) throw unrecoverable('The data of this job is not that of a tagging job.')
     const texts = parsed.output
     const spans = tracing && beginTagging(tracing, texts, attempts)
     try {

@@ -6,12 +6,15 @@ import { type Processor, type WorkerDependencies, withoutCause } from '../depend
 import { whenAvailable } from '../when-available.ts'
 import { deliver, deliverTest } from './deliver.ts'
 
-/** Delivers to the webhook of a job. Returns how many changes it delivered, or how a test ended. */
+/**
+ * Delivers to the webhook of a job. Returns how many changes it delivered, or the outcome of a
+ * test.
+ */
 export const createWebhookProcessor =
   (dependencies: WorkerDependencies & { allowedHosts: readonly string[] }): Processor =>
   async (job) => {
     const parsed = v.safeParse(webhookJob, job.data)
-    if (!parsed.success) throw unrecoverable('This is not a webhook job.')
+    if (!parsed.success) throw unrecoverable('The data of this job is not that of a webhook job.')
     const { workspaceId, webhookId, isTest } = parsed.output
     const named = { workspaceId, id: webhookId }
     const work = (): Promise<number | string> => (isTest ? deliverTest : deliver)(dependencies, named)
