@@ -25,7 +25,7 @@ const USAGES = {
   api: `usage: npm run api
 Serves the HTTP interface until SIGTERM. The environment that it reads is in docs/environment.md.`,
   worker: `usage: npm run worker
-Stores what is queued until SIGTERM. The environment that it reads is in docs/environment.md.`,
+Applies accepted submissions until SIGTERM. The environment that it reads is in docs/environment.md.`,
 } as const
 
 /** Ends this process with status 1. The reason is its last line on stderr. */

@@ -2,7 +2,7 @@
  * The control characters of C0 and C1 except line breaks and tabs. They begin the sequences that a
  * terminal executes.
  */
-// oxlint-disable-next-line no-control-regex -- these are what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern is about control characters
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g
 
 /** Shows escape sequences of a file or a name instead of letting the terminal execute them. */

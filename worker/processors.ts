@@ -56,6 +56,6 @@ export const createProcessors = (given: Given): Readonly<Record<QueueName, Proce
 
 const workspacesOf = (job: DeliveredJob): string[] => {
   const parsed = v.safeParse(wakeJob, job.data)
-  if (!parsed.success) throw unrecoverable('The data of this job is not that of a wake job.')
+  if (!parsed.success) throw unrecoverable('The data of this job does not fit its queue.')
   return parsed.output.workspaceIds
 }

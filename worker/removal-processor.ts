@@ -15,7 +15,7 @@ export const createRemovalProcessor =
     const { log, stop, onPurged } = dependencies
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(removalJob, job.data)
-    if (!parsed.success) throw unrecoverable('The data of this job is not that of a removal job.')
+    if (!parsed.success) throw unrecoverable('The data of this job does not fit the queue removal.')
     const { workspaceId, purgeId } = parsed.output
     const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
     try {

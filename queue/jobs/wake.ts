@@ -6,15 +6,15 @@ export type Load = { submissions: number; isDeep: boolean }
 
 export type Wake = {
   /**
-   * Adds a job that has a worker apply the log. Never rejects: maintenance wakes what is missed.
+   * Adds a job that makes a worker apply the log. Never rejects: maintenance repeats a lost wake.
    */
   wake: (workspaceId: string, load: Load) => Promise<void>
-  /** Resolves when all wakes under way have ended. */
+  /** Resolves when all pending wakes have ended. */
   ended: () => Promise<unknown>
 }
 
 /**
- * A job and its stride cost much the same however many workspaces they name. A lone wake goes at
+ * A job and its stride cost nearly the same for one workspace and for many. A lone wake goes at
  * once.
  */
 const JOB_EVERY_MS = 50
@@ -23,7 +23,7 @@ const WAKES_AT_ONCE = 10_000
 
 type Waking = { workspaceId: string } & Load
 
-/** Wakes that come within some milliseconds share jobs. The first one goes at once. */
+/** Wakes within some milliseconds share jobs. The first one goes at once. */
 export const createWake = ({ queues }: { queues: JobQueues }): Wake => {
   const share = coalesce<Waking, void>(
     async (wakings) => {
@@ -63,8 +63,8 @@ const addSharedJobs = async (queues: JobQueues, wakings: readonly Waking[]): Pro
 }
 
 /**
- * One job for each workspace, so that a long log holds up no other. At most one of them waits:
- * `openWorker` gives the deduplication key back when a job begins.
+ * One job for each workspace, so that a long log delays no other. At most one of them waits:
+ * `openWorker` removes the deduplication key when a job begins.
  */
 const addDeepJobs = async (queues: JobQueues, wakings: readonly Waking[]): Promise<void> => {
   const loads = [...sumByWorkspace(wakings)]

@@ -13,7 +13,7 @@ export const createTaggingProcessor =
   async (job) => {
     const attempts = job.attemptsMade + 1
     const parsed = v.safeParse(taggingJob, job.data)
-    if (!parsed.success) throw unrecoverable('The data of this job is not that of a tagging job.')
+    if (!parsed.success) throw unrecoverable('The data of this job does not fit the queue tagging.')
     const texts = parsed.output
     const spans = tracing && beginTagging(tracing, texts, attempts)
     try {

@@ -14,7 +14,7 @@ export const createWebhookProcessor =
   (dependencies: WorkerDependencies & { allowedHosts: readonly string[] }): Processor =>
   async (job) => {
     const parsed = v.safeParse(webhookJob, job.data)
-    if (!parsed.success) throw unrecoverable('The data of this job is not that of a webhook job.')
+    if (!parsed.success) throw unrecoverable('The data of this job does not fit the queue webhook.')
     const { workspaceId, webhookId, isTest } = parsed.output
     const named = { workspaceId, id: webhookId }
     const work = (): Promise<number | string> => (isTest ? deliverTest : deliver)(dependencies, named)
