@@ -89,7 +89,7 @@ const admitUnderPressure = (
     replicas: config.REDIS_REPLICAS_ACK,
     prefix: config.REDIS_PREFIX,
     wake,
-    floorOf: floor.of,
+    floorOf: floor.get,
     findStoredKey: createFindStoredKey(sql, LOOK_UP_TIMEOUT_MS),
   })
   return async (request) => {

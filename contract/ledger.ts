@@ -30,7 +30,7 @@ export type Ledger = LogTotals & Omit<SettledTotals, 'removing'> & { difference:
  * is applied in between then counts twice and is never missing.
  */
 export const ledgersOf = (logs: readonly LogTotals[], settled: readonly SettledTotals[]): Ledger[] => {
-  const totals = new Map(settled.map((one) => [one.workspaceId, one]))
+  const totals = new Map(settled.map((counts) => [counts.workspaceId, counts]))
   return logs.map((log) => {
     const { applied, superseded, purged, dead, removing } = totals.get(log.workspaceId) ?? NOTHING
     const queued = log.queued + removing

@@ -55,8 +55,8 @@ const split = (key: string): string[] | undefined => {
   return segments.length <= MAX_SEGMENTS ? segments : undefined
 }
 
-const byRank = (one: Dotted, other: Dotted): number =>
-  one.segments.length - other.segments.length || (one.key < other.key ? -1 : 1)
+const byRank = (a: Dotted, b: Dotted): number =>
+  a.segments.length - b.segments.length || (a.key < b.key ? -1 : 1)
 
 /**
  * Puts a value at the path of its segments. Returns false and changes nothing if that path is

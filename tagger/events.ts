@@ -2,8 +2,8 @@ import { GROUPS } from './english-words.ts'
 import { isEdge, isNounLike, type Reading, wordAt } from './reading.ts'
 
 /**
- * A phrase whose words have another order in the text than in the tag: `order` has their places,
- * `end` the end in the text.
+ * A phrase with another word order in the text than in the tag. `order` has the indices of its
+ * words, `end` its end in the text.
  */
 export type Rearranged = { readonly order: readonly number[]; readonly end: number; readonly isEvent: boolean }
 
@@ -16,7 +16,7 @@ const BEFORE_FAILURE = new Set(
 const FAILING_GROUPS: ReadonlySet<number> = new Set(
   (['artifact', 'act', 'communication', 'possession'] as const).map((name) => GROUPS.indexOf(name)),
 )
-/** So many small words may stand between a thing and its failure. */
+/** The most small words between a subject and its failure. */
 const FAILURE_REACH = 3
 
 /**
@@ -33,13 +33,13 @@ export const findInverted = (reading: Reading, start: number): Rearranged | unde
   const isEvent = EVENTS.has(traits[start]?.stem ?? '') && traits[start + 1]?.isJoiner === true
   if (!isEvent && wordAt(reading, start + 1) !== 'of') return undefined
   const modifier = traits[start + 2]?.isDeterminer === true ? start + 3 : start + 2
-  const [one, other] = [traits[start], traits[modifier]]
-  if (one === undefined || other === undefined || !isEdge(other)) return undefined
-  if (!isNounLike(one) || !isNounLike(other)) return undefined
+  const [noun, object] = [traits[start], traits[modifier]]
+  if (noun === undefined || object === undefined || !isEdge(object)) return undefined
+  if (!isNounLike(noun) || !isNounLike(object)) return undefined
   return { order: [modifier, start], end: modifier + 1, isEvent }
 }
 
-/** What every text of a workspace may be about: in `the app crashes` the crash is the matter. */
+/** Words for the whole product. In `the app crashes` the topic is the crash. */
 const WHOLE_PRODUCT: ReadonlySet<string> = new Set('app application program software it system site website'.split(' '))
 const ALONE = new Set(['crash', 'freeze', 'lock-up', 'logout', 'lag'])
 
@@ -80,7 +80,7 @@ export const findFailure = (reading: Reading, start: number): Rearranged | undef
   if (WHOLE_PRODUCT.has(wordAt(reading, start))) return undefined
   if (noun === undefined || !isNounLike(noun) || (!noun.isListed && !FAILING_GROUPS.has(noun.group))) return undefined
   const before = reading.traits[start - 1]
-  // In `exports to CSV fail` the export fails, not the CSV.
+  // In `exports to CSV fail` the export fails, not CSV.
   if (before !== undefined && (isNounLike(before) || before.isModifier || before.isJoiner)) return undefined
   let at = start + 1
   while (at <= start + FAILURE_REACH && BEFORE_FAILURE.has(wordAt(reading, at))) at++

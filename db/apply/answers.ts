@@ -72,14 +72,14 @@ export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]):
 const NEVER_PURGED = { epoch: 0, number: 0 }
 
 /** `taken`: for how many of the keys, in their order, the rows have been taken. */
-type Keys = { workspaces: string[]; keys: string[]; of: ReferenceKeys[]; taken: number }
+type Keys = { workspaces: string[]; keys: string[]; owners: ReferenceKeys[]; taken: number }
 
-const keysOf = (asked: readonly ReferenceKeys[], of: (one: ReferenceKeys) => readonly string[]): Keys => {
-  const all = asked.flatMap((one) => of(one).map((key) => ({ key, one })))
+const keysOf = (asked: readonly ReferenceKeys[], select: (owner: ReferenceKeys) => readonly string[]): Keys => {
+  const all = asked.flatMap((owner) => select(owner).map((key) => ({ key, owner })))
   return {
-    workspaces: all.map(({ one }) => one.workspaceId),
+    workspaces: all.map(({ owner }) => owner.workspaceId),
     keys: all.map(({ key }) => key),
-    of: all.map(({ one }) => one),
+    owners: all.map(({ owner }) => owner),
     taken: 0,
   }
 }

@@ -70,8 +70,8 @@ export const hasFunctions = async (sql: Sql, ours: Pick<Functions, 'version' | '
   return noted !== undefined && (noted.checksum === ours.checksum || isNewer(noted.version, ours.version))
 }
 
-const isNewer = (one: string, other: string): boolean => {
-  const [a, b] = [one.split('.').map(Number), other.split('.').map(Number)]
+const isNewer = (version: string, other: string): boolean => {
+  const [a, b] = [version.split('.').map(Number), other.split('.').map(Number)]
   const differing = a.findIndex((part, at) => part !== b[at])
   return differing !== -1 && a[differing]! > b[differing]!
 }

@@ -13,7 +13,7 @@ export type NumberFloor = {
    * The position of a workspace, or 0 while Postgres does not answer. No acceptance number up to it
    * may be given: the worker would take that submission for an applied one.
    */
-  of: (workspaceId: string) => Promise<number>
+  get: (workspaceId: string) => Promise<number>
   /**
    * Call it when Redis, or another server in its place, is connected to, before Redis is asked: it
    * may have lost its data, or have another clock.
@@ -51,14 +51,14 @@ export const createNumberFloor = (sql: Sql, now: () => number): NumberFloor => {
     asked.set(workspaceId, fresh)
     return fresh
   }
-  const floorOf: NumberFloor['of'] = async (workspaceId) => {
+  const floorOf: NumberFloor['get'] = async (workspaceId) => {
     const held = askedOf(workspaceId)
     const floor = await held.floor
     const isForgotten = asked.get(workspaceId) !== held
     return isForgotten ? floorOf(workspaceId) : floor
   }
   return {
-    of: floorOf,
+    get: floorOf,
     forget: () => {
       asked = new Map()
     },

@@ -35,12 +35,12 @@ describe('acceptance numbers', () => {
 
   it('are asked for once, and again when Redis has been away', async () => {
     const floor = createNumberFloor(service.sql, Date.now)
-    const highest = await floor.of(service.workspaceId)
+    const highest = await floor.get(service.workspaceId)
     assert.equal(highest, FAR + 2)
     await service.submit('/feedbacks', { description: 'z' })
-    assert.equal(await floor.of(service.workspaceId), highest)
+    assert.equal(await floor.get(service.workspaceId), highest)
     floor.forget()
-    assert.equal(await floor.of(service.workspaceId), highest + 1)
+    assert.equal(await floor.get(service.workspaceId), highest + 1)
   })
 
   it('are asked for again when another Redis comes before the answer', async () => {
@@ -50,7 +50,7 @@ describe('acceptance numbers', () => {
       return service.sql(...query)
     }) as unknown as Sql
     const floor = createNumberFloor(counting, Date.now)
-    const answer = floor.of(service.workspaceId)
+    const answer = floor.get(service.workspaceId)
     floor.forget()
     await answer
     assert.equal(asked, 2)
