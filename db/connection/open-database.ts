@@ -10,8 +10,8 @@ type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_
 type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Logger }
 
 /**
- * The pool of a process, as its settings have it. A statement that takes longer than
- * `statementTimeoutMs` is cancelled.
+ * Opens the pool of a process from its settings. Postgres cancels a statement that takes longer
+ * than `statementTimeoutMs`.
  */
 export const openDatabase = (
   settings: DatabaseSettings,
@@ -27,10 +27,7 @@ export const openDatabase = (
     ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
   })
 
-/**
- * Why this database must not be used, if there is a reason: it is of another version, or of another
- * hash key.
- */
+/** Why this database must not be used, or undefined: it has another version or another hash key. */
 export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<string | undefined> => {
   if (!(await isMigrated(sql, await readMigrations()))) {
     return 'The database has not been migrated to this version. Run: npm run migrate'
