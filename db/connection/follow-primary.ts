@@ -6,10 +6,7 @@ import { withinTime } from '../../runtime/within-time.ts'
 const CHECK_EVERY_MS = 1_000
 const CHECK_AGAIN_MS = 100
 const ANSWER_WITHIN_MS = 1_000
-/**
- * After this many silent checks, each of which waits a second, connections to a primary may never
- * be answered.
- */
+/** After this many silent checks of a second each, connections to a primary may never answer. */
 const SILENT_CHECKS = 5
 const DEFAULT_PORT = 5_432
 /** The digits of a timeline at the start of a WAL file name. */

@@ -22,7 +22,7 @@ export const openDatabase = (
     statementTimeoutMs,
     isReader,
     pooler: settings.DATABASE_POOLER,
-    onPrimary: (server) => log?.('warn', 'postgres-primary-changed', { server }),
+    onPrimary: (server) => log?.('warn', 'postgres_primary_changed', { server }),
     applicationName: `feedback-insights-${name}`,
     ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
   })

@@ -40,7 +40,7 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
     select concat_ws(E';\n',
       format('create role %I login password %L nosuperuser nocreatedb nocreaterole noinherit connection limit %s',
         ${name}::text, ${password}::text, ${MOST_CONNECTIONS}::text),
-      -- Temporary tables are for everybody unless the owner of the database says otherwise.
+      -- Every role may create temporary tables unless the owner of the database revokes that.
       (select format('revoke temporary on database %I from public', datname) from pg_database
        where datname = current_database() and pg_has_role(current_user, datdba, 'usage')),
       format('alter role %I set default_transaction_read_only = on', ${name}::text),
