@@ -10,7 +10,7 @@ export type Problem = { message: string; path: string }
 
 /**
  * Returns the value as the schema outputs it, or its problems, `most` at most. A strict check
- * refuses unknown members.
+ * also reports parts without an effect.
  */
 export const checkBody = <S extends v.GenericSchema>(
   schema: S,

@@ -18,7 +18,7 @@ export const unheededIn = (schema: GenericSchema, body: JsonValue): Unheeded[] =
   return found
 }
 
-const UNKNOWN = 'is no member that is known here, and handling=strict ignores none'
+const UNKNOWN = 'is not a known member, and handling=strict refuses unknown ones'
 
 type Place = { value: JsonValue | undefined; path: readonly (string | number)[] }
 
@@ -40,7 +40,7 @@ const find = (schema: GenericSchema, { value, path }: Place, found: Unheeded[]):
   }
   // A misspelt member may have been meant as the name.
   if (named && found.length === before && !named.some((name) => isNaming(value[name]))) {
-    const fault = `names nothing, so nothing of it would be stored: it needs one of ${named.join(', ')}`
+    const fault = `names nothing and would not be stored: it needs one of ${named.join(', ')}`
     found.push({ path: path.join('.'), fault })
   }
 }

@@ -8,7 +8,7 @@ const PERMANENT_CLASSES = ['22', '42']
 const PERMANENT_CODES = ['23502', '23514', '54000']
 const UNAVAILABLE_CLASSES = ['08', '53']
 const UNAVAILABLE_CODES = [
-  '25006', // read_only_sql_transaction: a standby, or a primary that takes no more writes; another one will
+  '25006', // read_only_sql_transaction: a standby, or a replaced primary
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now

@@ -33,7 +33,7 @@ export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<st
     return 'The database has not been migrated to this version. Run: npm run migrate'
   }
   if (!(await belongsToHashKey(sql, hashKey))) {
-    return 'HASH_KEY is not the one that this database was made with. Start with the former one.'
+    return 'HASH_KEY is not the one that this database was made with. Set it to that one.'
   }
   return undefined
 }

@@ -23,7 +23,7 @@ export class MigrationRefused extends Error {
 export const readMigrations = async (): Promise<Migration[]> => {
   const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql')).toSorted()
   const misnamed = names.find((file) => !NAME.test(file))
-  if (misnamed !== undefined) throw new Error(`${misnamed} is no name of a migration: 0001_lower-case.sql`)
+  if (misnamed !== undefined) throw new Error(`${misnamed} is not a name for a migration: expected a name such as 0001_lower-case.sql.`)
   const byNumber = Map.groupBy(names, (name) => Number(NAME.exec(name)![1]))
   return Promise.all(
     [...byNumber].map(async ([number, files]) => ({
@@ -143,7 +143,7 @@ export const reasonToRefuse = (
     done.some(({ number, checksum }) => number === migration.number && checksum !== checksumOf(migration)),
   )
   if (changed === undefined) return undefined
-  const found = `Migration ${changed.number} (${changed.name}) has another text than the one that this database was made with.`
+  const found = `The text of migration ${changed.number} (${changed.name}) differs from the one that this database was made with.`
   return { found, advice: 'Restore the text of the release, and write changes as a new migration.' }
 }
 
