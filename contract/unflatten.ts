@@ -18,12 +18,10 @@ type Dotted = {
  * Turns dotted top-level keys into nested objects: `a.b` with a value becomes `a` containing `b`
  * with that value.
  *
- * - Keys that begin with `$` stay as they are. Segments are always object keys, also when they are
- *   digits.
- * - Objects for the same place merge. Where two values want one place, an object that was given
- *   nested wins, then the dotted key with fewer segments, then the key that comes first in the
- *   order of UTF-16 code units. So the order of the keys in `object` makes no difference. The value
- *   that loses stays whole, under its dotted key.
+ * - Keys that begin with `$` stay unchanged. Segments are always object keys, even digits.
+ * - Objects at the same path merge. If two values have the same path, a given nested object wins, then
+ *   the dotted key with fewer segments, then the first key in the order of UTF-16 code units. So the
+ *   order of the keys in `object` does not matter. The other value stays whole, under its dotted key.
  * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that
  *   names a prototype.
  *

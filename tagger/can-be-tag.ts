@@ -61,7 +61,7 @@ export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined:
   return (head.isGiven && end - start === 1) || (head.group < 0 && !isDetermined)
 }
 
-/** An unknown word in front of a noun: the tolvane invoice. */
+/** Whether a word is unknown and before a noun: the tolvane invoice. */
 const isStranger = (part: WordTraits | undefined): boolean => {
   if (part === undefined || part.isListed || part.isModifier || part.isJoiner) return false
   return part.group < 0 && !part.isOther

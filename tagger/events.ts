@@ -27,7 +27,10 @@ const EVENTS: ReadonlySet<string> = new Set(
   'export import login download upload sync print scan convers migrat integr backup connect transfer'.split(' '),
 )
 
-/** `the quality of the pictures`: picture quality; `exports to CSV`: csv export. */
+/**
+ * Finds nouns in another order: `the quality of the pictures`: picture quality; `exports to CSV`:
+ * csv export.
+ */
 export const findInverted = (reading: Reading, start: number): Rearranged | undefined => {
   const { traits } = reading
   const isEvent = EVENTS.has(traits[start]?.stem ?? '') && traits[start + 1]?.isJoiner === true
@@ -43,7 +46,7 @@ export const findInverted = (reading: Reading, start: number): Rearranged | unde
 const WHOLE_PRODUCT: ReadonlySet<string> = new Set('app application program software it system site website'.split(' '))
 const ALONE = new Set(['crash', 'freeze', 'lock-up', 'logout', 'lag'])
 
-/** `the app crashes`, `it froze`: crash, freeze. */
+/** Finds an event without its subject: `the app crashes`, `it froze`: crash, freeze. */
 export const findLoneEvent = (reading: Reading, start: number): Rearranged | undefined => {
   const token = reading.tokens[start]
   if (token?.kind !== 'word' || token.isEvent !== true || !ALONE.has(token.text)) return undefined
@@ -54,7 +57,10 @@ export const findLoneEvent = (reading: Reading, start: number): Rearranged | und
   return { order: [start], end: start + 1, isEvent: true }
 }
 
-/** `scan a receipt`, `cancelling my subscription`: receipt scan, subscription cancellation. */
+/**
+ * Finds a verb with its object: `scan a receipt`, `cancelling my subscription`: receipt scan,
+ * subscription cancellation.
+ */
 export const findAction = (reading: Reading, start: number): Rearranged | undefined => {
   const token = reading.tokens[start]
   if (token?.kind !== 'word' || token.isEvent !== true || FAILURES_OR_NONE.has(token.text)) return undefined
@@ -74,7 +80,10 @@ const isObject = ({ traits }: Reading, at: number): boolean => {
 
 const range = (start: number, end: number): number[] => Array.from({ length: end - start }, (_, at) => start + at)
 
-/** `the card was declined`: card decline; `exports keep failing`: export failure. */
+/**
+ * Finds a subject with its failure: `the card was declined`: card decline; `exports keep failing`:
+ * export failure.
+ */
 export const findFailure = (reading: Reading, start: number): Rearranged | undefined => {
   const noun = reading.traits[start]
   if (WHOLE_PRODUCT.has(wordAt(reading, start))) return undefined

@@ -196,7 +196,7 @@ export const PEOPLE_FEATURES = [
 /** From this share of its texts on, people gave a tag every time they meant it. */
 const ALWAYS_GIVEN_SHARE = 0.8
 
-/** What people did not give to so many texts that have it, they do not want. */
+/** From this number of texts on, a term that people never gave is unwanted. */
 const LEFT_OUT_TEXTS = 10
 
 /**

@@ -122,7 +122,7 @@ const checksumOf = ({ text }: Migration): string => createHash('sha256').update(
 
 /** The migrations that a database notes as applied. */
 export const readApplied = async (sql: Sql): Promise<AppliedMigration[]> => {
-  // Releases before 1.0 noted no checksum.
+  // A table from before release 1.0 has no checksums.
   const rows = await sql<AppliedMigration[]>`
     select number, name, coalesce(to_jsonb(m) ->> 'checksum', '') as checksum from schema_migration as m order by number`
   return [...rows]

@@ -25,7 +25,7 @@ const PASSWORD_BYTES = 24
  * this limit for itself, as any role of Postgres can.
  */
 const STATEMENT_TIMEOUT = '5min'
-/** The services need connections as well. */
+/** The most connections of a reader, so that the services keep theirs. */
 const MOST_CONNECTIONS = 10
 
 /**

@@ -80,7 +80,7 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: () => null,
   })
-  // The client rejects with the end of the connection. The cause of the end is an event.
+  // The client rejects with the end of the connection. Its cause comes as an event.
   let cause: unknown
   for (const event of ['error', 'node error']) redis.on(event, (error: unknown) => (cause ??= error))
   try {
