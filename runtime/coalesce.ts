@@ -14,8 +14,8 @@ type Waiting<In, Out> = { item: In; resolve: (result: Out) => void; reject: (rea
 
 /**
  * Lets single items share calls, in their order. One call carries the items of one tick of the
- * event loop, and the items that arrive while all calls are busy or the last one has just begun. So
- * a lone item goes at once, and under load a call carries many.
+ * event loop. It also carries the items that arrive while all calls are busy or the last one has
+ * just begun. So a lone item goes at once, and under load a call carries many.
  *
  * Each caller gets the result of its own item. A call that fails also rejects all items that wait
  * at that moment: a server that does not answer would make them wait a second time.

@@ -28,8 +28,8 @@ const HIGHEST_PORT = 65_535
 /**
  * Reads `redis://…`, `redis+cluster://user:password@host:port,host:port` or
  * `redis+sentinel://user:password@host:port,host:port/master?sentinelPassword=…`; each also with
- * `rediss` for TLS. Returns undefined for any other text. The URL of a cluster has its own scheme,
- * since one node is enough to find the cluster, and a plain URL of one node means a single server.
+ * `rediss` for TLS. Returns undefined for any other text. A cluster has its own scheme: one node is
+ * enough to find it, and the plain URL of that node means a single server.
  */
 export const readRedisUrl = (text: string): RedisAddress | undefined => {
   const parts = SEVERAL.exec(text)?.groups

@@ -5,8 +5,8 @@
 -- a purged contact and the external id has another epoch. So a step never removes too much. The set
 -- of records can change in three ways only, and each is prevented by removing the records first:
 -- - A stride names the same feedback or conversation: remove_before, before the stride is loaded.
--- - A stride gives a contact to messages that waited for another external id, and so a contact to a
---   conversation that the purge had left without one: remove_before_linking, in the statement that
+-- - A stride links messages that waited for another external id to a contact, and so gives a contact
+--   to a conversation that the purge left without one: remove_before_linking, in the statement that
 --   links them.
 -- - Another purge affects the same conversation: each removes its own data, and the purge that
 --   leaves no contact removes the rest.

@@ -26,8 +26,8 @@ type Decision = {
 
 /**
  * Decides a purge in its place: removes its contacts and their keys, and moves the position.
- * `decided`: records are to be removed. `unmatched`: it matched nothing. `busy`: the position is not
- * the loaded one.
+ * `decided`: records are to be removed. `unmatched`: it matched nothing. `busy`: the position has
+ * changed since it was loaded.
  */
 export const savePurge = async (sql: Sql, decision: Decision): Promise<PurgeOutcome> => {
   const { workspaceId, submissionId, number, acceptanceNumber, identifiers, idempotency, loaded, chosen } = decision

@@ -32,9 +32,9 @@ export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JS
 type Raised = { workspaceId: string; purgeId: string }
 
 /**
- * Raises the epochs of keys that are lower in this database, as after the restore of an old backup,
- * and purges the contacts that have these keys again. Submissions since the purge stay. One call
- * gets all keys of a purge. Returns how many contacts it removed. Repeating it changes nothing.
+ * Raises the epochs of keys that are lower in this database, as after the restore of an old backup.
+ * Purges the contacts that have these keys again. Submissions since the purge stay. One call gets
+ * all keys of a purge. Returns how many contacts it removed. Repeating it changes nothing.
  */
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
   const formerIds = keys.map(({ keyId, epoch }) =>

@@ -11,7 +11,8 @@
 --      which the log is full, 6 how many of the submissions were in the log before, 7 the requests
 --      as JSON (`askedOf` in call-admit.ts), then the item of each.
 -- Returns for each request `outcome remaining reset number former`, as far as they exist. The last
--- text is `first empty identify purge deep leased`: the number of the first place, then 1 or 0 each.
+-- text is `first empty identify purge deep leased`: the number of the first place, then 1 or 0
+-- each.
 local begin, floor, recordSeconds = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local requests = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format

@@ -21,9 +21,9 @@ export const tendCluster = (cluster: Cluster): Cluster => {
 /**
  * While the node of a key is away, ioredis tries random nodes for each command of a pipeline.
  * Without an offline queue, a node can refuse the first command and take the second. The pipeline
- * is then never written, but the connection waits for an answer to the second command, and each
- * later command gets the answer to the one before it. So all commands after a refused one are
- * refused too.
+ * is then never written, but the connection waits for an answer to the second command. Each later
+ * command gets the answer to the one before it. So all commands after a refused one are refused
+ * too.
  */
 const keepWhole = (cluster: Cluster): Cluster => {
   if (cluster.options.enableOfflineQueue !== false) return cluster
