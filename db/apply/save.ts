@@ -176,8 +176,8 @@ export type SaveRequest = {
 export type TooMany = { kind: 'contact' | 'account'; w: number; id: string }
 
 export type Saved =
-  | { outcome: 'saved'; /** Places of workspaces with records that have to be moved. */ moves: number[] }
-  | { outcome: 'busy'; /** Places of workspaces that another writer has, or has moved on. */ busy: number[] }
+  | { outcome: 'saved'; /** Indices of workspaces with records to move. */ moves: number[] }
+  | { outcome: 'busy'; /** Indices of workspaces that another writer holds or has moved. */ busy: number[] }
   | { outcome: 'too-many'; profiles: TooMany[] }
 
 const QUERY = `select kind, w from save(($1::text)::uuid[], $2::boolean, ($3::text)::jsonb, ${TABLES.map(
