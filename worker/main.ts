@@ -15,7 +15,7 @@ import { workerConnection } from '../queue/jobs/silent-workers.ts'
 import { createWake } from '../queue/jobs/wake.ts'
 import { watchRedoTime } from './apply/redo-time.ts'
 import { openTracing } from '../runtime/open-tracing.ts'
-import { goPastProxies } from '../runtime/past-proxies.ts'
+import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { createJobsInHand } from './jobs-in-hand.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
@@ -28,7 +28,7 @@ const STATEMENT_TIMEOUT_MS = 60_000
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 
 const id = randomUUID()
-goPastProxies(process.env)
+bypassProxies(process.env)
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
   readConfig: () => readWorkerConfig(process.env),

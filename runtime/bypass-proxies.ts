@@ -8,7 +8,7 @@ const NAMES = ['NO_PROXY', 'no_proxy']
  * requests to them carry tokens and bodies, and a remote proxy cannot reach them. Call it before
  * the first request, since Deno reads the environment once.
  */
-export const goPastProxies = (environment: Record<string, string | undefined>, ...hosts: readonly string[]): void => {
+export const bypassProxies = (environment: Record<string, string | undefined>, ...hosts: readonly string[]): void => {
   for (const name of NAMES) {
     environment[name] = [environment[name], ...OWN_ADDRESSES, ...hosts].filter(Boolean).join(',')
   }
