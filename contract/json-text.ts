@@ -1,6 +1,6 @@
 import type { JsonValue } from './json.ts'
 import { shownPath } from './problem.ts'
-import { closingQuote, NUMBER, QUOTE, withoutUnkept } from './lossy-numbers.ts'
+import { closingQuote, NUMBER, QUOTE, markLossyNumbers } from './lossy-numbers.ts'
 
 export type JsonProblem = {
   /** Says what was expected and where. It never quotes the text. */
@@ -26,7 +26,7 @@ export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
   if (isDeeper(text, maxDepth)) return { ok: false, ...findProblem(text, maxDepth) }
   try {
     const value = JSON.parse(text) as JsonValue
-    const kept = withoutUnkept(text)
+    const kept = markLossyNumbers(text)
     return { ok: true, value: kept === text ? value : (JSON.parse(kept) as JsonValue) }
   } catch {
     return { ok: false, ...findProblem(text, maxDepth) }

@@ -12,7 +12,7 @@ const INFINITE = '1e999'
  * The same valid JSON text with an infinite number in place of every integer that JavaScript would
  * change.
  */
-export const withoutUnkept = (text: string): string => {
+export const markLossyNumbers = (text: string): string => {
   if (!DOUBTFUL_NUMBER.test(text)) return text
   let result = ''
   let taken = 0

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
-import { type Unheeded, unheededIn } from './unheeded.ts'
+import { type IgnoredPart, findIgnoredParts } from './ignored-parts.ts'
 
 /**
  * A problem of a body. The message says what was expected at the path, and never quotes a value.
@@ -18,13 +18,13 @@ export const checkBody = <S extends v.GenericSchema>(
   { isStrict = false, most = MAX_REPORTED_PROBLEMS }: { isStrict?: boolean; most?: number | undefined } = {},
 ): { valid: v.InferOutput<S> } | { problems: Problem[] } => {
   const result = v.safeParse(schema, value, { abortEarly: most === 1 })
-  const unheeded = isStrict ? unheededIn(schema, value).map(problemOfUnheeded) : []
-  if (result.success && unheeded.length === 0) return { valid: result.output }
+  const ignored = isStrict ? findIgnoredParts(schema, value).map(problemOfIgnored) : []
+  if (result.success && ignored.length === 0) return { valid: result.output }
   const issues = result.success ? [] : result.issues.slice(0, most).map(problemOf)
-  return { problems: [...issues, ...unheeded].slice(0, most) }
+  return { problems: [...issues, ...ignored].slice(0, most) }
 }
 
-const problemOfUnheeded = ({ path: at, fault }: Unheeded): Problem => {
+const problemOfIgnored = ({ path: at, fault }: IgnoredPart): Problem => {
   const path = shownPath(at)
   return { path, message: `${path} ${fault}` }
 }

@@ -11,11 +11,11 @@ const CHECK_EVERY_MS = 1_000
  * load. In two cases the blocking connection of a BullMQ 6.7.0 worker was never used again, and its
  * queue stood still. In the third case, commands got the answers to other commands.
  */
-export const tendCluster = (cluster: Cluster): Cluster => {
+export const fixCluster = (cluster: Cluster): Cluster => {
   const duplicate = cluster.duplicate.bind(cluster)
   cluster.duplicate = (nodes, options) =>
-    revive(keepWhole(settleConnect(duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING }))))
-  return keepWhole(settleConnect(cluster))
+    reviveDuplicate(keepPipelinesWhole(settleConnect(duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING }))))
+  return keepPipelinesWhole(settleConnect(cluster))
 }
 
 /**
@@ -25,7 +25,7 @@ export const tendCluster = (cluster: Cluster): Cluster => {
  * command gets the answer to the one before it. So all commands after a refused one are refused
  * too.
  */
-const keepWhole = (cluster: Cluster): Cluster => {
+const keepPipelinesWhole = (cluster: Cluster): Cluster => {
   if (cluster.options.enableOfflineQueue !== false) return cluster
   const send = cluster.sendCommand.bind(cluster)
   const refused = new WeakSet<object>()
@@ -68,7 +68,7 @@ const settleConnect = (cluster: Cluster): Cluster => {
  * then leave the duplicate closed for good. A duplicate that is closed at two checks in a row is
  * connected again.
  */
-const revive = (copy: Cluster): Cluster => {
+const reviveDuplicate = (copy: Cluster): Cluster => {
   let wasClosed = false
   const check = (): void => {
     const isClosed = ['close', 'disconnecting', 'end'].includes(copy.status)

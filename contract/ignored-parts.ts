@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
 
 /** A part of a body that has no effect. `fault` completes a sentence that begins with the path. */
-export type Unheeded = { readonly path: string; readonly fault: string }
+export type IgnoredPart = { readonly path: string; readonly fault: string }
 
 /**
  * Parts of a body that have no effect, up to the number that a response reports: members that its
@@ -12,8 +12,8 @@ export type Unheeded = { readonly path: string; readonly fault: string }
  * nothing. Free objects take any other member. The body reader has bounded the depth of this
  * recursion.
  */
-export const unheededIn = (schema: GenericSchema, body: JsonValue): Unheeded[] => {
-  const found: Unheeded[] = []
+export const findIgnoredParts = (schema: GenericSchema, body: JsonValue): IgnoredPart[] => {
+  const found: IgnoredPart[] = []
   find(schema, { value: body, path: [] }, found)
   return found
 }
@@ -22,7 +22,7 @@ const UNKNOWN = 'is not a known member, and handling=strict refuses unknown ones
 
 type Place = { value: JsonValue | undefined; path: readonly (string | number)[] }
 
-const find = (schema: GenericSchema, { value, path }: Place, found: Unheeded[]): void => {
+const find = (schema: GenericSchema, { value, path }: Place, found: IgnoredPart[]): void => {
   const { entries, item, columns, named } = known(schema)
   if (item && Array.isArray(value)) {
     for (let index = 0; index < value.length && found.length < MAX_REPORTED_PROBLEMS; index++) {
@@ -48,7 +48,7 @@ const find = (schema: GenericSchema, { value, path }: Place, found: Unheeded[]):
 const isNaming = (value: JsonValue | undefined): boolean => typeof value === 'string' && !isPlaceholder(value)
 
 /** `$Email` instead of `$email`, and `email` without its `$`. */
-const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Place['path']): Unheeded[] =>
+const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Place['path']): IgnoredPart[] =>
   Object.keys(value).flatMap((name) => {
     const lower = name.toLowerCase()
     const meant = columns.find((column) => column.toLowerCase() === (lower === 'email' ? '$email' : lower))
