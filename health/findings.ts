@@ -1,7 +1,7 @@
 import { REDIS_FULL_SHARE } from '../contract/limits.ts'
 import { above, count, type Finding, type Judged, lasts, POINTS_TO_LAST, when } from './finding.ts'
 import type { Point } from './point.ts'
-import { workFindings } from './work-findings.ts'
+import { judgeWork } from './work-findings.ts'
 
 /** Share of the bytes for bodies. One workspace alone is refused before it has half of them. */
 const BODIES_SHARE_TO_SEE = 0.4
@@ -11,20 +11,20 @@ const LATE_LOOP_SECONDS = 0.5
 const POINTS_OF_WORKERS = 2
 
 /** All findings, trouble first. Empty if all is well. */
-export const findings = ({ points, pressure }: Judged): Finding[] => {
+export const judge = ({ points, pressure }: Judged): Finding[] => {
   const now = points.at(-1)
   if (now === undefined) return []
   const found = [
-    ...servers(now),
-    ...missingWorkers(points, pressure),
-    ...processes(points),
-    ...workFindings(points),
-    ...capacity(now, pressure),
+    ...judgeServers(now),
+    ...judgeWorkers(points, pressure),
+    ...judgeProcesses(points),
+    ...judgeWork(points),
+    ...judgeCapacity(now, pressure),
   ]
   return [...found.filter(({ level }) => level === 'trouble'), ...found.filter(({ level }) => level === 'attention')]
 }
 
-const servers = ({ redisUp, postgresUp }: Point): Finding[] => [
+const judgeServers = ({ redisUp, postgresUp }: Point): Finding[] => [
   ...when(!redisUp, {
     level: 'trouble',
     what: 'Redis does not answer. Submissions are refused with 503.',
@@ -39,7 +39,7 @@ const servers = ({ redisUp, postgresUp }: Point): Finding[] => [
 ]
 
 /** A full Redis takes no reports, so running workers look missing. */
-const missingWorkers = (points: readonly Point[], pressure: Judged['pressure']): Finding[] => {
+const judgeWorkers = (points: readonly Point[], pressure: Judged['pressure']): Finding[] => {
   if (pressure === 'redis-memory') return []
   const { silent, unserved, queues } = points.at(-1)!
   const isWaiting = unserved?.some((name) => above(queues?.[name]?.waiting ?? null, 0)) === true
@@ -73,8 +73,8 @@ const missingWorkers = (points: readonly Point[], pressure: Judged['pressure']):
   ]
 }
 
-const processes = (points: readonly Point[]): Finding[] => [
-  ...bodies(points),
+const judgeProcesses = (points: readonly Point[]): Finding[] => [
+  ...judgeBodies(points),
   ...when(
     lasts(points, POINTS_TO_LAST, ({ postgresSeconds }) => above(postgresSeconds, SLOW_ANSWER_SECONDS)),
     {
@@ -94,7 +94,7 @@ const processes = (points: readonly Point[]): Finding[] => [
   ),
 ]
 
-const bodies = (points: readonly Point[]): Finding[] => {
+const judgeBodies = (points: readonly Point[]): Finding[] => {
   const isRefused = points.slice(-POINTS_TO_LAST).some((point) => above(point.refusedForBytesPerSecond, 0))
   const isMuch = lasts(points, POINTS_TO_LAST, ({ bytesShare }) => above(bytesShare, BODIES_SHARE_TO_SEE))
   return when(isRefused || isMuch, {
@@ -107,7 +107,7 @@ const bodies = (points: readonly Point[]): Finding[] => {
   })
 }
 
-const capacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pressure']): Finding[] => {
+const judgeCapacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pressure']): Finding[] => {
   const isFilling =
     redisUsedBytes !== null && above(redisMaxBytes, 0) && redisUsedBytes > MEMORY_SHARE_TO_SEE * redisMaxBytes!
   return [

@@ -16,12 +16,12 @@ const CLOCK_SECONDS = 0.1
 const DIFFERS_FOR_MS = 60_000
 
 /** Findings about submissions and jobs that wait too long, have failed or are missing. */
-export const workFindings = (points: readonly Point[]): Finding[] => {
+export const judgeWork = (points: readonly Point[]): Finding[] => {
   const now = points.at(-1)!
-  return [...waiting(points), ...lost(now, points), ...crowding(now), ...missingSubmissions(points)]
+  return [...judgeWaiting(points), ...judgeFailures(now, points), ...judgeCrowding(now), ...judgeMissing(points)]
 }
 
-const waiting = (points: readonly Point[]): Finding[] => {
+const judgeWaiting = (points: readonly Point[]): Finding[] => {
   const { oldestSeconds } = points.at(-1)!
   const isStuck = growsOlder(points)
   if (isStuck && above(oldestSeconds, STUCK_SECONDS)) {
@@ -69,7 +69,7 @@ const growsOlder = (points: readonly Point[]): boolean => {
   )
 }
 
-const lost = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: readonly Point[]): Finding[] => {
+const judgeFailures = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: readonly Point[]): Finding[] => {
   const died = (dead ?? 0) - (points.find((point) => point.dead !== null)?.dead ?? 0)
   const failed = Object.values(queues ?? {}).reduce((sum, queue) => sum + queue.failed, 0)
   return [
@@ -98,7 +98,7 @@ const lost = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: r
 }
 
 /** Without a worker or Postgres all workspaces wait, so no workspace delays another. */
-const crowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] =>
+const judgeCrowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] =>
   by === null || workers === 0 || !postgresUp
     ? []
     : [
@@ -110,7 +110,7 @@ const crowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] =>
         },
       ]
 
-const missingSubmissions = (points: readonly Point[]): Finding[] => {
+const judgeMissing = (points: readonly Point[]): Finding[] => {
   const { at: last, missing } = points.at(-1)!
   const isIdle = lasts(points, POINTS_TO_LAST, ({ queued }) => queued === 0)
   const lately = isIdle ? points.slice(-POINTS_TO_LAST) : points.filter(({ at }) => at >= last - DIFFERS_FOR_MS)

@@ -32,7 +32,7 @@ export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => 
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
   const gauge: ProcessMetrics['gauge'] = (described, read) => {
-    const collect = collecting<Gauge>(read, (metric, { labels = {}, value }) => metric.set(labels, value))
+    const collect = createCollect<Gauge>(read, (metric, { labels = {}, value }) => metric.set(labels, value))
     registry.registerMetric(new Gauge({ ...configOf(described), registers: [], collect }))
   }
   const build = { process: kind, version: ownVersion(), runtime: runtimeName() }
@@ -45,7 +45,7 @@ export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => 
     histogram: (described) => new Histogram({ ...configOf(described), buckets: [...described.buckets], registers }),
     gauge,
     counted: (described, read) => {
-      const collect = collecting<Counter>(read, (metric, { labels = {}, value }) => metric.inc(labels, value))
+      const collect = createCollect<Counter>(read, (metric, { labels = {}, value }) => metric.inc(labels, value))
       registry.registerMetric(new Counter({ ...configOf(described), registers: [], collect }))
     },
     text: () => registry.metrics(),
@@ -55,7 +55,7 @@ export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => 
 const configOf = ({ name, help, labels = [] }: Described) => ({ name, help, labelNames: labels })
 
 /** Sets all figures of a metric when it is scraped. */
-const collecting = <Metric extends Gauge | Counter>(
+const createCollect = <Metric extends Gauge | Counter>(
   read: () => readonly Figure[],
   write: (metric: Metric, figure: Figure) => void,
 ) =>

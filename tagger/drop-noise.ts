@@ -50,7 +50,7 @@ const withoutSignature = (text: string): string => {
  * Matches any of the phrases at the start of a sentence or clause. It reads no further spaces, so
  * that the time stays linear.
  */
-const beginning = (phrases: readonly string[]): RegExp => {
+const startPattern = (phrases: readonly string[]): RegExp => {
   const patterns = phrases.map((phrase) => phrase.replaceAll(/[.*+?^$()|[\]\\{}]/g, String.raw`\$&`))
   return new RegExp(String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?![a-zà-ÿ])`, 'giu')
 }
@@ -60,5 +60,5 @@ const SMALL_TALK = new RegExp(
   String.raw`(?<!\p{Script=Latin}|\p{Script=Cyrillic})(?:${noise.smallTalk.join('|')})(?!\p{Script=Latin}|\p{Script=Cyrillic})`,
   'iu',
 )
-const CLOSINGS = beginning([...noise.closings, '--\n', '-- \n'])
-const GREETINGS = beginning(noise.greetings)
+const CLOSINGS = startPattern([...noise.closings, '--\n', '-- \n'])
+const GREETINGS = startPattern(noise.greetings)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { findings } from '../../health/findings.ts'
+import { judge } from '../../health/findings.ts'
 import type { Point } from '../../health/point.ts'
 
 const MINUTE_MS = 60_000
@@ -59,12 +59,12 @@ const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...poin
 
 describe('findings', () => {
   it('are none while all is well, nor before anything is known', () => {
-    assert.deepEqual(findings({ points: over({}), pressure: undefined }), [])
-    assert.deepEqual(findings({ points: [], pressure: undefined }), [])
+    assert.deepEqual(judge({ points: over({}), pressure: undefined }), [])
+    assert.deepEqual(judge({ points: [], pressure: undefined }), [])
   })
 
   it('tell of work that grows older, and not of a backlog that drains', () => {
-    const says = (points: Point[]): string[] => findings({ points, pressure: undefined }).map(({ what }) => what)
+    const says = (points: Point[]): string[] => judge({ points, pressure: undefined }).map(({ what }) => what)
     assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest waiting work gets older: no worker finishes it.'])
     assert.deepEqual(says(aging(20, 23, 26)), [])
     assert.deepEqual(says(aging(2, 0.1, 5)), [])
@@ -111,7 +111,7 @@ describe('findings', () => {
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
     it(`${what}: says so, and what to do`, () => {
-      const [finding, ...others] = findings({ points, pressure: undefined })
+      const [finding, ...others] = judge({ points, pressure: undefined })
       assert.equal(finding?.level, level)
       assert.match(finding.what, says)
       assert.match(finding.remedy, /^[A-Z].{20,}\.$/)
@@ -121,7 +121,7 @@ describe('findings', () => {
 
   for (const pressure of ['redis-memory', 'backlog'] as const) {
     it(`refusing because of ${pressure}: says so, and what to do`, () => {
-      const [finding, ...others] = findings({ points: now({ redisUsedBytes: 900 }), pressure })
+      const [finding, ...others] = judge({ points: now({ redisUsedBytes: 900 }), pressure })
       assert.equal(finding?.level, 'trouble')
       assert.match(finding.what, /refused with 503/)
       assert.deepEqual(others, [])
@@ -129,17 +129,17 @@ describe('findings', () => {
   }
 
   it('a difference for a moment is not missing', () => {
-    assert.deepEqual(findings({ points: now({ difference: 5 }), pressure: undefined }), [])
+    assert.deepEqual(judge({ points: now({ difference: 5 }), pressure: undefined }), [])
   })
 
   it('what comes and goes is none: a slow moment, or workers that are being replaced', () => {
     const moment = now({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
-    assert.deepEqual(findings({ points: moment, pressure: undefined }), [])
+    assert.deepEqual(judge({ points: moment, pressure: undefined }), [])
   })
 
   it('while there is no worker or no Postgres, no workspace is in the way of others', () => {
     for (const away of [{ workers: 0 }, { postgresUp: false }]) {
-      const found = findings({ points: over({ ...away, crowding }), pressure: undefined })
+      const found = judge({ points: over({ ...away, crowding }), pressure: undefined })
       assert.deepEqual(
         found.map(({ level }) => level),
         ['trouble'],
@@ -148,13 +148,13 @@ describe('findings', () => {
   })
 
   it('a Redis that is full does not make workers missing', () => {
-    const [finding, ...others] = findings({ points: over({ workers: 0 }), pressure: 'redis-memory' })
+    const [finding, ...others] = judge({ points: over({ workers: 0 }), pressure: 'redis-memory' })
     assert.match(finding?.what ?? '', /^Redis is nearly full/)
     assert.deepEqual(others, [])
   })
 
   it('trouble comes first', () => {
-    const found = findings({
+    const found = judge({
       points: over({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
       pressure: 'backlog',
     })
