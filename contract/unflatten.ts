@@ -53,8 +53,7 @@ const split = (key: string): string[] | undefined => {
   return segments.length <= MAX_SEGMENTS ? segments : undefined
 }
 
-const byRank = (a: Dotted, b: Dotted): number =>
-  a.segments.length - b.segments.length || (a.key < b.key ? -1 : 1)
+const byRank = (a: Dotted, b: Dotted): number => a.segments.length - b.segments.length || (a.key < b.key ? -1 : 1)
 
 /**
  * Puts a value at the path of its segments. Returns false and changes nothing if that path is

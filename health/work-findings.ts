@@ -26,7 +26,11 @@ const judgeWaiting = (points: readonly Point[]): Finding[] => {
   const isStuck = growsOlder(points)
   if (isStuck && above(oldestSeconds, STUCK_SECONDS)) {
     return [
-      { level: 'trouble', what: 'Work has been waiting for more than ten minutes, and no worker finishes it.', remedy: IF_STUCK },
+      {
+        level: 'trouble',
+        what: 'Work has been waiting for more than ten minutes, and no worker finishes it.',
+        remedy: IF_STUCK,
+      },
     ]
   }
   return [
@@ -69,7 +73,10 @@ const growsOlder = (points: readonly Point[]): boolean => {
   )
 }
 
-const judgeFailures = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: readonly Point[]): Finding[] => {
+const judgeFailures = (
+  { queues, dead, webhooksFailing, webhooksEnded }: Point,
+  points: readonly Point[],
+): Finding[] => {
   const died = (dead ?? 0) - (points.find((point) => point.dead !== null)?.dead ?? 0)
   const failed = Object.values(queues ?? {}).reduce((sum, queue) => sum + queue.failed, 0)
   return [

@@ -19,5 +19,7 @@ export const createHealthServer = (metrics: () => Promise<string>): Server =>
     }
     const alive = page === '/healthz'
     response.writeHead(alive ? 200 : 404, { 'Content-Type': 'application/json' })
-    response.end(JSON.stringify(alive ? { alive: true } : { error: 'This port has GET /healthz and GET /metrics only.' }))
+    response.end(
+      JSON.stringify(alive ? { alive: true } : { error: 'This port has GET /healthz and GET /metrics only.' }),
+    )
   })

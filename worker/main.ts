@@ -89,10 +89,14 @@ health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
   log('info', 'working', { port: typeof address === 'object' ? address?.port : undefined })
 })
 
-const reporting = startReporting(createProcessReports(redis, config.REDIS_PREFIX), { id, kind: 'worker' }, async () => ({
-  ...(await metrics.figures()),
-  queues: config.WORKER_QUEUES,
-}))
+const reporting = startReporting(
+  createProcessReports(redis, config.REDIS_PREFIX),
+  { id, kind: 'worker' },
+  async () => ({
+    ...(await metrics.figures()),
+    queues: config.WORKER_QUEUES,
+  }),
+)
 
 const maintenance = startMaintenance({
   ...stores,

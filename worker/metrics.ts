@@ -35,7 +35,11 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
   const delays = registerDelays(metrics, sources)
   const totals = { failed: 0, tagged: 0, stored: [...STORAGE_BOUNDS_SECONDS, Infinity].map(() => 0) }
   let deepInHand = 0
-  const countSettled = (operation: Operation, number: number, how: { state: string; attempts: number; isDeep: boolean }) => {
+  const countSettled = (
+    operation: Operation,
+    number: number,
+    how: { state: string; attempts: number; isDeep: boolean },
+  ) => {
     // The number is a time of Redis's clock, which can be a little ahead of this machine's clock.
     const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
     counters.settled.inc({ operation, outcome: how.state })

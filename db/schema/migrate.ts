@@ -23,7 +23,8 @@ export class MigrationRefused extends Error {
 export const readMigrations = async (): Promise<Migration[]> => {
   const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql')).toSorted()
   const misnamed = names.find((file) => !NAME.test(file))
-  if (misnamed !== undefined) throw new Error(`${misnamed} is not a name for a migration: expected a name such as 0001_lower-case.sql.`)
+  if (misnamed !== undefined)
+    throw new Error(`${misnamed} is not a name for a migration: expected a name such as 0001_lower-case.sql.`)
   const byNumber = Map.groupBy(names, (name) => Number(NAME.exec(name)![1]))
   return Promise.all(
     [...byNumber].map(async ([number, files]) => ({

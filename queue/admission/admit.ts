@@ -46,7 +46,8 @@ export const createAdmit = (dependencies: Dependencies): Admit => {
     if (asking.outcome !== 'unknown-key') return asking
     askFirstUntil.set(workspaceId, performance.now() + ASK_FIRST_MS)
     const second = await askInSteps(ask, { ...request, known: await findKnown(request) })
-    if (second.outcome === 'unknown-key') throw new Error('The script answered unknown-key to a request with a known key.')
+    if (second.outcome === 'unknown-key')
+      throw new Error('The script answered unknown-key to a request with a known key.')
     return second
   }
 }

@@ -83,7 +83,8 @@ export type EntryHead = { first: number; letters: string; batchId: string; posit
 /** @param value an entry, or at least its first line. */
 export const readHead = (value: string): EntryHead => {
   const [version, first, letters, batch, , , position] = value.slice(0, value.indexOf('\n')).split(' ')
-  if (version !== VERSION || position === undefined) throw new Error(`The log has an entry in an unknown form, of version ${version}.`)
+  if (version !== VERSION || position === undefined)
+    throw new Error(`The log has an entry in an unknown form, of version ${version}.`)
   return { first: Number(first), letters: letters!, batchId: readCompactId(batch!), position: Number(position) }
 }
 

@@ -71,7 +71,8 @@ const createAppend = (redis: RedisClient, prefix: string): Log['append'] => {
       const { workspaceId } = submission
       const { askings } = await callAdmit({ prefix, send }, { workspaceId, floor: last }, [requestAgain(submission)])
       const [asking] = askings
-      if (asking?.outcome !== 'admitted') throw new Error(`Redis did not append a submission: it answered ${asking?.outcome}.`)
+      if (asking?.outcome !== 'admitted')
+        throw new Error(`Redis did not append a submission: it answered ${asking?.outcome}.`)
       last = asking.number
     }
     return last

@@ -14,7 +14,9 @@ const CHECK_EVERY_MS = 1_000
 export const fixCluster = (cluster: Cluster): Cluster => {
   const duplicate = cluster.duplicate.bind(cluster)
   cluster.duplicate = (nodes, options) =>
-    reviveDuplicate(keepPipelinesWhole(settleConnect(duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING }))))
+    reviveDuplicate(
+      keepPipelinesWhole(settleConnect(duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING }))),
+    )
   return keepPipelinesWhole(settleConnect(cluster))
 }
 

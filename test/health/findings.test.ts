@@ -106,7 +106,11 @@ describe('findings', () => {
     'a webhook that fails': [now({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
     'webhooks that have ended': [now({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
     'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
-    'work that no worker finishes': [aging(599, 604, 609), 'trouble', /^Work has been waiting for more than ten minutes/],
+    'work that no worker finishes': [
+      aging(599, 604, 609),
+      'trouble',
+      /^Work has been waiting for more than ten minutes/,
+    ],
     'missing submissions beside a purge': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {

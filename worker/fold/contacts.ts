@@ -129,5 +129,4 @@ export class Contacts {
   }
 }
 
-const byAge = (a: SourceKey, b: SourceKey): number =>
-  a.number - b.number || (a.source < b.source ? -1 : 1)
+const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || (a.source < b.source ? -1 : 1)

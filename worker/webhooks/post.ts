@@ -42,7 +42,10 @@ export const post = (url: URL, { text, headers, allowedHosts, stop }: Sent): Pro
       },
     )
     const late = setTimeout(
-      () => request.destroy(Object.assign(new Error(`The receiver did not answer within ${ANSWER_WITHIN_MS} ms.`), { code: 'NO_ANSWER' })),
+      () =>
+        request.destroy(
+          Object.assign(new Error(`The receiver did not answer within ${ANSWER_WITHIN_MS} ms.`), { code: 'NO_ANSWER' }),
+        ),
       ANSWER_WITHIN_MS,
     )
     request.on('error', (error) => {
