@@ -27,6 +27,8 @@ type WorkerMetrics = {
 
 type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number | undefined>; now: () => number }
 
+type Settled = { state: string; attempts: number; isDeep: boolean }
+
 /** Metrics of this process and of its jobs. */
 export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics => {
   const metrics = createProcessMetrics('worker')
@@ -35,11 +37,7 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
   const delays = registerDelays(metrics, sources)
   const totals = { failed: 0, tagged: 0, stored: [...STORAGE_BOUNDS_SECONDS, Infinity].map(() => 0) }
   let deepInHand = 0
-  const countSettled = (
-    operation: Operation,
-    number: number,
-    how: { state: string; attempts: number; isDeep: boolean },
-  ) => {
+  const countSettled = (operation: Operation, number: number, how: Settled) => {
     // The number is a time of Redis's clock, which can be a little ahead of this machine's clock.
     const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
     counters.settled.inc({ operation, outcome: how.state })
